@@ -1,0 +1,1 @@
+"""Gold annotation of boxes and spans, module by module."""

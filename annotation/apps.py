@@ -1,0 +1,9 @@
+"""Registers the annotation app."""
+
+from django.apps import AppConfig
+
+
+class AnnotationConfig(AppConfig):
+    """Gold annotation."""
+
+    name = "annotation"

@@ -1,0 +1,1 @@
+"""Every performance figure that the documentation states, as a command."""

@@ -1,0 +1,1 @@
+"""Explainable QA data, systems' predictions and scores, and user studies."""

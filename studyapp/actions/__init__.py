@@ -1,0 +1,1 @@
+"""All writes of the study app, by subject."""

@@ -1,0 +1,18 @@
+"""The event log: one row per act."""
+
+from typing import Any
+
+from accounts.models import User
+from studyapp.models import Event, Participant, Study
+
+
+def record(
+    *,
+    kind: str,
+    study: Study | None = None,
+    participant: Participant | None = None,
+    by: User | None = None,
+    data: dict[str, Any] | None = None,
+) -> Event:
+    """Append one event row. Called by actions, inside their transaction."""
+    return Event.objects.create(kind=kind, study=study, participant=participant, actor=by, data=data or {})

@@ -1,0 +1,35 @@
+"""Tables of the study app: data, systems' predictions and scores, studies, participants."""
+
+from studyapp.models.data import Dataset, Question
+from studyapp.models.participants import Event, Participant, SurveyResponse, Trial
+from studyapp.models.predictions import (
+    Prediction,
+    PredictionFailure,
+    PredictionRun,
+    ReducedAnswer,
+    Score,
+    System,
+)
+from studyapp.models.studies import Condition, EntryLink, Item, Mode, Stimulus, Study, StudyVersion
+
+__all__ = [
+    "Condition",
+    "Dataset",
+    "EntryLink",
+    "Event",
+    "Item",
+    "Mode",
+    "Participant",
+    "Prediction",
+    "PredictionFailure",
+    "PredictionRun",
+    "Question",
+    "ReducedAnswer",
+    "Score",
+    "Stimulus",
+    "Study",
+    "StudyVersion",
+    "SurveyResponse",
+    "System",
+    "Trial",
+]

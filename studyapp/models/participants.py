@@ -1,0 +1,134 @@
+"""Participants, their trials and survey answers, and the event log."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+
+from studyapp.models.studies import Condition, EntryLink, Item, Mode, Study, StudyVersion
+
+
+class Participant(models.Model):
+    """A person, or bot, who consented. Who it is in the world is not stored here.
+
+    ``assignment_counts`` is what the assignment counted: ``{condition name: count}``.
+    """
+
+    class Status(models.TextChoices):
+        ACTIVE = "active"
+        COMPLETED = "completed"
+        WITHDRAWN = "withdrawn"
+
+    version = models.ForeignKey(StudyVersion, on_delete=models.PROTECT, related_name="participants")
+    link = models.ForeignKey(EntryLink, null=True, on_delete=models.PROTECT, related_name="participants")
+    public_id = models.CharField(max_length=40, unique=True)
+    mode = models.CharField(max_length=10, choices=Mode)
+    status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
+    condition = models.ForeignKey(Condition, on_delete=models.PROTECT, related_name="participants")
+    assignment_counts = models.JSONField(null=True)
+    order_seed = models.BigIntegerField(null=True)
+    items_submitted = models.PositiveSmallIntegerField(default=0)
+    consented_at = models.DateTimeField(null=True)
+    assigned_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    last_seen_at = models.DateTimeField(null=True)
+    completed_at = models.DateTimeField(null=True)
+    completion_code = models.CharField(max_length=40, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["version", "mode", "status", "condition"], name="participant_counts")]
+        constraints = [
+            models.CheckConstraint(
+                condition=~Q(status="completed") | ~Q(completion_code=""), name="completed_has_code"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+
+class TimedPage(models.Model):
+    """A page that a participant fills once: two clocks, and one final answer per question.
+
+    Client columns are NULL without JavaScript. ``answers`` and ``changes`` are keyed by the frozen
+    questionnaire; a question left open has no key. NULL ``answers`` means not submitted.
+    """
+
+    shown_at = models.DateTimeField(null=True)
+    submitted_at = models.DateTimeField(null=True)
+    client_total_ms = models.PositiveIntegerField(null=True)
+    client_visible_ms = models.PositiveIntegerField(null=True)
+    client_hidden_ms = models.PositiveIntegerField(null=True)
+    hidden_count = models.PositiveIntegerField(null=True)
+    first_interaction_ms = models.PositiveIntegerField(null=True)
+    answers = models.JSONField(null=True)
+    changes = models.JSONField(null=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_submitted(self) -> bool:
+        return self.answers is not None
+
+
+def _page_constraints(name: str) -> list[models.BaseConstraint]:
+    return [
+        models.CheckConstraint(
+            condition=Q(submitted_at__isnull=True) | Q(answers__isnull=False),
+            name=f"{name}_submitted_has_answers",
+        ),
+        models.CheckConstraint(
+            condition=Q(submitted_at__isnull=True) | Q(shown_at__lte=F("submitted_at")),
+            name=f"{name}_shown_before_submitted",
+        ),
+    ]
+
+
+class Trial(TimedPage):
+    """One item of one participant. All trials are laid out at assignment, in that participant's order."""
+
+    participant = models.ForeignKey(Participant, on_delete=models.PROTECT, related_name="trials")
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="trials")
+    position = models.PositiveSmallIntegerField()
+
+    class Meta:
+        ordering = ["participant_id", "position"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["participant", "item"], name="trial_once_per_participant_and_item"
+            ),
+            models.UniqueConstraint(fields=["participant", "position"], name="trial_position_once"),
+            *_page_constraints("trial"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.participant_id} #{self.position}"
+
+
+class SurveyResponse(TimedPage):
+    """The post survey of one participant; laid out at assignment, filled once."""
+
+    participant = models.OneToOneField(Participant, on_delete=models.PROTECT, related_name="survey")
+
+    class Meta:
+        constraints = _page_constraints("survey")
+
+    def __str__(self) -> str:
+        return f"survey of {self.participant_id}"
+
+
+class Event(models.Model):
+    """One act, by staff or participant. Append-only."""
+
+    study = models.ForeignKey(Study, null=True, on_delete=models.PROTECT, related_name="events")
+    participant = models.ForeignKey(Participant, null=True, on_delete=models.PROTECT, related_name="events")
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT)
+    kind = models.CharField(max_length=40)
+    at = models.DateTimeField(auto_now_add=True)
+    data = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} at {self.at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,159 @@
+"""Studies: a draft definition, its frozen versions with conditions, items and stimuli, and entry links."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from studyapp.models.data import Question
+from studyapp.models.predictions import PredictionRun, System
+
+
+class Mode(models.TextChoices):
+    """How a participant came. Only live rows count in the assignment of live participants."""
+
+    LIVE = "live"
+    PILOT = "pilot"
+    BOT = "bot"
+
+
+class Study(models.Model):
+    """A study. ``definition`` is the draft; what participants see is always a frozen version."""
+
+    class Status(models.TextChoices):
+        DRAFT = "draft"
+        OPEN = "open"
+        CLOSED = "closed"
+
+    slug = models.SlugField(max_length=100, unique=True)
+    title = models.CharField(max_length=200)
+    status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
+    definition = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT)
+
+    class Meta:
+        verbose_name_plural = "studies"
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class StudyVersion(models.Model):
+    """What was frozen at a launch. ``hash`` is the SHA-256 of the canonical JSON of ``frozen``."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField()
+    hash = models.CharField(max_length=64)
+    frozen = models.JSONField()
+    published = models.JSONField(null=True)
+    frozen_at = models.DateTimeField(auto_now_add=True)
+    frozen_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT)
+
+    class Meta:
+        ordering = ["study_id", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "number"], name="version_number_once_per_study"),
+            models.UniqueConstraint(fields=["study", "hash"], name="version_hash_once_per_study"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study} v{self.number}"
+
+
+class Condition(models.Model):
+    """One arm of a version: the predictions of a run, or the ground truth."""
+
+    version = models.ForeignKey(StudyVersion, on_delete=models.PROTECT, related_name="conditions")
+    position = models.PositiveSmallIntegerField()
+    name = models.CharField(max_length=100)
+    label = models.CharField(max_length=200)
+    system = models.ForeignKey(System, null=True, blank=True, on_delete=models.PROTECT)
+    run = models.ForeignKey(PredictionRun, null=True, blank=True, on_delete=models.PROTECT)
+    weight = models.FloatField(default=1.0)
+    is_open = models.BooleanField(default=True)
+
+    class Meta:
+        ordering = ["version_id", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["version", "name"], name="condition_name_once_per_version"),
+            models.CheckConstraint(condition=Q(weight__gt=0), name="condition_weight_positive"),
+            models.CheckConstraint(
+                condition=Q(run__isnull=True) | Q(system__isnull=False), name="condition_run_needs_system"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_ground_truth(self) -> bool:
+        """A condition without a system shows the gold answer and the gold facts."""
+        return self.system_id is None
+
+
+class Item(models.Model):
+    """A question of a version. Its text is copied, so that nothing outside can change it."""
+
+    version = models.ForeignKey(StudyVersion, on_delete=models.PROTECT, related_name="items")
+    position = models.PositiveSmallIntegerField()
+    external_id = models.CharField(max_length=200)
+    question = models.ForeignKey(Question, null=True, blank=True, on_delete=models.PROTECT)
+    text = models.TextField(null=True)  # noqa: DJ001 (a released study may not tell it)
+    gold_answer = models.TextField(null=True)  # noqa: DJ001
+    context = models.JSONField(null=True)
+
+    class Meta:
+        ordering = ["version_id", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["version", "external_id"], name="item_once_per_version"),
+            models.UniqueConstraint(fields=["version", "position"], name="item_position_once_per_version"),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
+class Stimulus(models.Model):
+    """What a condition shows for an item, and whether a person judges that answer correct.
+
+    ``system_correct`` starts as exact match (``judged_by`` "exact match") and is NULL where unknown.
+    """
+
+    condition = models.ForeignKey(Condition, on_delete=models.PROTECT, related_name="stimuli")
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="stimuli")
+    shown_answer = models.TextField(null=True)  # noqa: DJ001 (a released study may not tell it)
+    facts = models.JSONField(null=True)
+    exact_match = models.BooleanField(null=True)
+    answer_f1 = models.FloatField(null=True)
+    system_correct = models.BooleanField(null=True)
+    judged_by = models.CharField(max_length=150, blank=True)
+
+    class Meta:
+        verbose_name_plural = "stimuli"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["condition", "item"], name="stimulus_once_per_condition_and_item"
+            ),
+            models.CheckConstraint(
+                condition=Q(system_correct__isnull=True) | ~Q(judged_by=""), name="judgement_names_its_judge"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.condition_id}/{self.item_id}"
+
+
+class EntryLink(models.Model):
+    """A shareable way into a study. Only the SHA-256 of its token is kept."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="links")
+    token_hash = models.CharField(max_length=64, unique=True)
+    label = models.CharField(max_length=100, blank=True)
+    mode = models.CharField(max_length=10, choices=Mode, default=Mode.LIVE)
+    single_use = models.BooleanField(default=False)
+    used_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT)
+
+    def __str__(self) -> str:
+        return self.label or f"link {self.pk}"

@@ -1,0 +1,1 @@
+"""Reads of more than one filter, by subject."""

@@ -1,0 +1,1 @@
+"""Pages of the study app: participant pages and staff pages."""
