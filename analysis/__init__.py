@@ -1,0 +1,5 @@
+"""Statistics on plain files: scores of systems, measures of people, and the report that relates the two.
+
+Importing this package imports nothing else. `analysis.xqa` and `analysis.coupling` need only the standard
+library; the other modules need numpy, scipy and pandas.
+"""

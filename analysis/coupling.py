@@ -1,0 +1,236 @@
+"""How far an answer hangs on its explanation: fact removal (FaRM), answer location (LocA), error propagation.
+
+Source: Schuff, Adel, Vu 2020 (F1 is Not Enough), §4.2, §4.3, App. E and F. None of it needs gold answers but
+`error_propagation`. A fact is a (title, sentence index); index -1 stands for a title, which is no fact.
+Standard library only: the site and the model server import this module.
+"""
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Fact = tuple[str, int]
+RELEVANCE_THRESHOLD = 0.33  # the reference implementation's bound on the probability of the relevant class
+REMOVALS = (1, 2, 3, 4)  # a HotpotQA explanation has at most four facts
+ANSWER_TYPES = ("span", "yes", "no")
+
+
+@dataclass(frozen=True)
+class RemovalOrder:
+    """Distinct facts in the order in which they are taken away, most relevant first."""
+
+    relevant: list[Fact]
+    irrelevant: list[Fact]
+
+
+@dataclass(frozen=True)
+class Farm:
+    """Fact-removal scores keyed by k, in [0, 1]; None throughout when there are no questions.
+
+    c_rel[k], c_irr[k]: share of all questions whose answer changes when up to k facts predicted relevant
+    (irrelevant) are removed. farm[k] = c_rel[k] / (1 + c_irr[k]).
+    """
+
+    farm: dict[int, float | None]
+    c_rel: dict[int, float | None]
+    c_irr: dict[int, float | None]
+    questions: int
+
+
+@dataclass(frozen=True)
+class Loca:
+    """Answer-location score. Shares of the answers of type span; None when there is no such answer.
+
+    inside, outside: share whose first and last token lie in one sentence that is (is not) predicted relevant.
+    The rest lies in a title or across sentences. loca = inside / (1 + outside), which equals I / (A + O) on
+    the counts A = span_answers, I = inside_count, O = outside_count.
+    """
+
+    loca: float | None
+    inside: float | None
+    outside: float | None
+    span_answers: int
+    inside_count: int
+    outside_count: int
+
+
+@dataclass(frozen=True)
+class ErrorPropagation:
+    """Share of exactly matched answers where the prediction holds all gold facts, and where it holds none.
+
+    None where no prediction is of that kind. `all_facts` and `no_facts` count them among `questions`.
+    """
+
+    em_all_facts: float | None
+    em_no_facts: float | None
+    all_facts: int
+    no_facts: int
+    questions: int
+
+
+def removal_order(
+    fact_probability: Iterable[Sequence[Any]],
+    relevant: Iterable[Sequence[Any]] | None = None,
+    *,
+    threshold: float = RELEVANCE_THRESHOLD,
+) -> RemovalOrder:
+    """Facts predicted relevant and irrelevant, each in order of decreasing predicted relevance.
+
+    fact_probability: (title, index, probability) of every fact, in the order of the context. On a tie the
+        later listed fact goes first. Titles (negative index) are left out; a fact listed twice counts once,
+        at its higher place.
+    relevant: the facts predicted relevant; when None, those with a probability above `threshold`.
+
+    Raises ValueError for a malformed entry, or a relevant fact without a probability.
+
+    >>> removal_order([("A", 0, 0.9), ("A", 1, 0.1), ("B", 0, 0.9)]).relevant
+    [('B', 0), ('A', 0)]
+    """
+    listed = [_fact_with_probability(entry) for entry in fact_probability]
+    listed.reverse()  # the sort is stable, so the later listed goes first on a tie
+    listed.sort(key=lambda entry: -entry[1])
+    probability: dict[Fact, float] = {}
+    for fact, value in listed:
+        if fact[1] >= 0:
+            probability.setdefault(fact, value)
+    if relevant is None:
+        chosen = {fact for fact, value in probability.items() if value > threshold}
+    else:
+        chosen = {fact for fact in map(_fact, relevant) if fact[1] >= 0}
+        for fact in chosen - probability.keys():
+            raise ValueError(f"relevant fact {fact!r} has no probability")
+    return RemovalOrder(
+        relevant=[fact for fact in probability if fact in chosen],
+        irrelevant=[fact for fact in probability if fact not in chosen],
+    )
+
+
+def reduce_context(
+    context: Sequence[Sequence[Any]], facts: Sequence[Sequence[Any]], k: int
+) -> list[list[Any]]:
+    """The context without its first k facts, or without all of them where there are fewer.
+
+    context: `[[title, [sentence, …]], …]`; it is not changed. Articles stay even when they become empty.
+    facts: (title, index) in removal order (see `removal_order`). Indices count the sentences of the full
+        context. Where two articles share a title, both lose the sentence. Titles (negative index) stay and
+        do not count. Facts that the context lacks count and remove nothing.
+
+    >>> reduce_context([["A", ["one", "two"]], ["B", ["three"]]], [("A", 1), ("B", 0)], k=1)
+    [['A', ['one']], ['B', ['three']]]
+    """
+    if k < 0:
+        raise ValueError(f"k must be 0 or more, not {k}")
+    removable = [fact for fact in map(_fact, facts) if fact[1] >= 0]
+    removed = set(removable[:k])
+    return [
+        [title, [sentence for index, sentence in enumerate(sentences) if (title, index) not in removed]]
+        for title, sentences in context
+    ]
+
+
+def farm(
+    answers: Mapping[str, str],
+    without_relevant: Mapping[int, Mapping[str, str]],
+    without_irrelevant: Mapping[int, Mapping[str, str]],
+) -> Farm:
+    """Fact-removal scores for each k (Schuff et al. 2020, §4.2 and App. F).
+
+    answers: raw answer by question id, on the full context; yes and no count like any other answer.
+    without_relevant, without_irrelevant: for each k the raw answers on the reduced contexts, same ids.
+
+    Raises ValueError when the two sides have different k, or an answer is missing or too many.
+    """
+    if without_relevant.keys() != without_irrelevant.keys():
+        raise ValueError(
+            f"without_relevant has k = {sorted(without_relevant)}, "
+            f"without_irrelevant has k = {sorted(without_irrelevant)}"
+        )
+    c_rel = {k: _changed(answers, without_relevant[k], f"without_relevant[{k}]") for k in without_relevant}
+    c_irr = {
+        k: _changed(answers, without_irrelevant[k], f"without_irrelevant[{k}]") for k in without_relevant
+    }
+    scores = {k: _discounted(c_rel[k], c_irr[k]) for k in c_rel}
+    return Farm(farm=scores, c_rel=c_rel, c_irr=c_irr, questions=len(answers))
+
+
+def loca(records: Iterable[tuple[str, Any, Any, Collection[Any]]]) -> Loca:
+    """Answer-location score (Schuff et al. 2020, §4.3).
+
+    records: one (type, first fact, last fact, relevant facts) per question. type is span, yes or no; the
+        two facts hold the answer's first and last token, None for a token of a title.
+
+    Raises ValueError for another type or a malformed fact.
+    """
+    spans = inside = outside = 0
+    for answer_type, first, last, relevant in records:
+        if answer_type not in ANSWER_TYPES:
+            raise ValueError(f"type must be one of {', '.join(ANSWER_TYPES)}, not {answer_type!r}")
+        if answer_type != "span":
+            continue
+        spans += 1
+        place = _one_sentence(first, last)
+        if place is None:
+            continue
+        if place in {_fact(fact) for fact in relevant}:
+            inside += 1
+        else:
+            outside += 1
+    share_in = inside / spans if spans else None
+    share_out = outside / spans if spans else None
+    return Loca(_discounted(share_in, share_out), share_in, share_out, spans, inside, outside)
+
+
+def error_propagation(records: Iterable[tuple[bool, Collection[Any], Collection[Any]]]) -> ErrorPropagation:
+    """How answers depend on the chosen facts (Schuff et al. 2020, App. E).
+
+    records: one (exact match, predicted facts, gold facts) per question. Gold facts may not be empty: such a
+        prediction would hold all and none of them at once.
+    """
+    all_facts, no_facts, questions = [], [], 0
+    for matched, predicted, gold in records:
+        gold_facts, predicted_facts = set(map(_fact, gold)), set(map(_fact, predicted))
+        if not gold_facts:
+            raise ValueError(f"record {questions}: gold facts may not be empty")
+        questions += 1
+        if gold_facts <= predicted_facts:
+            all_facts.append(bool(matched))
+        elif not gold_facts & predicted_facts:
+            no_facts.append(bool(matched))
+    return ErrorPropagation(_share(all_facts), _share(no_facts), len(all_facts), len(no_facts), questions)
+
+
+def _changed(before: Mapping[str, str], after: Mapping[str, str], name: str) -> float | None:
+    if before.keys() != after.keys():
+        odd = sorted(before.keys() ^ after.keys())
+        raise ValueError(f"{name} and answers differ in {len(odd)} question ids, {odd[0]!r} among them")
+    return _share([after[question] != answer for question, answer in before.items()])
+
+
+def _share(flags: Sequence[bool]) -> float | None:
+    return sum(flags) / len(flags) if flags else None
+
+
+def _discounted(wanted: float | None, unwanted: float | None) -> float | None:
+    return None if wanted is None or unwanted is None else wanted / (1 + unwanted)
+
+
+def _one_sentence(first: Any, last: Any) -> Fact | None:
+    """The sentence that holds both tokens; None across sentences or in a title."""
+    if first is None or last is None or _fact(first) != _fact(last) or first[1] < 0:
+        return None
+    return _fact(first)
+
+
+def _fact(fact: Any) -> Fact:
+    match fact:
+        case [str(title), int(index)]:
+            return title, index
+    raise ValueError(f"a fact must be (title, index), not {fact!r}")
+
+
+def _fact_with_probability(entry: Any) -> tuple[Fact, float]:
+    match entry:
+        case [str(title), int(index), int() | float() as probability] if not math.isnan(probability):
+            return (title, index), float(probability)
+    raise ValueError(f"a fact with its probability must be (title, index, probability), not {entry!r}")

@@ -1,0 +1,167 @@
+"""HotpotQA's answer, supporting-fact and joint scores, with the semantics of the official evaluation script.
+
+Source: Yang et al. 2018 (HotpotQA), its evaluation script `hotpot_evaluate_v1`; Schuff et al. 2020, §4.1.
+Standard library only: the site and the model server import this module.
+"""
+
+import re
+import string
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+ANSWER_KEYS = ("em", "f1", "prec", "recall")
+FACT_KEYS = ("sp_em", "sp_f1", "sp_prec", "sp_recall")
+JOINT_KEYS = ("joint_em", "joint_f1", "joint_prec", "joint_recall")
+KEYS = ANSWER_KEYS + FACT_KEYS + JOINT_KEYS
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_CLOSED_ANSWERS = frozenset({"yes", "no", "noanswer"})
+
+
+class F1(NamedTuple):
+    """Harmonic mean with its two parts, each in [0, 1]."""
+
+    f1: float
+    prec: float
+    recall: float
+
+
+def normalise_answer(text: str) -> str:
+    """Lower case, without ASCII punctuation, without the words a, an, the, white space joined."""
+    without_punctuation = text.lower().translate(_NO_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", without_punctuation).split())
+
+
+def exact_match(gold: str, predicted: str) -> bool:
+    """Whether the two answers are equal after `normalise_answer`."""
+    return normalise_answer(gold) == normalise_answer(predicted)
+
+
+def answer_f1(gold: str, predicted: str) -> F1:
+    """F1, precision and recall of the predicted answer's tokens, as a multiset.
+
+    When one side is yes, no or noanswer and the other differs, all three are 0. With no common token they
+    are 0 too, so two answers that are empty after normalisation match exactly and still have F1 0.
+    """
+    gold_text, predicted_text = normalise_answer(gold), normalise_answer(predicted)
+    if gold_text != predicted_text and not _CLOSED_ANSWERS.isdisjoint((gold_text, predicted_text)):
+        return F1(0.0, 0.0, 0.0)
+    gold_tokens, predicted_tokens = gold_text.split(), predicted_text.split()
+    common = (Counter(gold_tokens) & Counter(predicted_tokens)).total()
+    if common == 0:
+        return F1(0.0, 0.0, 0.0)
+    return _harmonic(common / len(predicted_tokens), common / len(gold_tokens))
+
+
+def facts_f1(gold: Collection[Any], predicted: Collection[Any]) -> F1:
+    """F1, precision and recall of the set of predicted facts, each a (title, sentence index).
+
+    Nothing predicted gives precision 0, and no gold facts recall 0: two empty sets match with F1 0.
+    """
+    gold_facts, predicted_facts = _facts(gold), _facts(predicted)
+    hits = len(gold_facts & predicted_facts)
+    return _harmonic(
+        hits / len(predicted_facts) if predicted_facts else 0.0,
+        hits / len(gold_facts) if gold_facts else 0.0,
+    )
+
+
+def score_question(
+    gold_answer: str,
+    gold_facts: Collection[Any],
+    answer: str | None,
+    facts: Collection[Any] | None,
+) -> dict[str, float]:
+    """All twelve scores of one question, keyed as `KEYS`.
+
+    `answer` or `facts` is None where the system gave none: its four scores and the joint ones are then 0.
+    """
+    scores = dict.fromkeys(KEYS, 0.0)
+    answer_part = fact_part = None
+    if answer is not None:
+        answer_part = answer_f1(gold_answer, answer)
+        scores |= {"em": float(exact_match(gold_answer, answer)), **answer_part._asdict()}
+    if facts is not None:
+        fact_part = facts_f1(gold_facts, facts)
+        scores["sp_em"] = float(_facts(gold_facts) == _facts(facts))
+        scores |= {f"sp_{name}": value for name, value in fact_part._asdict().items()}
+    if answer_part is not None and fact_part is not None:
+        joint = _harmonic(answer_part.prec * fact_part.prec, answer_part.recall * fact_part.recall)
+        scores["joint_em"] = scores["em"] * scores["sp_em"]
+        scores |= {f"joint_{name}": value for name, value in joint._asdict().items()}
+    return scores
+
+
+def score(gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]) -> dict[str, float]:
+    """Mean of each score over all gold questions, keyed as `KEYS`, in [0, 1].
+
+    gold: the official list, entries with `_id`, `answer` and `supporting_facts`.
+    predictions: the official object, `{"answer": {id: text}, "sp": {id: [[title, index], …]}}`; other parts
+        are ignored. A question without an answer or a fact list counts 0 for that part and for the joint one.
+
+    Raises ValueError, naming the entry and the field, for no gold questions or a malformed entry.
+
+    >>> gold = [{"_id": "q1", "answer": "Ed Wood", "supporting_facts": [["Ed Wood", 0]]}]
+    >>> predictions = {"answer": {"q1": "the Ed Wood!"}, "sp": {"q1": [["Ed Wood", 0], ["Film", 1]]}}
+    >>> score(gold, predictions)["joint_f1"]
+    0.6666666666666666
+    """
+    answers, facts = _predicted_parts(predictions)
+    totals = dict.fromkeys(KEYS, 0.0)
+    n = 0
+    for n, question in enumerate(gold, start=1):
+        question_id, gold_answer, gold_facts = _gold_parts(question, n)
+        answer = answers.get(question_id)
+        if answer is not None and not isinstance(answer, str):
+            raise ValueError(f"predictions: answer of {question_id!r} must be text, not {answer!r}")
+        try:
+            scores = score_question(gold_answer, gold_facts, answer, facts.get(question_id))
+        except ValueError as error:
+            raise ValueError(f"question {question_id!r}: {error}") from error
+        for key, value in scores.items():
+            totals[key] += value
+    if n == 0:
+        raise ValueError("gold: holds no questions")
+    return {key: total / n for key, total in totals.items()}
+
+
+def _predicted_parts(predictions: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    if not isinstance(predictions, Mapping) or not ({"answer", "sp"} & predictions.keys()):
+        raise ValueError('predictions: must be an object with "answer", "sp" or both')
+    answers, facts = predictions.get("answer", {}), predictions.get("sp", {})
+    for name, part in (("answer", answers), ("sp", facts)):
+        if not isinstance(part, Mapping):
+            raise ValueError(f'predictions: "{name}" must be an object keyed by question id')
+    return answers, facts
+
+
+def _gold_parts(question: Mapping[str, Any], number: int) -> tuple[str, str, Collection[Any]]:
+    if not isinstance(question, Mapping):
+        raise ValueError(f"gold: entry {number} must be an object, not {type(question).__name__}")
+    for field in ("_id", "answer", "supporting_facts"):
+        if question.get(field) is None:
+            raise ValueError(f'gold: entry {number} lacks "{field}"')
+    if not isinstance(question["answer"], str):
+        raise ValueError(f'gold: "answer" of entry {number} must be text')
+    return question["_id"], question["answer"], question["supporting_facts"]
+
+
+def _facts(facts: Collection[Any]) -> set[tuple[str, int]]:
+    """The set of facts; JSON gives each as a list."""
+    if isinstance(facts, str | Mapping) or not isinstance(facts, Collection):
+        raise ValueError(f"facts must be a list of [title, index], not {facts!r}")
+    return {_fact(fact) for fact in facts}
+
+
+def _fact(fact: Any) -> tuple[str, int]:
+    match fact:
+        case [str(title), int(index)]:
+            return title, index
+    raise ValueError(f"a fact must be [title, index], not {fact!r}")
+
+
+def _harmonic(prec: float, recall: float) -> F1:
+    total = prec + recall
+    return F1(2 * prec * recall / total if total > 0 else 0.0, prec, recall)
