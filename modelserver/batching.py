@@ -1,0 +1,341 @@
+"""Dynamic micro-batching: items of many requests run together in one model thread.
+
+Nothing waits for a batch to fill: while the thread computes, requests gather, and what has gathered is
+the next batch. The oldest item always goes first, and only items of like cost join it, so that neither
+a long nor a rare item starves and little of a batch is padding.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from modelserver.errors import Overloaded, TooLarge
+from modelserver.schema import ItemError, QAItem, QAPrediction
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Outcome = QAPrediction | ItemError
+
+
+class Predictor(Protocol):
+    """What serving needs of a system: the same shape as ``modelserver.systems.base.System``.
+
+    Declared here too because importing the systems imports torch, which client, fake and site must not.
+    """
+
+    name: str
+    description: str
+    revision: str
+
+    def cost(self, item: QAItem) -> int: ...
+
+    def check(self, item: QAItem) -> None: ...
+
+    def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]: ...
+
+
+@dataclass(frozen=True)
+class BatchLimits:
+    """Bounds of a batch and of the queue before it.
+
+    ``tokens`` bounds items times the cost of the longest, which is what a padded batch holds; ``items``
+    bounds their number. ``fill`` is the least share of a batch that is not padding. ``queue`` is how many
+    items may wait. ``linger`` (seconds) is how long a batch waits for as many items as the last one had
+    when several requests are being served at once; a lone caller never waits.
+    """
+
+    tokens: int = 16_384
+    items: int = 256
+    fill: float = 0.75
+    queue: int = 4_096
+    linger: float = 0.002
+
+    def allow(self, *, count: int, longest: int, total: int) -> bool:
+        """Whether ``count`` items of ``total`` cost, the longest costing ``longest``, may run together."""
+        padded = count * longest
+        return count == 1 or (count <= self.items and padded <= self.tokens and total >= self.fill * padded)
+
+
+def companions(costs: Sequence[int], limits: BatchLimits) -> list[int]:
+    """Return the positions to run as one batch: the first, and those nearest to it in cost."""
+    chosen: list[int] = []
+    longest = total = 0
+    for position in sorted(range(len(costs)), key=lambda i: abs(costs[i] - costs[0])):
+        peak, sum_ = max(longest, costs[position]), total + costs[position]
+        if limits.allow(count=len(chosen) + 1, longest=peak, total=sum_):
+            chosen.append(position)
+            longest, total = peak, sum_
+    return chosen
+
+
+def plan(costs: Sequence[int], limits: BatchLimits) -> list[list[int]]:
+    """Cut all positions into batches, the costliest first, so that the largest batch fails soonest."""
+    batches: list[list[int]] = []
+    total = 0
+    for position in sorted(range(len(costs)), key=lambda i: -costs[i]):
+        last = batches[-1] if batches else []
+        if last and limits.allow(count=len(last) + 1, longest=costs[last[0]], total=total + costs[position]):
+            last.append(position)
+            total += costs[position]
+        else:
+            batches.append([position])
+            total = costs[position]
+    return batches
+
+
+def predict_each(system: Predictor, items: Sequence[QAItem]) -> list[Outcome]:
+    """Predict the items as one batch; when that fails, halve it until the failing items stand alone.
+
+    One item that breaks the system, or a batch too big for the memory, costs the others nothing but
+    time. The result is in the order of ``items``, an ItemError in the place of each failing item.
+    """
+    try:
+        predictions = system.predict(items)
+        answered = [prediction.id for prediction in predictions]
+        if answered != [item.id for item in items]:
+            raise ValueError("the system did not answer exactly the items it was given, in their order")
+    except Exception as error:  # the edge of the server: a system may be anybody's code
+        if len(items) == 1:
+            log_failure("item_failed", error, system=system.name)
+            message = f"{system.name} failed: {type(error).__name__}: {error}"
+            return [ItemError(id=items[0].id, error="prediction_failed", message=message)]
+        middle = len(items) // 2
+        return predict_each(system, items[:middle]) + predict_each(system, items[middle:])
+    return list(predictions)
+
+
+def log_failure(event: str, error: BaseException, **fields: Any) -> None:
+    """Log the type and the place of an error, without its message, which may quote a participant's text."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else "unknown"
+    logger.error(event, extra={"fields": {"error": type(error).__name__, "at": place, **fields}})
+
+
+class ModelThread:
+    """The one thread that runs systems.
+
+    A daemon, unlike a thread of an executor: a system that hangs must not keep the process from ending.
+    """
+
+    def __init__(self) -> None:
+        self._calls: queue.SimpleQueue[tuple[asyncio.Future[Any], Callable[[], Any]] | None] = (
+            queue.SimpleQueue()
+        )
+        self._thread = threading.Thread(target=self._work, name="model", daemon=True)
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    async def call(self, function: Callable[[], T]) -> T:
+        """Run the function in the thread, after all earlier ones, and return or raise what it does."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._calls.put((future, function))
+        return await future
+
+    def stop(self, *, within: float = 0.0) -> bool:
+        """End the thread after what it has been given; False when that takes more than ``within`` seconds."""
+        self._calls.put(None)
+        self._thread.join(within)
+        return not self.alive
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            future, function = call
+            result, error = None, None
+            try:
+                result = function()
+            except Exception as caught:  # carried over to the caller
+                error = caught
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                future.get_loop().call_soon_threadsafe(_settle, future, result, error)
+
+
+def _settle(future: asyncio.Future[Any], result: object, error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)
+
+
+class Ticket:
+    """The items of one request on their way through the queue; ``done`` is set with the last outcome."""
+
+    def __init__(self, system: Predictor, outcomes: Sequence[Outcome | None], request_id: str) -> None:
+        self.system = system
+        self.request_id = request_id
+        self._outcomes = list(outcomes)
+        self._missing = sum(outcome is None for outcome in outcomes)
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if not self._missing:
+            self.done.set_result(None)
+
+    def settle(self, position: int, outcome: Outcome) -> None:
+        self._outcomes[position] = outcome
+        self._missing -= 1
+        if not self._missing and not self.done.done():
+            self.done.set_result(None)
+
+    def outcomes(self) -> list[Outcome]:
+        """Return one outcome per item, in the order of the request; only once ``done``."""
+        assert not self._missing
+        return [outcome for outcome in self._outcomes if outcome is not None]
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """One item in the queue."""
+
+    ticket: Ticket
+    position: int
+    item: QAItem
+    cost: int
+    since: float
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """What one batch was: for metrics and logs. Times are in seconds."""
+
+    system: str
+    items: int
+    failed: int
+    padded_tokens: int
+    tokens: int
+    waited: float
+    seconds: float
+    request_ids: tuple[str, ...]
+
+
+class Batcher:
+    """Queues jobs by system and feeds them to the model thread in batches, the oldest first.
+
+    All methods run in the event loop; only systems run in the thread.
+    """
+
+    def __init__(
+        self, thread: ModelThread, limits: BatchLimits, report: Callable[[BatchReport], None] = lambda _: None
+    ) -> None:
+        self._thread = thread
+        self._limits = limits
+        self._report = report
+        # A lane per system: a dict is a queue here, since it keeps its order and drops a job at once.
+        self._lanes: dict[str, dict[Job, None]] = {}
+        self._arrived = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._last: list[Job] = []
+        self._seconds_per_token = 0.0
+
+    @property
+    def waiting(self) -> int:
+        """How many items are queued, not counting those being computed."""
+        return sum(map(len, self._lanes.values()))
+
+    def submit(self, ticket: Ticket, jobs: Sequence[tuple[int, QAItem, int]]) -> None:
+        """Queue all jobs ``(position, item, cost)`` of a ticket, or none.
+
+        Raises TooLarge when they could never fit into the queue and Overloaded when they do not now.
+        """
+        if len(jobs) > self._limits.queue:
+            raise TooLarge(f"{len(jobs)} items exceed the queue of {self._limits.queue}", field="items")
+        if self.waiting + len(jobs) > self._limits.queue:
+            message = f"the queue holds {self.waiting} of {self._limits.queue} items"
+            raise Overloaded(message, retry_after=self.expected_wait())
+        if not jobs:
+            return
+        lane = self._lanes.setdefault(ticket.system.name, {})
+        now = time.monotonic()
+        lane.update((Job(ticket, position, item, cost, now), None) for position, item, cost in jobs)
+        self._idle.clear()
+        self._arrived.set()
+
+    def withdraw(self, ticket: Ticket) -> None:
+        """Drop what is still queued of a ticket that nobody waits for."""
+        lane = self._lanes.get(ticket.system.name, {})
+        for job in [job for job in lane if job.ticket is ticket]:
+            del lane[job]
+
+    def expected_wait(self) -> float:
+        """Return whole seconds until the queue has been worked off, between 1 and 60."""
+        tokens = sum(job.cost for lane in self._lanes.values() for job in lane)
+        return float(min(60, max(1, math.ceil(tokens * self._seconds_per_token))))
+
+    async def run(self) -> None:
+        """Work batches off until cancelled."""
+        while True:
+            if not self.waiting:
+                self._idle.set()
+                self._arrived.clear()
+                await self._arrived.wait()
+                await self._linger()
+            else:
+                await self._compute(self._take())
+
+    async def drained(self) -> None:
+        """Return once nothing is queued or being computed."""
+        await self._idle.wait()
+
+    async def _linger(self) -> None:
+        """Let the callers of the last batch come back, if there were several, so that they share again."""
+        if len({job.ticket for job in self._last}) < 2:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.linger):
+                while self.waiting < len(self._last):
+                    self._arrived.clear()
+                    await self._arrived.wait()
+
+    def _take(self) -> list[Job]:
+        """Remove and return the next batch: of the system whose first job is the oldest."""
+        lanes = (lane for lane in self._lanes.values() if lane)
+        lane = min(lanes, key=lambda lane: next(iter(lane)).since)
+        queued = list(lane)
+        batch = [queued[position] for position in companions([job.cost for job in queued], self._limits)]
+        for job in batch:
+            del lane[job]
+        return batch
+
+    async def _compute(self, batch: list[Job]) -> None:
+        system, items = batch[0].ticket.system, [job.item for job in batch]
+        started = time.monotonic()
+        outcomes = await self._thread.call(lambda: predict_each(system, items))
+        seconds = time.monotonic() - started
+        for job, outcome in zip(batch, outcomes, strict=True):
+            job.ticket.settle(job.position, outcome)
+        self._last = batch
+        self._account(batch, outcomes, started, seconds)
+
+    def _account(self, batch: list[Job], outcomes: list[Outcome], started: float, seconds: float) -> None:
+        tokens = sum(job.cost for job in batch)
+        latest = seconds / max(1, tokens)
+        self._seconds_per_token = (
+            0.8 * self._seconds_per_token + 0.2 * latest if self._seconds_per_token else latest
+        )
+        self._report(
+            BatchReport(
+                system=batch[0].ticket.system.name,
+                items=len(batch),
+                failed=sum(isinstance(outcome, ItemError) for outcome in outcomes),
+                padded_tokens=len(batch) * max(job.cost for job in batch),
+                tokens=tokens,
+                waited=started - min(job.since for job in batch),
+                seconds=seconds,
+                request_ids=tuple(dict.fromkeys(job.ticket.request_id for job in batch)),
+            )
+        )

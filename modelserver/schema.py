@@ -1,0 +1,158 @@
+"""Wire types of the model server: what goes in and out, declared once, for server, client and site.
+
+A *fact* is a sentence of an article, named ``(title, index)`` with the index 0-based. Offsets are
+code points within that sentence, end exclusive. Probabilities are in [0, 1].
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, model_validator
+from pydantic_core import PydanticCustomError
+
+SCHEMA_VERSION = 1
+
+
+def _same_version(version: int) -> int:
+    if version != SCHEMA_VERSION:
+        raise PydanticCustomError(
+            "schema_mismatch",
+            "speaks wire schema {theirs}, this side {ours}",
+            {"theirs": version, "ours": SCHEMA_VERSION},
+        )
+    return version
+
+
+SchemaVersion = Annotated[int, AfterValidator(_same_version)]
+
+AnswerType = Literal["span", "yes", "no"]
+Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+Article = tuple[str, list[str]]
+Context = list[Article]
+Fact = tuple[str, NonNegativeInt]
+
+
+class Wire(BaseModel):
+    """Base of all wire types: immutable, and an unknown field is an error rather than ignored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class QAItem(Wire):
+    """One question with its articles, in the HotpotQA form ``[[title, [sentence, ...]], ...]``."""
+
+    id: Annotated[str, Field(min_length=1, max_length=200)]
+    question: Annotated[str, Field(min_length=1, max_length=10_000)]
+    context: Context
+
+
+class AnswerLocation(Wire):
+    """Where a span answer lies. ``first`` and ``last`` differ when it crosses sentences.
+
+    ``first`` or ``last`` is None for a token of a title, which is no fact. ``start`` and ``end`` are
+    code points, given only when the whole answer lies in one sentence.
+    """
+
+    first: Fact | None
+    last: Fact | None
+    start: NonNegativeInt | None = None
+    end: NonNegativeInt | None = None
+
+    @model_validator(mode="after")
+    def _offsets_need_one_sentence(self) -> Self:
+        if (self.start is None) != (self.end is None):
+            raise ValueError("start and end are given together or not at all")
+        if self.start is not None and self.end is not None:
+            if self.first is None or self.first != self.last:
+                raise ValueError("start and end need an answer inside one sentence")
+            if self.end < self.start:
+                raise ValueError("end lies before start")
+        return self
+
+
+class FactProbability(Wire):
+    """The predicted relevance of one fact."""
+
+    title: str
+    index: NonNegativeInt
+    probability: Probability
+
+    @property
+    def fact(self) -> Fact:
+        return (self.title, self.index)
+
+
+class QAPrediction(Wire):
+    """A system's answer and explanation for one item.
+
+    ``facts`` are those predicted relevant, most relevant first. ``fact_probabilities`` hold every
+    fact of the context in its order, or None when the system gives none. ``threshold`` is what a
+    probability must exceed to count as relevant.
+    """
+
+    id: str
+    answer: str
+    type: AnswerType | None = None
+    location: AnswerLocation | None = None
+    facts: list[Fact]
+    fact_probabilities: list[FactProbability] | None = None
+    threshold: Probability | None = None
+
+
+class ItemError(Wire):
+    """Why one item of a batch has no prediction; the others are unaffected."""
+
+    id: str
+    error: Literal["invalid_item", "prediction_failed"]
+    message: str
+
+
+class PredictRequest(Wire):
+    """``POST /v1/predict``: items for one system, answered in one response, in any batching."""
+
+    schema_version: SchemaVersion = SCHEMA_VERSION
+    system: str
+    items: Annotated[list[QAItem], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _ids_are_unique(self) -> Self:
+        seen: set[str] = set()
+        for item in self.items:
+            if item.id in seen:
+                raise ValueError(f"two items have the id {item.id!r}")
+            seen.add(item.id)
+        return self
+
+
+class PredictResponse(Wire):
+    """One prediction or one error for every item, in the order of the request."""
+
+    schema_version: SchemaVersion = SCHEMA_VERSION
+    system: str
+    revision: str
+    predictions: list[QAPrediction | ItemError]
+
+
+class SystemInfo(Wire):
+    """A served system. ``revision`` is a digest of its weights and configuration."""
+
+    name: str
+    revision: str
+    description: str
+    loaded: bool
+
+
+class SystemList(Wire):
+    """``GET /v1/systems``."""
+
+    schema_version: SchemaVersion = SCHEMA_VERSION
+    systems: list[SystemInfo]
+
+
+class ErrorBody(Wire):
+    """Every non-2xx response of the server."""
+
+    error: str
+    message: str
+    field: str | None = None

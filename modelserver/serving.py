@@ -1,0 +1,133 @@
+"""The model server as a process: its socket, signals, log lines, drain and exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+
+import uvicorn
+
+from modelserver.errors import PortTaken
+from modelserver.server import Service, create_app
+
+logger = logging.getLogger(__name__)
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line: time (UTC), level, event, and the fields of the event."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        line = {
+            "time": f"{seconds}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            # The type alone: the message of an error may quote a participant's text.
+            line["error"] = getattr(record.exc_info[0], "__name__", None)
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def log_to_stderr(level: str) -> None:
+    """Write the log of this process as JSON lines; of uvicorn's own only the warnings."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a listening socket; port 0 takes a free one. Raises PortTaken, saying why it could not."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2_048)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise PortTaken(
+            f"cannot listen on {host} port {port}: {reason}; choose another with --port"
+        ) from error
+
+
+def url_of(listener: socket.socket) -> str:
+    """Return the URL under which a listening socket is reached."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class _Http(uvicorn.Server):
+    """uvicorn without its signal handlers: it would end the process by the signal instead of status 0."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def serve(
+    service: Service, listener: socket.socket, *, stop: asyncio.Event, drain_seconds: float = 30.0
+) -> bool:
+    """Serve until ``stop`` is set, then finish what is queued and answer it.
+
+    Returns False when ``drain_seconds`` did not suffice. Raises what loading a system raises.
+    """
+    config = uvicorn.Config(
+        create_app(service), log_config=None, access_log=False, lifespan="off", ws="none",
+        server_header=False, timeout_keep_alive=30, timeout_graceful_shutdown=5,
+    )  # fmt: skip
+    http = _Http(config)
+    answering = asyncio.create_task(http.serve(sockets=[listener]))
+    computing = asyncio.create_task(service.batcher.run())
+    loading = asyncio.create_task(service.load())
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        await _until(stopped, {answering, computing, loading})
+        logger.info("draining", extra={"fields": {"queued": service.batcher.waiting}})
+        return await service.drain(drain_seconds)
+    finally:
+        http.should_exit = True
+        await asyncio.wait({answering})
+        for task in (computing, loading, stopped):
+            task.cancel()
+
+
+async def _until(stopped: asyncio.Task[bool], parts: set[asyncio.Task[None]]) -> None:
+    """Return when told to stop; raise as soon as any part fails. Only loading may end before."""
+    pending: set[asyncio.Task[None] | asyncio.Task[bool]] = {stopped, *parts}
+    while stopped in pending:
+        done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+
+
+def run(service: Service, listener: socket.socket, *, drain_seconds: float) -> int:
+    """Serve until SIGTERM or SIGINT and return the exit status: 0, or 1 when work was left undone."""
+    logger.info("listening", extra={"fields": {"url": url_of(listener), "pid": os.getpid()}})
+    finished = asyncio.run(_run(service, listener, drain_seconds))
+    logger.info("stopped", extra={"fields": {"finished": finished}})
+    if not service.thread.stop(within=0.5):
+        # A system is still at work: ending the interpreter around it could hang or crash.
+        logging.shutdown()
+        os._exit(0 if finished else 1)
+    return 0 if finished else 1
+
+
+async def _run(service: Service, listener: socket.socket, drain_seconds: float) -> bool:
+    stop = asyncio.Event()
+
+    def on_signal() -> None:
+        if stop.is_set():
+            os._exit(1)  # asked twice: at once
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, on_signal)
+    return await serve(service, listener, stop=stop, drain_seconds=drain_seconds)
