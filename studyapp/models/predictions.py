@@ -1,10 +1,10 @@
 """Systems, their predictions on a dataset, and the scores of those predictions."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.db import models
 
-from modelserver.schema import AnswerLocation, FactProbability, QAPrediction
+from modelserver.schema import AnswerLocation, AnswerType, FactProbability, QAPrediction
 from studyapp.models.data import Dataset, Question
 
 
@@ -83,7 +83,7 @@ class Prediction(models.Model):
         return QAPrediction(
             id=external_id,
             answer=self.answer,
-            type=self.answer_type,
+            type=cast("AnswerType | None", self.answer_type),
             location=AnswerLocation.model_validate(self.location) if self.location is not None else None,
             facts=[tuple(fact) for fact in self.facts],
             fact_probabilities=None
