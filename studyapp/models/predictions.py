@@ -130,20 +130,26 @@ class PredictionFailure(models.Model):
 class ReducedAnswer(models.Model):
     """The answer to a question with facts removed from its context, for FaRM.
 
-    ``digest`` names the reduced context, so each distinct input of a prediction is run once.
+    ``digest`` names the reduced context, so each distinct input of a prediction is run once. NULL
+    ``answer``: the system could not answer this input, and ``error`` says why.
     """
 
     prediction = models.ForeignKey(Prediction, on_delete=models.CASCADE, related_name="reduced_answers")
     digest = models.CharField(max_length=64)
-    answer = models.TextField(blank=True)
+    answer = models.TextField(null=True, blank=True)  # noqa: DJ001 (no answer is not the empty answer)
+    error = models.TextField(blank=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["prediction", "digest"], name="reduced_answer_once_per_context"),
+            models.CheckConstraint(
+                condition=models.Q(answer__isnull=False) | ~models.Q(error=""),
+                name="reduced_answer_or_error",
+            ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.digest[:8]}: {self.answer[:60]}"
+        return f"{self.digest[:8]}: {(self.answer or self.error)[:60]}"
 
 
 class Score(models.Model):
