@@ -1,5 +1,7 @@
 """Studies: a draft definition, its frozen versions with conditions, items and stimuli, and entry links."""
 
+import secrets
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -16,8 +18,16 @@ class Mode(models.TextChoices):
     BOT = "bot"
 
 
+def new_pseudonym_key() -> str:
+    """A random key, so that nobody outside can compute the public pseudonyms of a study."""
+    return secrets.token_hex(32)
+
+
 class Study(models.Model):
-    """A study. ``definition`` is the draft; what participants see is always a frozen version."""
+    """A study. ``definition`` is the draft; what participants see is always a frozen version.
+
+    ``pseudonym_key`` keys the participant pseudonyms of public exports; it never leaves the database.
+    """
 
     class Status(models.TextChoices):
         DRAFT = "draft"
@@ -28,6 +38,7 @@ class Study(models.Model):
     title = models.CharField(max_length=200)
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
     definition = models.JSONField()
+    pseudonym_key = models.CharField(max_length=64, default=new_pseudonym_key, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT)
 
