@@ -1,0 +1,39 @@
+"""Writes of entry links."""
+
+from django.db import transaction
+
+from accounts.models import User
+from studyapp.actions import events
+from studyapp.models import EntryLink, Mode, Study
+from studyapp.tokens import new_entry_token
+
+
+@transaction.atomic
+def create_link(
+    *,
+    study: Study,
+    by: User | None,
+    label: str = "",
+    mode: str = Mode.LIVE,
+    single_use: bool = False,
+) -> tuple[EntryLink, str]:
+    """Make a way into a study. Returns the link and its token, which is kept nowhere and cannot be had again.
+
+    Raises:
+        ValueError: the mode is unknown or the label is longer than 100 characters.
+    """
+    if mode not in Mode.values:
+        raise ValueError(f"mode: must be one of {', '.join(Mode.values)}, not {mode!r}")
+    if len(label) > 100:
+        raise ValueError("label: may have 100 characters at most")
+    token, token_hash = new_entry_token()
+    link = EntryLink.objects.create(
+        study=study, token_hash=token_hash, label=label, mode=mode, single_use=single_use, created_by=by
+    )
+    events.record(
+        kind="link_created",
+        study=study,
+        by=by,
+        data={"label": label, "mode": mode, "single_use": single_use},
+    )
+    return link, token

@@ -1,0 +1,38 @@
+"""Who may enter a study. Each rule is a pair: ``check_x`` raises with a sentence for a person, ``can_x``
+is its truth value.
+
+Exceptions: `NotAdmitted`, a StudyappError.
+"""
+
+from django.utils.translation import gettext as _
+
+from studyapp.errors import StudyappError
+from studyapp.models import EntryLink, Study
+
+
+class NotAdmitted(StudyappError):
+    """The person cannot take part; the message is a sentence for that person."""
+
+
+def check_admission(link: EntryLink) -> None:
+    """Whether a person who comes by this link may consent now.
+
+    Closing a study keeps newcomers out only: who has consented may finish.
+
+    Raises:
+        NotAdmitted: the study is not open, or the link was for one person and is used.
+    """
+    if link.study.status == Study.Status.CLOSED:
+        raise NotAdmitted(_("This study is closed. Thank you for your interest."))
+    if link.study.status != Study.Status.OPEN:
+        raise NotAdmitted(_("This study is not open yet."))
+    if link.single_use and link.used_at is not None:
+        raise NotAdmitted(_("This link was for one person and has been used."))
+
+
+def can_be_admitted(link: EntryLink) -> bool:
+    try:
+        check_admission(link)
+    except NotAdmitted:
+        return False
+    return True
