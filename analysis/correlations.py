@@ -1,0 +1,162 @@
+"""Pearson, Spearman and Kendall correlation of few systems, with honest uncertainty.
+
+Source: Schuff et al. 2020, App. H; Kendall 1945 (tau-b); Phipson and Smyth 2010 (permutation p never 0).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import permutations
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
+
+from analysis.grid import Array
+from analysis.ranks import DECIMALS, paired_values
+from analysis.resampling import percentile_interval
+
+Coefficient = Literal["pearson", "spearman", "kendall"]
+COEFFICIENTS: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall")
+LEAST_SYSTEMS = 3  # with two systems every coefficient is +1 or -1
+LEAST_FOR_P = 6
+MOST_FOR_ENUMERATION = 8  # 8! = 40,320 orders
+SAMPLED_ORDERS = 19_999
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """One coefficient over n systems.
+
+    value: None where undefined; `reason` then says why. interval: 95 % percentile interval of the two-way
+    bootstrap. p: two-sided, from permutations of the systems, None below `LEAST_FOR_P` systems.
+    p_method: "exact" for all orders, "sampled" for random ones with the +1 correction.
+    smallest_p: the smallest p that n systems without ties could ever reach.
+    """
+
+    coefficient: Coefficient
+    n: int
+    value: float | None
+    interval: tuple[float, float] | None = None
+    p: float | None = None
+    p_method: Literal["exact", "sampled", ""] = ""
+    smallest_p: float | None = None
+    reason: str = ""
+
+
+def correlate(
+    human: ArrayLike,
+    model: ArrayLike,
+    coefficient: Coefficient,
+    *,
+    replicates: Array | None = None,
+    rng: np.random.Generator | None = None,
+) -> Correlation:
+    """Correlation of a human measure and a model score over n systems.
+
+    human, model: one finite value per system, shape (n,), n >= 2.
+    replicates: the human measure re-aggregated in each bootstrap replicate, replicates × n, for the interval.
+        The scores stay fixed: they come from a data set far larger than the study.
+    rng: draws orders where n is too large to take them all; needed above `MOST_FOR_ENUMERATION` systems.
+
+    Raises ValueError for values that do not pair, or a missing rng.
+
+    >>> correlate([1, 2, 3], [1, 2, 4], "spearman").value
+    1.0
+    """
+    x, y = paired_values(human, model)
+    n = len(x)
+    if n < LEAST_SYSTEMS:
+        return Correlation(coefficient, n, None, reason="with two systems every correlation is +1 or −1")
+    for name, values in (("the human measure", x), ("the model score", y)):
+        if (values == values[0]).all():
+            return Correlation(coefficient, n, None, reason=f"{name} is the same for all systems")
+    statistic = _STATISTICS[coefficient]
+    value = float(statistic(x[None], y[None])[0])
+    interval = None
+    if replicates is not None:
+        interval = percentile_interval(statistic(np.round(replicates, DECIMALS), y[None]))
+    least = smallest_p(n, coefficient)
+    if n < LEAST_FOR_P:
+        return Correlation(coefficient, n, value, interval, smallest_p=least)
+    p, method = _permutation_p(statistic, x, y, value, rng)
+    return Correlation(coefficient, n, value, interval, p, method, least)
+
+
+def smallest_p(n: int, coefficient: Coefficient) -> float:
+    """The smallest two-sided permutation p that n systems could ever reach.
+
+    Rank coefficients reach their extreme in two of the n! orders (the same and the reversed ranking),
+    Pearson's r as a rule in one.
+    """
+    return (1 if coefficient == "pearson" else 2) / math.factorial(n)
+
+
+def pearson(x: Array, y: Array) -> Array:
+    """Product-moment correlation of paired rows; rows × n each, one of them may have a single row."""
+    return _cosine(_centred(x), _centred(y))
+
+
+def spearman(x: Array, y: Array) -> Array:
+    """Pearson's r of the ranks, ties with their mean rank."""
+    return pearson(_ranks(x), _ranks(y))
+
+
+def kendall(x: Array, y: Array) -> Array:
+    """Kendall's tau-b: concordant minus discordant pairs, corrected for ties on either side."""
+    return _cosine(_pair_signs(x), _pair_signs(y))
+
+
+_STATISTICS: dict[Coefficient, Callable[[Array, Array], Array]] = {
+    "pearson": pearson,
+    "spearman": spearman,
+    "kendall": kendall,
+}
+
+
+def _centred(values: Array) -> Array:
+    """Rows minus their mean; exactly 0 for a constant row, whatever the mean's last digits."""
+    constant = (values == values[:, :1]).all(axis=1, keepdims=True)
+    return np.where(constant, 0.0, values - values.mean(axis=1, keepdims=True))
+
+
+def _cosine(x: Array, y: Array) -> Array:
+    """Cosine of paired rows, NaN where a row is constant 0 or holds NaN."""
+    norm = np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.clip(np.where(norm > 0, (x * y).sum(axis=1) / norm, np.nan), -1.0, 1.0)
+
+
+def _ranks(values: Array) -> Array:
+    return np.asarray(rankdata(values, axis=1, nan_policy="propagate"))
+
+
+def _pair_signs(values: Array) -> Array:
+    first, second = np.triu_indices(values.shape[1], k=1)
+    return np.sign(values[:, first] - values[:, second])
+
+
+@lru_cache(maxsize=4)
+def _all_orders(n: int) -> NDArray[np.intp]:
+    return np.array(list(permutations(range(n))))
+
+
+def _permutation_p(
+    statistic: Callable[[Array, Array], Array],
+    x: Array,
+    y: Array,
+    value: float,
+    rng: np.random.Generator | None,
+) -> tuple[float, Literal["exact", "sampled"]]:
+    """Two-sided p: share of orders of the scores with a coefficient at least as far from 0."""
+    n = len(x)
+    if n <= MOST_FOR_ENUMERATION:
+        extreme = np.abs(statistic(x[None], y[_all_orders(n)])) >= abs(value) - 1e-9
+        return float(extreme.mean()), "exact"
+    if rng is None:
+        raise ValueError(f"rng is needed to sample orders of {n} systems")
+    orders = rng.permuted(np.tile(np.arange(n), (SAMPLED_ORDERS, 1)), axis=1)
+    extreme = np.abs(statistic(x[None], y[orders])) >= abs(value) - 1e-9
+    return float((extreme.sum() + 1) / (SAMPLED_ORDERS + 1)), "sampled"

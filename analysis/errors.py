@@ -1,0 +1,32 @@
+"""What can be wrong with the input of the analysis.
+
+ValueError
+└── AnalysisError           the analysis cannot go on; the message is one sentence fit for a person
+    └── InputError          a file is wrong; names the file and, where known, line and field
+"""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+
+class AnalysisError(ValueError):
+    """The analysis cannot go on."""
+
+
+class InputError(AnalysisError):
+    """A file is missing or malformed.
+
+    `where` says which line or row, `field` which column or key; either may be empty.
+    """
+
+    def __init__(self, path: Path | str, problem: str, *, where: str = "", field: str = "") -> None:
+        self.path, self.problem, self.where, self.field = Path(path), problem, where, field
+        places = [str(path), where, f"column {field}" if where and field else field]
+        super().__init__(": ".join([", ".join(place for place in places if place), problem]))
+
+
+def first_problem(error: ValidationError) -> tuple[str, str]:
+    """Dotted path and message of the first problem that pydantic found."""
+    problem = error.errors()[0]
+    return ".".join(str(part) for part in problem["loc"]), problem["msg"]

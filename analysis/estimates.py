@@ -1,0 +1,172 @@
+"""Measures per participant, then per condition, with two-way bootstrap intervals and pooled values beside."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.grid import Array, Grid, Sums, pooled_sums, weighted_sums
+from analysis.measures import Measure
+from analysis.resampling import percentile_interval, resample
+
+NO_CORRECTNESS = "it is not recorded whether the system's answer is correct"
+NO_TIME = "no clock has a value"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One measure in one condition.
+
+    value: mean over participants of their own values; None where it cannot be given, then `reason` says why.
+    interval: 95 % percentile interval of the two-way bootstrap; None below two participants or where too
+        many replicates are undefined.
+    pooled: the same formula over all trials at once. trials: trials that enter; None for the post survey.
+    participants: participants with a defined value; undefined: participants without.
+    """
+
+    condition: str
+    measure: Measure
+    value: float | None
+    interval: tuple[float, float] | None
+    pooled: float | None
+    trials: int | None
+    participants: int
+    undefined: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """All measures in all conditions.
+
+    per_participant: measure key to one array per condition, a value per participant. replicates: measure
+    key to an array of replicates × conditions, NaN where undefined.
+    """
+
+    conditions: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    table: dict[tuple[str, str], Estimate]
+    per_participant: dict[str, list[Array]]
+    replicates: dict[str, Array]
+
+    def get(self, measure: str, condition: str) -> Estimate:
+        """The estimate of the measure (key) in the condition."""
+        return self.table[measure, condition]
+
+    def available(self, measure: str) -> bool:
+        """Whether any condition has a value."""
+        return any(self.get(measure, condition).value is not None for condition in self.conditions)
+
+
+def estimate(
+    grids: Sequence[Grid],
+    measures: Sequence[Measure],
+    *,
+    rng: np.random.Generator,
+    resamples: int,
+    advance: Callable[[int], None] = lambda replicates: None,
+) -> Estimates:
+    """Estimates every measure in every condition.
+
+    grids: one per condition, over common items. resamples: bootstrap replicates, 0 for no intervals.
+    advance: told how many replicates were finished, for a progress bar.
+    """
+    reasons = {(m.key, g.condition): missing_reason(m, g) for m in measures for g in grids}
+    ones = [weighted_sums(grid, np.ones((len(grid.items), 1))) for grid in grids]
+    values = {
+        m.key: [m.formula(sums)[:, 0] for sums in ones] if _any(reasons, m, grids) else [] for m in measures
+    }
+    measured = [m for m in measures if values[m.key]]
+    replicates = _replicates(grids, measured, reasons, rng, resamples, advance)
+    table = {}
+    for m in measures:
+        for column, grid in enumerate(grids):
+            reason = reasons[m.key, grid.condition]
+            own = values[m.key][column] if values[m.key] and not reason else np.array([])
+            draws = replicates[m.key][:, column] if m.key in replicates else np.array([])
+            table[m.key, grid.condition] = _estimate(m, grid, own, draws, ones[column], reason)
+    per_participant = {m.key: values[m.key] for m in measured}
+    return Estimates(tuple(g.condition for g in grids), tuple(measures), table, per_participant, replicates)
+
+
+def missing_reason(measure: Measure, grid: Grid) -> str:
+    """Why the condition cannot give the measure, "" where it can."""
+    if not grid.participants:
+        return "the condition has no participants"
+    for need in measure.needs:
+        if need == "system_correct":
+            if np.isnan(grid.system_correct).all():
+                return NO_CORRECTNESS
+        elif need == "time":
+            if np.isnan(grid.seconds).all():
+                return NO_TIME
+        elif (answers := (grid.answers | grid.post).get(need)) is None:
+            return f"the study does not ask for it (no question with the role {need})"
+        elif np.isnan(answers).all():
+            return "nobody answered the question"
+    return ""
+
+
+def over_participants(values: Array, weights: Array, *, geometric: bool = False) -> Array:
+    """Weighted mean over participants (rows) for each replicate (column), undefined values left out.
+
+    With `geometric` the geometric mean. NaN where no participant is defined.
+    """
+    defined = ~np.isnan(values)
+    with np.errstate(divide="ignore"):
+        summed = np.where(defined, np.log(values) if geometric else values, 0.0)
+    total = (weights * defined).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = (weights * summed).sum(axis=0) / total
+    return np.exp(mean) if geometric else mean
+
+
+def _any(reasons: dict[tuple[str, str], str], measure: Measure, grids: Sequence[Grid]) -> bool:
+    return any(not reasons[measure.key, grid.condition] for grid in grids)
+
+
+def _replicates(
+    grids: Sequence[Grid],
+    measures: Sequence[Measure],
+    reasons: dict[tuple[str, str], str],
+    rng: np.random.Generator,
+    resamples: int,
+    advance: Callable[[int], None],
+) -> dict[str, Array]:
+    found = {m.key: np.full((resamples, len(grids)), np.nan) for m in measures}
+    done = 0
+    for weights in resample(rng, [len(g.participants) for g in grids], len(grids[0].items), resamples):
+        rows = slice(done, done + weights.replicates)
+        for column, grid in enumerate(grids):
+            sums = weighted_sums(grid, weights.items)
+            for m in measures:
+                if not reasons[m.key, grid.condition]:
+                    means = over_participants(
+                        m.formula(sums), weights.participants[column], geometric=m.geometric
+                    )
+                    found[m.key][rows, column] = means
+        done += weights.replicates
+        advance(weights.replicates)
+    return found
+
+
+def _estimate(
+    measure: Measure, grid: Grid, values: Array, replicates: Array, sums: Sums, reason: str
+) -> Estimate:
+    defined = int(np.count_nonzero(~np.isnan(values)))
+    trials = int(sums[measure.counted].sum()) if measure.counted and not reason else None
+    if reason or not defined:
+        reason = reason or "it is undefined for every participant"
+        return Estimate(grid.condition, measure, None, None, None, trials, 0, len(grid.participants), reason)
+    mean = over_participants(values[:, None], np.ones((len(values), 1)), geometric=measure.geometric)
+    pooled = float(measure.formula(pooled_sums(grid))[0, 0])
+    return Estimate(
+        condition=grid.condition,
+        measure=measure,
+        value=float(mean[0]),
+        interval=percentile_interval(replicates) if defined > 1 else None,
+        pooled=None if np.isnan(pooled) else pooled,
+        trials=trials,
+        participants=defined,
+        undefined=len(values) - defined,
+    )

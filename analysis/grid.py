@@ -1,0 +1,172 @@
+"""A condition's retained trials as arrays of participants × items, and their weighted sums over items.
+
+All participant-level measures are functions of a few sums over a participant's trials (`Sums`). With items
+weighted, the same functions serve the estimate (weights 1) and every bootstrap replicate, and the sums of
+all replicates are one matrix product.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Sums = dict[str, Array]  # each (participants, replicates)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One condition. Arrays are participants × items, NaN where there is no value.
+
+    answers: answers to the item questionnaire by role, or by key where the question has no role.
+    post: answers to the post survey likewise, one per participant.
+    """
+
+    condition: str
+    participants: tuple[str, ...]
+    items: tuple[str, ...]
+    present: NDArray[np.bool_]
+    seconds: Array
+    system_correct: Array
+    answers: dict[str, Array]
+    post: dict[str, Array]
+
+    @property
+    def trials(self) -> int:
+        return int(self.present.sum())
+
+
+def build_grids(
+    trials: pd.DataFrame,
+    participants: pd.DataFrame,
+    post_survey: pd.DataFrame | None,
+    *,
+    conditions: Sequence[str],
+    clock: str | None,
+    item_columns: dict[str, str],
+    post_columns: dict[str, str],
+) -> list[Grid]:
+    """One grid per condition, over one common list of items.
+
+    trials: retained trials. participants: everybody who counts, with or without a retained trial.
+    clock: column with the time in milliseconds. item_columns, post_columns: name of an answer to its column.
+    """
+    items = tuple(sorted(trials["item_id"].unique()))
+    return [
+        _grid(
+            condition,
+            tuple(sorted(participants.loc[participants["condition"] == condition, "participant_id"])),
+            items,
+            trials[trials["condition"] == condition],
+            post_survey,
+            clock,
+            item_columns,
+            post_columns,
+        )
+        for condition in conditions
+    ]
+
+
+def _grid(
+    condition: str,
+    people: tuple[str, ...],
+    items: tuple[str, ...],
+    trials: pd.DataFrame,
+    post_survey: pd.DataFrame | None,
+    clock: str | None,
+    item_columns: dict[str, str],
+    post_columns: dict[str, str],
+) -> Grid:
+    rows = pd.Index(people).get_indexer(pd.Index(trials["participant_id"]))
+    columns = pd.Index(items).get_indexer(pd.Index(trials["item_id"]))
+
+    def spread(values: pd.Series | float) -> Array:
+        grid = np.full((len(people), len(items)), np.nan)
+        grid[rows, columns] = values
+        return grid
+
+    post = {}
+    if post_survey is not None:
+        answers = post_survey.set_index("participant_id").reindex(list(people))
+        post = {name: answers[column].to_numpy(float) for name, column in post_columns.items()}
+    return Grid(
+        condition=condition,
+        participants=people,
+        items=items,
+        present=~np.isnan(spread(1.0)),
+        seconds=spread(trials[clock] / 1000) if clock else spread(np.nan),
+        system_correct=spread(trials["system_correct"]),
+        answers={name: spread(trials[column]) for name, column in item_columns.items()},
+        post=post,
+    )
+
+
+def quantities(grid: Grid) -> dict[str, Array]:
+    """What is summed over a participant's trials; participants × items, 0 where a trial does not count.
+
+    A count of trials `X_n` goes with each sum `X`. tp, fp, fn, tn cross the rating "correct" with the
+    system's correctness over the `judged_n` trials where both are known.
+    """
+    rated = grid.answers.get("correctness_rating", np.full(grid.present.shape, np.nan))
+    correct = grid.system_correct
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_seconds = np.where(grid.seconds > 0, np.log(grid.seconds), np.nan)
+    arrays = {
+        "trials_n": grid.present,
+        "judged_n": ~np.isnan(rated) & ~np.isnan(correct),
+        "tp": (rated == 1) & (correct == 1),
+        "fp": (rated == 1) & (correct == 0),
+        "fn": (rated == 0) & (correct == 1),
+        "tn": (rated == 0) & (correct == 0),
+    }
+    summed = {"seconds": grid.seconds, "log_seconds": log_seconds, **grid.answers}
+    for name, values in summed.items():
+        arrays |= {name: np.nan_to_num(values), f"{name}_n": ~np.isnan(values)}
+    return {name: values.astype(float) for name, values in arrays.items()}
+
+
+def weighted_sums(grid: Grid, item_weights: Array) -> Sums:
+    """Sums over items for every participant and replicate.
+
+    item_weights: items × replicates; how often each item counts.
+    """
+    arrays = quantities(grid)
+    stacked = np.stack(list(arrays.values()))
+    summed = stacked.reshape(-1, len(grid.items)) @ item_weights
+    summed = summed.reshape(len(arrays), len(grid.participants), item_weights.shape[1])
+    sums = dict(zip(arrays, summed, strict=True))
+    sums["median_seconds"] = _weighted_median(grid.seconds, item_weights)
+    for name, values in grid.post.items():
+        sums[name] = np.broadcast_to(values[:, None], (len(values), item_weights.shape[1]))
+    return sums
+
+
+def pooled_sums(grid: Grid) -> Sums:
+    """Sums over all trials of the condition as if they were one participant's; 1 × 1 each."""
+    sums = {name: values.sum(keepdims=True) for name, values in quantities(grid).items()}
+    times = grid.seconds[~np.isnan(grid.seconds)]
+    sums["median_seconds"] = np.array([[np.median(times) if times.size else np.nan]])
+    for name, values in grid.post.items():
+        known = values[~np.isnan(values)]
+        sums[name] = np.array([[known.mean() if known.size else np.nan]])
+    return sums
+
+
+def _weighted_median(values: Array, item_weights: Array) -> Array:
+    """Median of each row with whole-number weights: rows × replicates; NaN where no value counts.
+
+    As for plain numbers, an even total takes the mean of the two middle ones.
+    """
+    medians = np.full((len(values), item_weights.shape[1]), np.nan)
+    for row, times in enumerate(values):
+        order = np.argsort(times)[: np.count_nonzero(~np.isnan(times))]
+        reached = np.cumsum(item_weights[order], axis=0)
+        if not len(order):
+            continue
+        total = reached[-1]
+        lower, upper = (reached >= total / 2).argmax(axis=0), (reached > total / 2).argmax(axis=0)
+        middle = (times[order][lower] + times[order][upper]) / 2
+        medians[row] = np.where(total > 0, middle, np.nan)
+    return medians

@@ -1,0 +1,77 @@
+"""Human measures against model scores, pair by pair: rank relation, correlations, desirability."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from analysis.correlations import COEFFICIENTS, Coefficient, Correlation, correlate
+from analysis.grid import Array
+from analysis.ranks import Direction, RankRelation, desirability, rank_relation
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A human measure or a model score, over the systems.
+
+    values: one per system, NaN where it is not known. replicates: bootstrap replicates × systems, if any.
+    """
+
+    key: str
+    label: str
+    wanted: Direction
+    values: Array
+    replicates: Array | None = None
+    headline: bool = True
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One human measure and one model score over the systems that have both.
+
+    rank is None and `reason` set where fewer than two systems have both.
+    """
+
+    measure: Quantity
+    score: Quantity
+    n: int
+    rank: RankRelation | None
+    desirable: Literal["desirable", "undesirable", ""]
+    correlations: dict[Coefficient, Correlation]
+    reason: str = ""
+
+
+Relations = Mapping[tuple[str, str], Relation]
+
+
+def relate(
+    measures: Sequence[Quantity], scores: Sequence[Quantity], *, rng: np.random.Generator
+) -> dict[tuple[str, str], Relation]:
+    """Every measure with every score, keyed by (measure key, score key).
+
+    measures, scores: over the same systems in the same order. rng: see `correlate`.
+    """
+    return {(m.key, s.key): _relation(m, s, rng) for m in measures for s in scores}
+
+
+def _relation(measure: Quantity, score: Quantity, rng: np.random.Generator) -> Relation:
+    both = ~np.isnan(measure.values) & ~np.isnan(score.values)
+    n = int(both.sum())
+    if n < 2:
+        reason = "fewer than two systems have both values"
+        return Relation(measure, score, n, None, "", {}, reason)
+    x, y = measure.values[both], score.values[both]
+    rank = rank_relation(x, y)
+    replicates = None if measure.replicates is None else measure.replicates[:, both]
+    return Relation(
+        measure=measure,
+        score=score,
+        n=n,
+        rank=rank,
+        desirable=desirability(rank.sign, measure.wanted, score.wanted),
+        correlations={
+            coefficient: correlate(x, y, coefficient, replicates=replicates, rng=rng)
+            for coefficient in COEFFICIENTS
+        },
+    )

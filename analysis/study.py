@@ -1,0 +1,253 @@
+"""One study analysed: who and what counts, measures with and without exclusions, systems against people."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.bundle import MODES, Bundle, Condition, Points, Question, Scores, SystemScores, Version
+from analysis.certainty import TimeAtCertainty, time_at_certainty
+from analysis.errors import AnalysisError
+from analysis.estimates import Estimates, estimate
+from analysis.exclusions import CLOCK_COLUMNS, Clock, Exclusions, MaxTime, MinTime, Rule, apply_rules
+from analysis.grid import Grid, build_grids
+from analysis.measures import MEASURES, own_measures
+from analysis.relations import Quantity, Relations, relate
+from analysis.scores import SCORES
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller chooses. mode, version: None for the default of `choose_mode`, `choose_version`."""
+
+    seed: int = 1
+    resamples: int = 2000
+    mode: str | None = None
+    version: int | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """The study over one set of trials: the retained ones, or all."""
+
+    trials: pd.DataFrame
+    grids: list[Grid]
+    estimates: Estimates
+    relations: Relations
+    times: list[TimeAtCertainty]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Everything that the report says, as numbers.
+
+    people: participants who count: of the mode and version, with a condition, not withdrawn.
+    clock: whose time the measures use, None where no clock has a value.
+    systems: the conditions that show a system, in order; ground truth is none.
+    """
+
+    bundle: Bundle
+    options: Options
+    version: Version
+    mode: str
+    other_modes: dict[str, int]
+    other_versions: dict[int, int]
+    withdrawn: int
+    people: pd.DataFrame
+    trials: pd.DataFrame
+    clock: Clock | None
+    exclusions: Exclusions
+    scores: dict[str, SystemScores]
+    unused_scores: list[str]
+    systems: list[Condition]
+    retained: View
+    everything: View
+
+    @property
+    def conditions(self) -> list[Condition]:
+        return self.version.conditions
+
+
+def analyse(
+    bundle: Bundle,
+    options: Options,
+    scores: Scores | None = None,
+    advance: Callable[[int], None] = lambda replicates: None,
+) -> Study:
+    """Analyses one mode and one version of the study.
+
+    scores: model scores to use instead of the bundle's own. advance: told of finished replicates; there are
+    2 × `resamples` of them.
+
+    Raises AnalysisError where nothing was submitted in the mode and version.
+    """
+    mode = options.mode or choose_mode(bundle)
+    version = bundle.version(choose_version(bundle, mode, options.version))
+    people, withdrawn = _people(bundle, mode, version.version)
+    trials = bundle.trials[bundle.trials["participant_id"].isin(people["participant_id"])]
+    if trials.empty:
+        raise AnalysisError(
+            f"{bundle.path}: no trial was submitted in mode {mode}, version {version.version}"
+        )
+    trials = trials.reset_index(drop=True)
+    clock = choose_clock(bundle.rules, trials)
+    rows: list[Any] = trials.to_dict("records")
+    exclusions = apply_rules(bundle.rules, rows)
+    kept = trials[[not names for names in exclusions.names]]
+    used = scores or bundle.scores
+    systems = [arm for arm in version.conditions if arm.system is not None and not arm.ground_truth]
+    known = used.systems if used else {}
+    view = _Viewer(bundle, options, version, people, clock, systems, known, advance)
+    return Study(
+        bundle=bundle,
+        options=options,
+        version=version,
+        mode=mode,
+        other_modes=_others(bundle.trials["mode"], mode),
+        other_versions=_others(bundle.trials["version"].astype(int), version.version),
+        withdrawn=withdrawn,
+        people=people,
+        trials=trials,
+        clock=clock,
+        exclusions=exclusions,
+        scores=known,
+        unused_scores=sorted(known.keys() - {arm.system for arm in systems}),
+        systems=systems,
+        retained=view(kept),
+        everything=view(trials),
+    )
+
+
+def choose_mode(bundle: Bundle) -> str:
+    """The first of live, pilot, bot in which a trial was submitted."""
+    present = set(bundle.trials["mode"])
+    for mode in MODES:
+        if mode in present:
+            return mode
+    raise AnalysisError(f"{bundle.path}: no trial was submitted")
+
+
+def choose_version(bundle: Bundle, mode: str, wanted: int | None = None) -> int:
+    """The wanted version, or the newest in which a trial was submitted in the mode."""
+    numbers = [version.version for version in bundle.study.versions]
+    if wanted is not None and wanted not in numbers:
+        raise AnalysisError(f"{bundle.path}: the study has no version {wanted}; it has {numbers}")
+    present = bundle.trials.loc[bundle.trials["mode"] == mode, "version"]
+    if present.empty:
+        raise AnalysisError(f"{bundle.path}: no trial was submitted in mode {mode}")
+    return int(present.max()) if wanted is None else wanted
+
+
+def choose_clock(rules: Sequence[Rule], trials: pd.DataFrame) -> Clock | None:
+    """The clock that the time rules name, else the first of server and browser clocks that has a value."""
+    named = [rule.clock for rule in rules if isinstance(rule, MinTime | MaxTime)]
+    for clock in (*named, *CLOCK_COLUMNS):
+        if trials[CLOCK_COLUMNS[clock]].notna().any():
+            return clock
+    return None
+
+
+class _Viewer:
+    """Makes a view of a set of trials; both views share everything else, and the seed."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        options: Options,
+        version: Version,
+        people: pd.DataFrame,
+        clock: Clock | None,
+        systems: list[Condition],
+        scores: dict[str, SystemScores],
+        advance: Callable[[int], None],
+    ) -> None:
+        self.bundle, self.options, self.version = bundle, options, version
+        self.people, self.clock, self.systems, self.scores = people, clock, systems, scores
+        self.advance = advance
+        self.measures = [*MEASURES, *own_measures(version.item_questionnaire, version.post_survey)]
+
+    def __call__(self, trials: pd.DataFrame) -> View:
+        if trials.empty:
+            raise AnalysisError(f"{self.bundle.path}: the exclusion rules leave no trial")
+        # One stream per part, so that a part's numbers do not depend on what another one draws.
+        streams = np.random.default_rng(self.options.seed).spawn(3)
+        grids = self._grids(trials)
+        resamples = self.options.resamples
+        estimates = estimate(grids, self.measures, rng=streams[0], resamples=resamples, advance=self.advance)
+        relations = relate(self._human(estimates), self._model(), rng=streams[1])
+        times = time_at_certainty(grids, self._levels(), rng=streams[2], resamples=resamples)
+        return View(trials, grids, estimates, relations, times)
+
+    def _grids(self, trials: pd.DataFrame) -> list[Grid]:
+        return build_grids(
+            trials,
+            self.people,
+            self.bundle.post_survey,
+            conditions=[arm.name for arm in self.version.conditions],
+            clock=CLOCK_COLUMNS[self.clock] if self.clock else None,
+            item_columns=_named(self.version.item_questionnaire),
+            post_columns=_named(self.version.post_survey),
+        )
+
+    def _levels(self) -> int:
+        question = self.version.question("certainty")
+        return question.scale.points if question and isinstance(question.scale, Points) else 1
+
+    def _human(self, estimates: Estimates) -> list[Quantity]:
+        columns = [estimates.conditions.index(arm.name) for arm in self.systems]
+        human = []
+        for measure in estimates.measures:
+            values = [estimates.get(measure.key, arm.name).value for arm in self.systems]
+            if any(value is not None for value in values):
+                replicates = estimates.replicates[measure.key][:, columns]
+                human.append(
+                    Quantity(
+                        measure.key,
+                        measure.label,
+                        measure.wanted,
+                        _array(values),
+                        replicates if len(replicates) else None,
+                        measure.headline,
+                    )
+                )
+        return human
+
+    def _model(self) -> list[Quantity]:
+        model = []
+        for score in SCORES:
+            values = [
+                self.scores[arm.system].scores.get(score.key) if arm.system in self.scores else None
+                for arm in self.systems
+            ]
+            if any(value is not None for value in values):
+                model.append(
+                    Quantity(score.key, score.label, score.wanted, _array(values), headline=score.headline)
+                )
+        return model
+
+
+def _named(questions: Sequence[Question]) -> dict[str, str]:
+    """Role (or key, where there is no role) of each question to its column."""
+    return {question.role or question.key: question.key for question in questions}
+
+
+def _array(values: Sequence[float | None]) -> np.ndarray:
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
+def _people(bundle: Bundle, mode: str, version: int) -> tuple[pd.DataFrame, int]:
+    """Participants who count, and how many withdrew: who withdraws takes back the consent to be analysed."""
+    people = bundle.participants
+    people = people[(people["mode"] == mode) & (people["version"] == version) & people["condition"].notna()]
+    withdrawn = people["status"] == "withdrawn"
+    started = people["participant_id"].isin(bundle.trials["participant_id"])
+    if bundle.post_survey is not None:
+        started |= people["participant_id"].isin(bundle.post_survey["participant_id"])
+    return people[started & ~withdrawn].reset_index(drop=True), int(withdrawn.sum())
+
+
+def _others(values: pd.Series, chosen: object) -> dict:
+    counts = values[values != chosen].value_counts().sort_index()
+    return {value: int(count) for value, count in counts.items()}
