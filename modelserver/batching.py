@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from modelserver.errors import Overloaded, TooLarge
+from modelserver.errors import Overloaded, TooLarge, Unavailable
 from modelserver.schema import ItemError, QAItem, QAPrediction
 
 logger = logging.getLogger(__name__)
@@ -192,8 +192,11 @@ class Ticket:
             self.done.set_result(None)
 
     def outcomes(self) -> list[Outcome]:
-        """Return one outcome per item, in the order of the request; only once ``done``."""
-        assert not self._missing
+        """Return one outcome per item, in the order of the request; only once ``done``.
+
+        Raises Unavailable when the server gave the ticket up.
+        """
+        self.done.result()
         return [outcome for outcome in self._outcomes if outcome is not None]
 
 
@@ -239,6 +242,7 @@ class Batcher:
         self._arrived = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
+        self._running: list[Job] = []
         self._last: list[Job] = []
         self._seconds_per_token = 0.0
 
@@ -287,6 +291,14 @@ class Batcher:
             else:
                 await self._compute(self._take())
 
+    def abandon(self) -> None:
+        """Answer Unavailable to everything queued or being computed: the process is about to end."""
+        queued = [job for lane in self._lanes.values() for job in lane]
+        self._lanes.clear()
+        for ticket in {job.ticket for job in (*queued, *self._running)}:
+            if not ticket.done.done():
+                ticket.done.set_exception(Unavailable("the server shut down before it could answer"))
+
     async def drained(self) -> None:
         """Return once nothing is queued or being computed."""
         await self._idle.wait()
@@ -312,13 +324,14 @@ class Batcher:
         return batch
 
     async def _compute(self, batch: list[Job]) -> None:
+        self._running = batch
         system, items = batch[0].ticket.system, [job.item for job in batch]
         started = time.monotonic()
         outcomes = await self._thread.call(lambda: predict_each(system, items))
         seconds = time.monotonic() - started
         for job, outcome in zip(batch, outcomes, strict=True):
             job.ticket.settle(job.position, outcome)
-        self._last = batch
+        self._running, self._last = [], batch
         self._account(batch, outcomes, started, seconds)
 
     def _account(self, batch: list[Job], outcomes: list[Outcome], started: float, seconds: float) -> None:

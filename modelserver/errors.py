@@ -19,8 +19,6 @@
 client receives the same class.
 """
 
-# ruff: noqa: N818 - the names say what happened; "Error" at the end of each would add nothing.
-
 from __future__ import annotations
 
 from typing import ClassVar

@@ -127,7 +127,8 @@ def _answer(
 class FakeModelServer:
     """The real application with fake systems, on a free loopback port, from a thread of this process.
 
-    It starts at once and ends with ``close`` or with the process. ``systems`` defaults to one FakeSystem
+    It starts at once and ends with ``close`` or with the process; with ``ready=False`` the constructor
+    does not wait until the systems are loaded. ``systems`` defaults to one FakeSystem
     named "fake"::
 
         with FakeModelServer(FakeSystem("qi2019")) as server, server.client() as client:
@@ -135,7 +136,11 @@ class FakeModelServer:
     """
 
     def __init__(
-        self, *systems: Predictor, token: str | None = None, limits: ServerLimits | None = None
+        self,
+        *systems: Predictor,
+        token: str | None = None,
+        limits: ServerLimits | None = None,
+        ready: bool = True,
     ) -> None:
         chosen = systems or (FakeSystem(),)
         loaders = {system.name: lambda system=system: system for system in chosen}
@@ -147,8 +152,9 @@ class FakeModelServer:
         self._stop = asyncio.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="fake", daemon=True)
         self._thread.start()
-        with self.client() as client:
-            client.wait_ready(10.0)
+        if ready:
+            with self.client() as client:
+                client.wait_ready(10.0)
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -147,7 +147,7 @@ def _failed(outcome: ItemError) -> PredictionFailed:
 
 
 def predictions_file(predictions: Iterable[QAPrediction]) -> dict[str, dict[str, Any]]:
-    """Return the content of a predictions file; a key without any entry is left out, but for the official two."""
+    """Return the content of a predictions file, without those of the optional keys that would be empty."""
     content: dict[str, dict[str, Any]] = {
         key: {} for key in ("answer", "sp", "type", "fact_probability", "answer_location")
     }

@@ -28,9 +28,11 @@ SchemaVersion = Annotated[int, AfterValidator(_same_version)]
 
 AnswerType = Literal["span", "yes", "no"]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
-Article = tuple[str, list[str]]
+# The bound also makes pydantic refuse lone surrogates, which are no text and fit into no JSON.
+Text = Annotated[str, Field(max_length=1_000_000)]
+Article = tuple[Text, list[Text]]
 Context = list[Article]
-Fact = tuple[str, NonNegativeInt]
+Fact = tuple[Text, NonNegativeInt]
 
 
 class Wire(BaseModel):
@@ -74,7 +76,7 @@ class AnswerLocation(Wire):
 class FactProbability(Wire):
     """The predicted relevance of one fact."""
 
-    title: str
+    title: Text
     index: NonNegativeInt
     probability: Probability
 
@@ -92,7 +94,7 @@ class QAPrediction(Wire):
     """
 
     id: str
-    answer: str
+    answer: Text
     type: AnswerType | None = None
     location: AnswerLocation | None = None
     facts: list[Fact]
@@ -108,21 +110,21 @@ class ItemError(Wire):
     message: str
 
 
+def _unique_ids(items: list[QAItem]) -> list[QAItem]:
+    seen: set[str] = set()
+    for item in items:
+        if item.id in seen:
+            raise ValueError(f"two items have the id {item.id!r}")
+        seen.add(item.id)
+    return items
+
+
 class PredictRequest(Wire):
     """``POST /v1/predict``: items for one system, answered in one response, in any batching."""
 
     schema_version: SchemaVersion = SCHEMA_VERSION
     system: str
-    items: Annotated[list[QAItem], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _ids_are_unique(self) -> Self:
-        seen: set[str] = set()
-        for item in self.items:
-            if item.id in seen:
-                raise ValueError(f"two items have the id {item.id!r}")
-            seen.add(item.id)
-        return self
+    items: Annotated[list[QAItem], Field(min_length=1), AfterValidator(_unique_ids)]
 
 
 class PredictResponse(Wire):

@@ -138,11 +138,15 @@ class Service:
             self.state = "ready"
 
     async def drain(self, seconds: float) -> bool:
-        """Refuse new work and finish what is queued; False when that takes longer than ``seconds``."""
+        """Refuse new work and finish what is queued.
+
+        When that takes longer than ``seconds``, the rest is answered Unavailable and the result is False.
+        """
         self.state = "draining"
         try:
             await asyncio.wait_for(self.batcher.drained(), seconds)
         except TimeoutError:
+            self.batcher.abandon()
             return False
         return True
 
@@ -154,7 +158,8 @@ class Service:
             raise Unavailable("the server is shutting down", retry_after=5)
 
     def system(self, name: str) -> Predictor:
-        """Return a served system. Raises UnknownSystem, which lists those that are."""
+        """Return a served system. Raises UnknownSystem, which lists those that are, or Unavailable."""
+        self.require_ready()
         if name not in self.systems:
             known = ", ".join(sorted(self.systems))
             raise UnknownSystem(f"no system {name!r} is served; served: {known}", field="system")
@@ -162,7 +167,6 @@ class Service:
 
     async def submit(self, request: PredictRequest, request_id: str) -> Ticket:
         """Check every item by itself and queue those that can be predicted."""
-        self.require_ready()
         system = self.system(request.system)
         if len(request.items) > self.limits.items:
             message = f"{len(request.items)} items in one request; at most {self.limits.items} are taken"
@@ -246,7 +250,7 @@ def create_app(service: Service) -> FastAPI:
         body: PredictRequest, request: Request, x_timeout_seconds: Annotated[str | None, Header()] = None
     ) -> PredictResponse:
         edge: _Exchange = request.scope["exchange"]
-        edge.fields |= {"system": body.system, "items": len(body.items)}
+        edge.fields |= {"system": service.system(body.system).name, "items": len(body.items)}
         deadline = edge.started + _timeout(x_timeout_seconds, service.limits)
         ticket = await service.submit(body, edge.request_id)
         outcomes = await _outcomes(service, ticket, request, deadline)

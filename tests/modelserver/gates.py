@@ -1,0 +1,32 @@
+"""A system that computes only when a test lets it, so that tests decide what waits together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from modelserver.fake import FakeSystem
+from modelserver.schema import QAItem, QAPrediction
+
+
+def item(name: str, *, words: int = 4, question: str = "Who founded the band?") -> QAItem:
+    """A question of ``words`` words of context and 4 of its own."""
+    return QAItem(id=name, question=question, context=[("Title", ["word " * words])])
+
+
+class GatedSystem(FakeSystem):
+    """Records the ids of every batch, and computes it once the gate is open."""
+
+    def __init__(self, name: str = "gated") -> None:
+        super().__init__(name)
+        self.gate = threading.Event()
+        self.entered = threading.Event()
+        self.batches: list[list[str]] = []
+
+    def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
+        if [one.id for one in items] == ["warm-up"]:
+            return super().predict(items)
+        self.batches.append([one.id for one in items])
+        self.entered.set()
+        assert self.gate.wait(20)
+        return super().predict(items)

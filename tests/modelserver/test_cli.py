@@ -1,0 +1,251 @@
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from benchmarks.predictions import ROOT, running
+from modelserver.__main__ import main
+from modelserver.client import ModelClient, Retry
+from modelserver.errors import Unavailable
+from modelserver.fake import FAILS, INVALID, FakeSystem
+from tests.modelserver.gates import item
+
+# What the commands serve in these tests: a system slow enough to be caught at work.
+SLOW_SERVER = """
+import sys, time
+from modelserver.fake import FakeSystem
+from modelserver.server import Service
+from modelserver.serving import bind, log_to_stderr, run
+
+class Slow(FakeSystem):
+    def predict(self, items):
+        time.sleep(float(sys.argv[1]) if items[0].id != "warm-up" else 0)
+        return super().predict(items)
+
+log_to_stderr("info")
+sys.exit(run(Service({"fake": Slow}), bind("127.0.0.1", 0), drain_seconds=float(sys.argv[2])))
+"""
+
+
+def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "modelserver", *arguments],
+        capture_output=True, text=True, timeout=60, cwd=ROOT, env=os.environ | environment, check=False,
+    )  # fmt: skip
+
+
+class TestUsage:
+    def test_help_names_every_command_quickly(self):
+        started = time.monotonic()
+        done = command("--help")
+        assert done.returncode == 0
+        for name in ("serve", "train", "predict", "evaluate", "list", "world"):
+            assert f"\n    {name} " in done.stdout
+        assert time.monotonic() - started < 5
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            (),
+            ("dance",),
+            ("serve", "--port", "http"),
+            ("serve", "--port", "65536"),
+            ("serve", "--queue", "0"),
+            ("serve", "--log-level", "loud"),
+            ("predict",),
+            ("predict", "qi2019", "data.json"),
+        ],
+    )
+    def test_bad_usage_exits_2(self, arguments, capsys):
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        assert caught.value.code == 2
+        assert "usage: python -m modelserver" in capsys.readouterr().err
+
+    def test_list(self, capsys):
+        assert main(["list"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0].split() == ["SYSTEM", "WEIGHTS", "DESCRIPTION"]
+        assert {"qi2019", "select-and-forget"} <= {line.split()[0] for line in lines[1:]}
+
+
+class TestServe:
+    def test_a_taken_port_is_one_sentence(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            done = command("serve", "--port", str(port))
+        assert (done.returncode, done.stdout) == (1, "")
+        reason = "Address already in use; choose another with --port"
+        assert done.stderr == f"cannot listen on 127.0.0.1 port {port}: {reason}\n"
+
+    @pytest.mark.parametrize(
+        ("text", "reason"), [(None, "No such file or directory"), ("\n", "holds no token")]
+    )
+    def test_a_token_file_without_a_token(self, tmp_path, text, reason):
+        path = tmp_path / "token"
+        if text is not None:
+            path.write_text(text)
+        done = command("serve", "--port", "0", "--token-file", str(path))
+        assert (done.returncode, done.stderr) == (1, f"{path}: {reason}\n")
+
+    def test_an_unknown_system_lists_the_known(self):
+        done = command("serve", "--port", "0", "--systems", "qi2019,nobody")
+        assert done.returncode == 1
+        assert done.stderr.startswith("no system 'nobody'; known systems: qi2019, ")
+
+    def test_weights_that_cannot_be_read_end_it(self, tmp_path):
+        done = command("serve", "--port", "0", "--systems", f"qi2019={tmp_path}")
+        assert done.returncode == 1
+        assert str(tmp_path) in done.stderr.splitlines()[-1]
+        assert "Traceback" not in done.stderr
+
+
+class TestSignals:
+    @pytest.fixture
+    def slow(self, tmp_path):
+        """Start a process whose system takes ``seconds`` for a batch."""
+        (tmp_path / "slow_server.py").write_text(SLOW_SERVER)
+        path = f"{tmp_path}{os.pathsep}{ROOT}"
+        return lambda seconds, drain: running("slow_server", str(seconds), str(drain), PYTHONPATH=path)
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    def test_queued_work_is_answered_before_the_process_ends_with_0(self, slow, number):
+        with slow(0.5, 20) as server, ModelClient(server.url, retry=Retry(total=0)) as client:
+            client.wait_ready()
+            with ThreadPoolExecutor(3) as pool:
+                asked = [pool.submit(client.predict, "fake", [item(name)]) for name in "abc"]
+                time.sleep(0.2)
+                server.process.send_signal(number)
+                answered = [future.result().predictions[0].id for future in asked]
+            assert answered == ["a", "b", "c"]
+            assert server.process.wait(timeout=10) == 0
+
+    def test_an_idle_one_ends_promptly(self, slow):
+        with slow(0, 20) as server, ModelClient(server.url) as client:
+            client.wait_ready()
+            started = time.monotonic()
+            server.process.send_signal(signal.SIGTERM)
+            assert server.process.wait(timeout=10) == 0
+            assert time.monotonic() - started < 2
+
+    def test_a_system_that_hangs_ends_it_with_1_when_the_time_is_up(self, slow):
+        with slow(60, 0.5) as server, ModelClient(server.url, retry=Retry(total=0)) as client:
+            client.wait_ready()
+            with ThreadPoolExecutor(1) as pool:
+                asked = pool.submit(client.predict, "fake", [item("a")])
+                time.sleep(0.2)
+                server.process.send_signal(signal.SIGTERM)
+                with pytest.raises(Unavailable, match="shut down before it could answer"):
+                    asked.result()
+            assert server.process.wait(timeout=20) == 1
+
+    def test_the_log_is_one_json_object_a_line(self, slow):
+        with slow(0, 20) as server, ModelClient(server.url) as client:
+            client.wait_ready()
+            client.predict("fake", [item("a")], request_id="page-1")
+            server.process.send_signal(signal.SIGTERM)
+            server.process.wait(timeout=10)
+            lines = [json.loads(line) for line in server.log.read_text().splitlines()]
+        assert [line["event"] for line in lines] == ["listening", "loaded", "request", "draining", "stopped"]
+        request = lines[2]
+        assert request["request_id"] == "page-1"
+        assert (request["path"], request["status"], request["system"]) == ("/v1/predict", 200, "fake")
+        assert all(line["time"].endswith("Z") and line["level"] == "info" for line in lines)
+
+
+class TestPredict:
+    ENTRIES = (
+        {"_id": "a", "question": "Who sang?", "context": [["Band", ["Mira Tolland sang.", " It rained."]]]},
+        {"_id": "b", "question": "Did it rain?", "context": [["Band", ["It rained."]]], "answer": "yes"},
+    )
+
+    @pytest.fixture
+    def data(self, tmp_path) -> Path:
+        path = tmp_path / "data.json"
+        path.write_text(json.dumps(self.ENTRIES))
+        return path
+
+    @pytest.fixture(autouse=True)
+    def _fake_system(self, monkeypatch):
+        monkeypatch.setattr("modelserver.prediction.load_system", lambda name, **_: FakeSystem(name))
+
+    def test_it_works(self, data, tmp_path, capsys):
+        out = tmp_path / "pred.json"
+        assert main(["predict", "fake", str(data), "--out", str(out)]) == 0
+        assert json.loads(out.read_text()) == {
+            "answer": {"a": "Mira Tolland", "b": "no"},
+            "sp": {"a": [["Band", 0]], "b": [["Band", 0]]},
+            "type": {"a": "span", "b": "no"},
+            "fact_probability": {"a": [["Band", 0, 1.0], ["Band", 1, 0.0]], "b": [["Band", 0, 0.5]]},
+            "answer_location": {"a": ["Band", 0, 0, 12]},
+        }
+        assert f"{out}: 2 predictions of fake" in capsys.readouterr().err
+        assert sorted(tmp_path.iterdir()) == [data, out]
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("", "not JSON"),
+            ("{}", "expected a list of questions, found dict"),
+            ('["x"]', "entry 1: expected an object, found str"),
+            ('[{"question": "q", "context": []}]', "entry 1: _id: Field required"),
+            ('[{"_id": "a", "question": "q", "context": [["t", "s"]]}]',
+             "entry 1: context.0.1: Input should be"),
+            ('[{"_id": "a", "question": "q", "context": []}, {"_id": "a", "question": "q", "context": []}]',
+             "entry 2: _id: 'a' occurs a second time"),
+        ],
+    )  # fmt: skip
+    def test_a_malformed_file_names_entry_and_field(self, data, tmp_path, capsys, text, words):
+        data.write_text(text)
+        assert main(["predict", "fake", str(data), "--out", str(tmp_path / "pred.json")]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith(f"{data}: ")
+        assert words in said
+        assert list(tmp_path.iterdir()) == [data]
+
+    def test_a_missing_file(self, tmp_path, capsys):
+        assert main(["predict", "fake", "no.json", "--out", str(tmp_path / "pred.json")]) == 1
+        assert capsys.readouterr().err == "no.json: No such file or directory\n"
+
+    def test_an_output_that_cannot_be_written_is_said_before_anything_is_computed(self, data, capsys):
+        for out in (data.parent, data.parent / "no" / "pred.json"):
+            assert main(["predict", "fake", str(data), "--out", str(out)]) == 1
+            assert capsys.readouterr().err.startswith(f"{out}: cannot be written: ")
+
+    @pytest.mark.parametrize("trouble", [FAILS, INVALID])
+    def test_a_question_that_fails_stops_it_and_leaves_nothing(self, data, tmp_path, capsys, trouble):
+        broken = self.ENTRIES[0] | {"_id": "c", "question": f"Who? {trouble}"}
+        data.write_text(json.dumps([*self.ENTRIES, broken]))
+        out = tmp_path / "pred.json"
+        assert main(["predict", "fake", str(data), "--out", str(out)]) == 1
+        assert "c: " in capsys.readouterr().err
+        assert list(tmp_path.iterdir()) == [data]
+        assert main(["predict", "fake", str(data), "--out", str(out), "--keep-going"]) == 0
+        assert set(json.loads(out.read_text())["answer"]) == {"a", "b"}
+        assert "1 failed and are left out" in capsys.readouterr().err
+
+    def test_batches_change_nothing(self, data, tmp_path):
+        wide, narrow = tmp_path / "wide.json", tmp_path / "narrow.json"
+        assert main(["predict", "fake", str(data), "--out", str(wide)]) == 0
+        assert main(["predict", "fake", str(data), "--out", str(narrow), "--max-batch-tokens", "1"]) == 0
+        assert wide.read_bytes() == narrow.read_bytes()
+
+    def test_an_old_file_is_replaced_whole(self, data, tmp_path, monkeypatch):
+        out = tmp_path / "pred.json"
+        out.write_text("old")
+        from modelserver import prediction
+
+        def full(*_: object, **__: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(prediction.json, "dump", full)
+        assert main(["predict", "fake", str(data), "--out", str(out)]) == 1
+        assert out.read_text() == "old"
+        assert sorted(tmp_path.iterdir()) == [data, out]

@@ -1,0 +1,76 @@
+import subprocess
+import sys
+
+import pytest
+from pydantic import ValidationError
+
+from modelserver.schema import (
+    SCHEMA_VERSION,
+    AnswerLocation,
+    PredictRequest,
+    PredictResponse,
+    QAItem,
+    QAPrediction,
+)
+
+ITEM = QAItem(id="a", question="Who?", context=[("Title", ["One.", " Two."])])
+
+
+def test_it_survives_the_wire():
+    request = PredictRequest(system="s", items=[ITEM])
+    assert PredictRequest.model_validate_json(request.model_dump_json()) == request
+
+
+def test_an_unknown_field_is_an_error():
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        QAItem.model_validate({"id": "a", "question": "Who?", "context": [], "answer": "leaked gold"})
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [{"question": "\ud800"}, {"context": [("\ud800", [])]}, {"context": [("Title", ["a \ud800"])]}],
+)
+def test_half_a_character_is_no_text(broken):
+    """It would pass here and break where the text is written as JSON, for every item of the request."""
+    with pytest.raises(ValidationError, match="valid string"):
+        QAItem.model_validate(ITEM.model_dump() | broken)
+
+
+def test_ids_of_a_request_are_unique():
+    with pytest.raises(ValidationError, match="two items have the id 'a'"):
+        PredictRequest(system="s", items=[ITEM, ITEM])
+
+
+@pytest.mark.parametrize("kind", [PredictRequest, PredictResponse])
+def test_another_version_is_named_as_such(kind):
+    with pytest.raises(ValidationError) as caught:
+        kind.model_validate({"schema_version": SCHEMA_VERSION + 1, "system": "s"})
+    assert "schema_mismatch" in {error["type"] for error in caught.value.errors()}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"start": 1},
+        {"start": 1, "end": 3, "last": ("Title", 1)},
+        {"start": 3, "end": 1},
+        {"start": -1, "end": 1},
+    ],
+)
+def test_an_answer_location_is_whole_and_in_one_sentence(broken):
+    with pytest.raises(ValidationError):
+        AnswerLocation.model_validate({"first": ("Title", 0), "last": ("Title", 0)} | broken)
+
+
+@pytest.mark.parametrize("probability", [-0.1, 1.1, float("nan")])
+def test_a_probability_is_one(probability):
+    with pytest.raises(ValidationError):
+        QAPrediction(id="a", answer="x", facts=[], threshold=probability)
+
+
+def test_client_fake_and_errors_never_reach_torch():
+    code = (
+        "import sys, modelserver.schema, modelserver.client, modelserver.fake, modelserver.errors\n"
+        "sys.exit(any(name in sys.modules for name in ('torch', 'transformers', 'django')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
