@@ -1,0 +1,40 @@
+# Touchstone. `make` lists the commands; each does its own set-up.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo reset test check format bench lock
+
+help: ## list the commands
+	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: .venv/.run ## run everything on this machine with demo content, and print the links
+	@exec $(BIN)/python -m scripts.demo
+
+reset: ## delete the demo's data (asks first)
+	@exec $(PYTHON) scripts/reset.py
+
+test: .venv/.dev node_modules/.package-lock.json ## run every test, with real servers and a real browser
+	@exec $(BIN)/python -m scripts.run_tests
+
+check: .venv/.dev ## check format, lint, types, import contracts and migrations; changes nothing
+	@exec $(BIN)/python -m scripts.check
+
+format: .venv/.dev ## format the code
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+bench: .venv/.dev ## run every benchmark
+	@exec $(BIN)/python -m scripts.bench
+
+lock: .venv/.dev ## compile requirements.txt and requirements-dev.txt from the .in files
+	@exec $(BIN)/python -m scripts.lock
+
+.venv/.run: requirements.txt
+	@$(PYTHON) scripts/setup.py run
+
+.venv/.dev: requirements.txt requirements-dev.txt
+	@$(PYTHON) scripts/setup.py dev && touch .venv/.run
+
+# npm comes with requirements-dev.txt, so that the machine needs no Node of its own.
+node_modules/.package-lock.json: package-lock.json | .venv/.dev
+	@PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --ignore-scripts --no-audit --no-fund --loglevel=error

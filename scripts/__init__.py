@@ -1,0 +1,1 @@
+"""Programs that set up, start and test Touchstone on one machine."""

@@ -1,0 +1,78 @@
+"""Finds the servers and the browser that the tests use, and installs Debian's packages where they lack."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+POLICY = Path("/usr/sbin/policy-rc.d")
+
+
+def postgres_bin() -> Path | None:
+    """Return the folder of the newest PostgreSQL server's programs, or None."""
+    versions = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    for path in sorted(versions, key=lambda path: int(path.parts[-3]), reverse=True):
+        return path.parent
+    found = shutil.which("initdb")
+    return Path(found).resolve().parent if found else None
+
+
+def redis_server() -> Path | None:
+    """Return Debian's redis-server, or None."""
+    found = shutil.which("redis-server")
+    return Path(found) if found else None
+
+
+def chromium() -> Path | None:
+    """Return Chromium, or None."""
+    found = shutil.which("chromium")
+    return Path(found) if found else None
+
+
+# Name of the Debian package, and how to tell that what it brings is there.
+PARTS: dict[str, Callable[[], Path | None]] = {
+    "postgresql": postgres_bin,
+    "redis-server": redis_server,
+    "chromium": chromium,
+}
+
+
+def missing_packages() -> list[str]:
+    """Return the Debian packages of the parts that this machine lacks."""
+    return [package for package, find in PARTS.items() if find() is None]
+
+
+def install(packages: list[str], log: Path) -> str | None:
+    """Install packages without starting their services. Return one sentence when that is not possible."""
+    if os.geteuid():
+        return f"Only root can install {' '.join(packages)}: apt-get install {' '.join(packages)}"
+    if not shutil.which("apt-get"):
+        return f"There is no apt-get here to install {' '.join(packages)} with."
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    get = ["apt-get", "-q", "-y"]
+    with log.open("ab") as output, no_service_starts():
+        for command in ([*get, "update"], [*get, "install", "--no-install-recommends", *packages]):
+            status = subprocess.call(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=env)
+    if status:
+        lines = re.findall(r"^E: .*", log.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+        return f"apt-get could not install {' '.join(packages)}: {lines[-1] if lines else f'see {log}'}"
+    return None
+
+
+@contextlib.contextmanager
+def no_service_starts() -> Iterator[None]:
+    """Forbid package scripts to start services, with Debian's own switch; one that is there already stays."""
+    if POLICY.exists():
+        yield
+        return
+    POLICY.write_text("#!/bin/sh\nexit 101\n", encoding="ascii")
+    POLICY.chmod(0o755)
+    try:
+        yield
+    finally:
+        POLICY.unlink()

