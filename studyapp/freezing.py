@@ -81,7 +81,11 @@ class FrozenCondition(Frozen):
 
 
 class FrozenStudy(Frozen):
-    """All that is hashed. Items stand in the order of the definition."""
+    """All that is hashed. Items stand in the order of the definition.
+
+    What is None is unknown, as in a study that was run elsewhere and brought in; a launch knows it all but
+    ``items_seed`` (items may be named), ``assignment_block`` and ``redirect_url`` (optional).
+    """
 
     schema_version: Literal[1] = 1
     title: str
@@ -94,9 +98,9 @@ class FrozenStudy(Frozen):
     consent: str
     instructions: str
     rules: list[Rule]
-    order_seed: int
+    order_seed: int | None
     assignment_block: int | None
-    stale_after_minutes: float
+    stale_after_minutes: float | None
     redirect_url: str | None
 
     def canonical(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from studyapp import assignment, states
 from studyapp.actions import events
-from studyapp.models import EntryLink, Item, Participant, StudyVersion, SurveyResponse, Trial
+from studyapp.models import Condition, EntryLink, Item, Participant, StudyVersion, SurveyResponse, Trial
 from studyapp.policies import NotAdmitted, check_admission
 from studyapp.queries.studies import frozen
 from studyapp.questionnaires import Answer
@@ -25,8 +25,10 @@ _CODE_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 
 
 @transaction.atomic
-def consent(*, link: EntryLink) -> Participant:
+def consent(*, link: EntryLink, public_id: str | None = None) -> Participant:
     """Make the participant who consented, assign a condition, and lay out the pages.
+
+    ``public_id`` comes from the rendered consent page: sent twice, it gives the same participant again.
 
     The version row is locked, so that two who consent at once are counted one after the other. (SQLite has
     no row locks; there every transaction holds the write lock from its start.)
@@ -35,28 +37,23 @@ def consent(*, link: EntryLink) -> Participant:
         NotAdmitted: the study is not open, the link is used up, or no condition is open.
     """
     version = _lock_version(link)
+    if public_id is not None and (earlier := _consented(link, public_id)):
+        return earlier
+    check_admission(link)
+    assert version is not None  # an open study has been launched
     now = timezone.now()
     _claim(link, now)
-    content = frozen(version)
     arms = {arm.name: arm for arm in version.conditions.filter(is_open=True)}
     if not arms:
         raise NotAdmitted(_("This study takes no more participants. Thank you for your interest."))
-    counts, place = _count(version, link.mode, now - timedelta(minutes=content.stale_after_minutes))
-    seed = assignment.derive_seed(content.order_seed, place)
-    name = assignment.choose(
-        list(arms),
-        counts,
-        {arm.name: arm.weight for arm in arms.values()},
-        seed=seed,
-        block=content.assignment_block,
-    )
+    name, counts, seed = _assign(version, arms, link.mode, now)
     participant = Participant.objects.create(
         version=version,
         link=link,
-        public_id=secrets.token_hex(10),
+        public_id=public_id or secrets.token_hex(10),
         mode=link.mode,
         condition=arms[name],
-        assignment_counts={arm: counts.get(arm, 0) for arm in arms},
+        assignment_counts=counts,
         order_seed=seed,
         consented_at=now,
         assigned_at=now,
@@ -67,7 +64,7 @@ def consent(*, link: EntryLink) -> Participant:
     return participant
 
 
-def _lock_version(link: EntryLink) -> StudyVersion:
+def _lock_version(link: EntryLink) -> StudyVersion | None:
     version = (
         StudyVersion.objects.select_for_update(of=("self",), no_key=True)
         .select_related("study")
@@ -78,9 +75,16 @@ def _lock_version(link: EntryLink) -> StudyVersion:
     )
     if version is not None:
         link.study = version.study
-    check_admission(link)
-    assert version is not None  # an open study has been launched
     return version
+
+
+def _consented(link: EntryLink, public_id: str) -> Participant | None:
+    return (
+        Participant.objects.select_related("version__study")
+        .defer("version__frozen", "version__study__definition")
+        .filter(version__study=link.study_id, public_id=public_id)
+        .first()
+    )
 
 
 def _claim(link: EntryLink, now: datetime) -> None:
@@ -90,6 +94,21 @@ def _claim(link: EntryLink, now: datetime) -> None:
     if not EntryLink.objects.filter(pk=link.pk, used_at__isnull=True).update(used_at=now):
         raise NotAdmitted(_("This link was for one person and has been used."))
     link.used_at = now
+
+
+def _assign(
+    version: StudyVersion, arms: Mapping[str, Condition], mode: str, now: datetime
+) -> tuple[str, dict[str, int], int]:
+    """The name of the condition, what was counted per open condition, and the participant's seed."""
+    content = frozen(version)
+    assert content.order_seed is not None  # only a study run elsewhere lacks the two, and it is never open
+    assert content.stale_after_minutes is not None
+    counted, place = _count(version, mode, now - timedelta(minutes=content.stale_after_minutes))
+    counts = {name: counted.get(name, 0) for name in arms}
+    seed = assignment.derive_seed(content.order_seed, place)
+    weights = {name: arm.weight for name, arm in arms.items()}
+    name = assignment.choose(list(arms), counts, weights, seed=seed, block=content.assignment_block)
+    return name, counts, seed
 
 
 def _count(version: StudyVersion, mode: str, fresh_since: datetime) -> tuple[dict[str, int], int]:

@@ -1,6 +1,7 @@
 """Studies: a draft definition, its frozen versions with conditions, items and stimuli, and entry links."""
 
 import secrets
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -49,7 +50,38 @@ class Study(models.Model):
         return self.slug
 
 
-class StudyVersion(models.Model):
+class FrozenRow(Exception):
+    """A row that a launch froze was to be changed or deleted."""
+
+
+class FrozenRows(models.QuerySet):
+    """Rows that can be read and added, but neither changed nor deleted."""
+
+    def update(self, **kwargs: Any) -> int:
+        raise FrozenRow(f"{self.model._meta.verbose_name}: what a launch froze is never changed")
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        raise FrozenRow(f"{self.model._meta.verbose_name}: what a launch froze is never deleted")
+
+
+class Frozen(models.Model):
+    """A row written once. SQL can still change it: ``verify_version`` finds that out at every export."""
+
+    objects = FrozenRows.as_manager()
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if not self._state.adding:
+            raise FrozenRow(f"{self._meta.verbose_name} {self}: what a launch froze is never changed")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        raise FrozenRow(f"{self._meta.verbose_name} {self}: what a launch froze is never deleted")
+
+
+class StudyVersion(Frozen):
     """What was frozen at a launch. ``hash`` is the SHA-256 of the canonical JSON of ``frozen``."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="versions")
@@ -102,7 +134,7 @@ class Condition(models.Model):
         return self.system_id is None
 
 
-class Item(models.Model):
+class Item(Frozen):
     """A question of a version. Its text is copied, so that nothing outside can change it."""
 
     version = models.ForeignKey(StudyVersion, on_delete=models.PROTECT, related_name="items")

@@ -1,11 +1,16 @@
-"""Reads of running studies: the page a participant is on, and the frozen content behind it."""
+"""Reads of running studies: the page a participant is on, the frozen content behind it, and its proof."""
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
-from studyapp.freezing import FrozenStudy
-from studyapp.models import Participant, Study, StudyVersion, SurveyResponse, Trial
+from studyapp.errors import StudyappError
+from studyapp.freezing import FrozenStudy, hash_canonical
+from studyapp.models import Item, Participant, Stimulus, Study, StudyVersion, SurveyResponse, Trial
+
+
+class AlteredVersion(StudyappError):
+    """What a launch froze is no longer what is stored."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ def current_page(participant: Participant) -> CurrentPage:
     trial = (
         Trial.objects.filter(participant=participant, answers__isnull=True)
         .select_related("item")
+        .defer("item__text", "item__gold_answer", "item__context")
         .order_by("position")
         .first()
     )
@@ -57,3 +63,50 @@ def latest_version(study: Study) -> StudyVersion | None:
 @lru_cache(maxsize=64)
 def _frozen(version_hash: str, pk: int) -> FrozenStudy:
     return FrozenStudy.model_validate(StudyVersion.objects.values_list("frozen", flat=True).get(pk=pk))
+
+
+def verify_version(version: StudyVersion) -> None:
+    """Prove that a version is what was frozen: its hash, and that the item and stimulus rows agree with it.
+
+    Raises:
+        AlteredVersion: somebody changed the database behind the program's back; names what differs.
+    """
+    if hash_canonical(version.frozen) != version.hash:
+        raise AlteredVersion(f"{version}: the frozen content does not give the hash {version.hash}")
+    content = FrozenStudy.model_validate(version.frozen)
+    items = {
+        item.external_id: (item.text, item.gold_answer, _as_lists(item.context))
+        for item in Item.objects.filter(version=version)
+    }
+    for frozen_item in content.items:
+        expected = (frozen_item.question, frozen_item.gold_answer, _as_lists(frozen_item.context))
+        if items.pop(frozen_item.id, None) != expected:
+            raise AlteredVersion(f"{version}: item {frozen_item.id!r} differs from what was frozen")
+    if items:
+        raise AlteredVersion(f"{version}: item {min(items)!r} was added after the launch")
+    _verify_stimuli(version, content)
+
+
+def _verify_stimuli(version: StudyVersion, content: FrozenStudy) -> None:
+    rows = Stimulus.objects.filter(condition__version=version)
+    stored = {
+        (condition, item): (answer, _as_lists(facts))
+        for condition, item, answer, facts in rows.values_list(
+            "condition__name", "item__external_id", "shown_answer", "facts"
+        )
+    }
+    expected = {
+        (condition.name, item): (shown.answer, _as_lists(shown.facts))
+        for condition in content.conditions
+        for item, shown in condition.shown.items()
+    }
+    for key in sorted(stored.keys() | expected.keys()):
+        if key not in stored or key not in expected or stored[key] != expected[key]:
+            raise AlteredVersion(
+                f"{version}: what {key[0]!r} shows for {key[1]!r} differs from what was frozen"
+            )
+
+
+def _as_lists(value: Any) -> Any:
+    """JSON gives lists where the typed form has tuples."""
+    return [_as_lists(part) for part in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,164 @@
+"""Writes of studies: the draft, the launch that freezes a version, closing and opening again."""
+
+from django.db import transaction
+from django.db.models import Max
+from pydantic import ValidationError
+
+from accounts.models import User
+from analysis import xqa
+from studyapp import states
+from studyapp.actions import events
+from studyapp.definition import StudyDefinition
+from studyapp.models import Condition, Item, Stimulus, Study, StudyVersion
+from studyapp.queries.designs import Arm, Design, StudyRefused, design
+
+
+@transaction.atomic
+def create_study(*, definition: StudyDefinition, by: User | None) -> Study:
+    """Make a draft study, or give the study of the same name this definition. Versions stay as they are.
+
+    Giving a study the definition it has changes nothing.
+
+    Raises:
+        StudyRefused: what the definition refers to is missing; nothing is stored then.
+    """
+    design(definition)
+    draft = definition.model_dump(mode="json")
+    study, is_new = Study.objects.select_for_update().get_or_create(
+        slug=definition.study,
+        defaults={"title": definition.title, "definition": draft, "created_by": by},
+    )
+    if not is_new and study.definition == draft:
+        return study
+    study.title, study.definition = definition.title, draft
+    study.save(update_fields=["title", "definition"])
+    events.record(kind="study_created" if is_new else "study_edited", study=study, by=by)
+    return study
+
+
+@transaction.atomic
+def launch_study(*, study: Study, by: User | None) -> StudyVersion:
+    """Freeze the draft into a version and open the study.
+
+    Where the draft, and all that it refers to, gives what the newest version holds, that version is kept.
+
+    Raises:
+        StudyRefused: what the definition refers to is missing, or it is that of a version replaced since.
+    """
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    plan = design(_definition(study))
+    version = _existing(study, plan) or _freeze(study, plan, by)
+    _move(study, "launch")
+    events.record(
+        kind="study_launched", study=study, by=by, data={"version": version.number, "hash": version.hash}
+    )
+    return version
+
+
+@transaction.atomic
+def close_study(*, study: Study, by: User | None) -> Study:
+    """Admit nobody more; who has consented may finish. Raises ForbiddenTransition unless it is open."""
+    return _turn(study, "close", by)
+
+
+@transaction.atomic
+def reopen_study(*, study: Study, by: User | None) -> Study:
+    """Admit participants again. Raises ForbiddenTransition unless it is closed."""
+    return _turn(study, "reopen", by)
+
+
+def _turn(study: Study, act: str, by: User | None) -> Study:
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    _move(study, act)
+    events.record(kind=f"study_{study.status}", study=study, by=by)
+    return study
+
+
+def _move(study: Study, act: str) -> None:
+    study.status = states.next_status(states.STUDY, act, study.status)
+    study.save(update_fields=["status"])
+
+
+def _definition(study: Study) -> StudyDefinition:
+    try:
+        return StudyDefinition.model_validate(study.definition)
+    except ValidationError as error:
+        raise StudyRefused(
+            (), f"study {study.slug!r} has no definition that can be launched; give it one with create_study"
+        ) from error
+
+
+def _existing(study: Study, plan: Design) -> StudyVersion | None:
+    """The newest version, where it holds the same. An older one cannot be newest again."""
+    versions = study.versions.defer("frozen")
+    same = versions.filter(hash=plan.content.hash()).first()
+    newest = versions.order_by("-number").first()
+    if same is None or newest is None or same.pk == newest.pk:
+        return same
+    raise StudyRefused(
+        (),
+        f"this is what version {same.number} holds, which version {newest.number} has replaced; "
+        "to run it again, change something, for example order_seed",
+    )
+
+
+def _freeze(study: Study, plan: Design, by: User | None) -> StudyVersion:
+    last = study.versions.aggregate(last=Max("number"))["last"] or 0
+    version = StudyVersion.objects.create(
+        study=study,
+        number=last + 1,
+        hash=plan.content.hash(),
+        frozen=plan.content.canonical(),
+        frozen_by=by,
+    )
+    items = Item.objects.bulk_create(
+        Item(
+            version=version,
+            position=position,
+            external_id=question.external_id,
+            question=question,
+            text=question.text,
+            gold_answer=question.answer,
+            context=question.context,
+        )
+        for position, question in enumerate(plan.questions, start=1)
+    )
+    for position, arm in enumerate(plan.arms, start=1):
+        condition = _condition(version, position, arm)
+        shown = plan.content.condition(condition.name).shown
+        Stimulus.objects.bulk_create(
+            _stimulus(condition, item, shown[item.external_id].answer, shown[item.external_id].facts)
+            for item in items
+        )
+    return version
+
+
+def _condition(version: StudyVersion, position: int, arm: Arm) -> Condition:
+    return Condition.objects.create(
+        version=version,
+        position=position,
+        name=arm.definition.name,
+        label=arm.definition.label,
+        system=arm.run.system if arm.run else None,
+        run=arm.run,
+        weight=arm.definition.weight,
+    )
+
+
+def _stimulus(
+    condition: Condition, item: Item, answer: str | None, facts: list[tuple[str, int]] | None
+) -> Stimulus:
+    """The gold answer is correct; a system's is taken as correct where it matches, until a person judges."""
+    assert answer is not None  # a design shows something everywhere
+    assert item.gold_answer is not None
+    matches = xqa.exact_match(item.gold_answer, answer)
+    return Stimulus(
+        condition=condition,
+        item=item,
+        shown_answer=answer,
+        facts=facts,
+        exact_match=matches,
+        answer_f1=xqa.answer_f1(item.gold_answer, answer).f1,
+        system_correct=True if condition.is_ground_truth else matches,
+        judged_by="gold" if condition.is_ground_truth else "exact match",
+    )

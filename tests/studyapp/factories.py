@@ -1,0 +1,170 @@
+"""Valid objects with no arguments, for the tests of the study app.
+
+What people do in the program is done by its actions, so that a made study is a real one.
+"""
+
+from itertools import count
+from typing import Any
+
+from django.utils import timezone
+
+from accounts.models import User
+from studyapp.actions.links import create_link
+from studyapp.actions.participants import consent, show_survey, show_trial, submit_survey, submit_trial
+from studyapp.actions.studies import create_study, launch_study
+from studyapp.definition import StudyDefinition
+from studyapp.models import (
+    Dataset,
+    EntryLink,
+    Participant,
+    Prediction,
+    PredictionRun,
+    Question,
+    Study,
+    System,
+    Trial,
+)
+from studyapp.queries.studies import current_page
+from studyapp.questionnaires import Answer
+from studyapp.timing import PageTiming
+
+_numbers = count(1)
+
+ITEM_ANSWERS: dict[str, Answer] = {
+    "rated_correct": True,
+    "known_before": False,
+    "certainty": 4,
+    "helpfulness": 3,
+}
+SURVEY_ANSWERS: dict[str, Answer] = {
+    "trust": 4,
+    "relevant_information": 5,
+    "irrelevant_information": 2,
+    "satisfaction": 4,
+}
+CONTEXT = [
+    ["The Lost Harbour", ["The Lost Harbour is a film of 1987.", "It was directed by Ada Brenn."]],
+    ["Ada Brenn", ["Ada Brenn was born in Kolwen.", "She made four films."]],
+    ["Kolwen", ["Kolwen is a town by the sea."]],
+]
+
+
+def make_user(*, is_staff: bool = True) -> User:
+    return User.objects.create_user(username=f"user{next(_numbers)}", password="pass", is_staff=is_staff)
+
+
+def make_dataset(*, questions: int = 6, name: str | None = None) -> Dataset:
+    """A dataset whose questions are q1, q2, … with one gold fact each in two of three articles."""
+    dataset = Dataset.objects.create(name=name or f"dataset{next(_numbers)}", source_format="hotpot")
+    Question.objects.bulk_create(
+        Question(
+            dataset=dataset,
+            external_id=f"q{number}",
+            text=f"Where was the director of film {number} born?",
+            answer=f"Kolwen {number}",
+            kind="bridge",
+            level="easy",
+            context=CONTEXT,
+            supporting_facts=[["The Lost Harbour", 1], ["Ada Brenn", 0]],
+        )
+        for number in range(1, questions + 1)
+    )
+    return dataset
+
+
+def make_run(
+    *, dataset: Dataset, system: str | None = None, revision: str = "r1", right: int = 2
+) -> PredictionRun:
+    """A finished run over the whole dataset; of every ``right`` answers one is wrong."""
+    run = PredictionRun.objects.create(
+        dataset=dataset,
+        system=System.objects.get_or_create(name=system or f"system{next(_numbers)}")[0],
+        revision=revision,
+        schema_version=1,
+        source=PredictionRun.Source.SERVER,
+        status=PredictionRun.Status.DONE,
+        finished_at=timezone.now(),
+    )
+    Prediction.objects.bulk_create(
+        Prediction(
+            run=run,
+            question=question,
+            answer="Elsewhere" if number % right == 0 else question.answer,
+            facts=[["The Lost Harbour", 1]],
+        )
+        for number, question in enumerate(dataset.questions.all())
+    )
+    return run
+
+
+def make_definition(**changes: Any) -> StudyDefinition:
+    """A definition over a made dataset, changed by keyword; `conditions=2` and `items=3` are numbers."""
+    conditions, items = changes.pop("conditions", 2), changes.pop("items", 3)
+    if isinstance(items, int):
+        items = {"count": items, "seed": 1}
+    questions = items.get("count", 0) + 3 if isinstance(items, dict) else 6
+    if isinstance(conditions, int):
+        dataset = Dataset.objects.get(name=changes["dataset"]) if "dataset" in changes else None
+        dataset = dataset or make_dataset(questions=questions)
+        changes["dataset"] = dataset.name
+        runs = [make_run(dataset=dataset) for _ in range(conditions - 1)]
+        conditions = [*({"system": run.system.name} for run in runs), {"ground_truth": True}]
+    return StudyDefinition.model_validate(
+        {
+            "study": f"study{next(_numbers)}",
+            "title": "Do the explanations help?",
+            "conditions": conditions,
+            "items": items,
+            "consent": "You take part in a study of explanations.\n\nYou may stop at any time.",
+            "instructions": "Judge each answer.",
+            **changes,
+        }
+    )
+
+
+def make_study(*, launched: bool = True, by: User | None = None, **definition: Any) -> Study:
+    """A study, launched unless told otherwise: `conditions` arms, the last of them the ground truth."""
+    study = create_study(definition=make_definition(**definition), by=by)
+    if launched:
+        launch_study(study=study, by=by)
+        study.refresh_from_db()
+    return study
+
+
+def make_link(*, study: Study | None = None, **options: Any) -> EntryLink:
+    return make_link_and_token(study=study, **options)[0]
+
+
+def make_link_and_token(*, study: Study | None = None, **options: Any) -> tuple[EntryLink, str]:
+    return create_link(study=study or make_study(), by=None, **options)
+
+
+def make_participant(
+    *, study: Study | None = None, link: EntryLink | None = None, items: int = 0, completed: bool = False
+) -> Participant:
+    """A participant who consented, submitted ``items`` items, or everything when ``completed``."""
+    participant = consent(link=link or make_link(study=study))
+    if completed:
+        items = participant.trials.count()
+    for _ in range(items):
+        answer_item(participant)
+    if completed:
+        answer_survey(participant)
+    participant.refresh_from_db()
+    return participant
+
+
+def answer_item(participant: Participant, **answers: Answer) -> Trial:
+    """Show and submit the current item of a participant, with the answers given over `ITEM_ANSWERS`."""
+    trial = current_page(participant).trial
+    assert trial is not None
+    show_trial(trial=trial)
+    assert submit_trial(
+        trial=trial, answers={**ITEM_ANSWERS, **answers}, changes={"certainty": 1}, timing=PageTiming(20_000)
+    )
+    return trial
+
+
+def answer_survey(participant: Participant) -> None:
+    show_survey(participant=participant)
+    assert submit_survey(participant=participant, answers=SURVEY_ANSWERS, changes={}, timing=PageTiming())
