@@ -135,8 +135,8 @@ def _token(path: Path | None) -> str | None:
 def _set_threads(threads: int | None) -> None:
     """Set how many CPU threads torch may use, before it is imported.
 
-    The default leaves one core to the event loop and to other programs: with both of two cores given to
-    torch and one of them busy otherwise, predictions became several times slower.
+    The default leaves one core to the event loop and to other programs: threads of torch wait for each
+    other, so that one on a busy core holds up all.
     """
     if threads is not None:
         os.environ["OMP_NUM_THREADS"] = str(threads)

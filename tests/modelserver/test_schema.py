@@ -1,9 +1,12 @@
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
+from modelserver.errors import ON_THE_WIRE
 from modelserver.schema import (
     SCHEMA_VERSION,
     AnswerLocation,
@@ -66,6 +69,14 @@ def test_an_answer_location_is_whole_and_in_one_sentence(broken):
 def test_a_probability_is_one(probability):
     with pytest.raises(ValidationError):
         QAPrediction(id="a", answer="x", facts=[], threshold=probability)
+
+
+def test_the_reference_lists_every_error():
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "model-server.md").read_text()
+    rows = set(re.findall(r"^\| ([\d, ]+) \| `(\w+)` \| `(\w+)` \|", page, re.MULTILINE))
+    listed = {(code, name, int(status)) for statuses, code, name in rows for status in statuses.split(",")}
+    expected = {(code, kind.__name__, kind.status) for code, kind in ON_THE_WIRE.items()}
+    assert listed == expected | {("invalid_request", "InvalidRequest", 400)}
 
 
 def test_client_fake_and_errors_never_reach_torch():
