@@ -28,17 +28,16 @@ _CODE_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 def consent(*, link: EntryLink, public_id: str | None = None) -> Participant:
     """Make the participant who consented, assign a condition, and lay out the pages.
 
-    ``public_id`` comes from the rendered consent page: sent twice, it gives the same participant again.
-
-    The version row is locked, so that two who consent at once are counted one after the other. (SQLite has
-    no row locks; there every transaction holds the write lock from its start.)
+    ``public_id`` names the consent page that was sent: sent twice, it gives the same participant. The
+    version row is locked, so that two who consent at once are counted one after the other. (SQLite has no
+    row locks; there every transaction holds the write lock from its start.)
 
     Raises:
         NotAdmitted: the study is not open, the link is used up, or no condition is open.
     """
     version = _lock_version(link)
-    if public_id is not None and (earlier := _consented(link, public_id)):
-        return earlier
+    if public_id is not None and (same := _already_in(link, public_id)) is not None:
+        return same
     check_admission(link)
     assert version is not None  # an open study has been launched
     now = timezone.now()
@@ -65,6 +64,7 @@ def consent(*, link: EntryLink, public_id: str | None = None) -> Participant:
 
 
 def _lock_version(link: EntryLink) -> StudyVersion | None:
+    """Lock the newest version, and look at the study anew: it may have been closed since."""
     version = (
         StudyVersion.objects.select_for_update(of=("self",), no_key=True)
         .select_related("study")
@@ -78,13 +78,13 @@ def _lock_version(link: EntryLink) -> StudyVersion | None:
     return version
 
 
-def _consented(link: EntryLink, public_id: str) -> Participant | None:
-    return (
-        Participant.objects.select_related("version__study")
-        .defer("version__frozen", "version__study__definition")
-        .filter(version__study=link.study_id, public_id=public_id)
-        .first()
-    )
+def _already_in(link: EntryLink, public_id: str) -> Participant | None:
+    """The participant whom the same consent page made before."""
+    participants = Participant.objects.select_related("condition", "version__study")
+    same = participants.filter(public_id=public_id).first()
+    if same is not None and same.link_id != link.pk:
+        raise NotAdmitted(_("This page belongs to another link. Please open your study link again."))
+    return same
 
 
 def _claim(link: EntryLink, now: datetime) -> None:
@@ -136,18 +136,18 @@ def _lay_out(participant: Participant) -> None:
     SurveyResponse.objects.create(participant=participant)
 
 
-@transaction.atomic
 def show_trial(*, trial: Trial) -> None:
-    """Note when an item was first shown. Showing it again changes nothing and costs no query."""
+    """Note when an item was first shown. Showing it again changes nothing, and asks the database nothing."""
     if trial.shown_at is not None:
         return
     now = timezone.now()
-    if Trial.objects.filter(pk=trial.pk, shown_at__isnull=True).update(shown_at=now):
-        trial.shown_at = now
-        Participant.objects.filter(pk=trial.participant_id).update(
-            started_at=Coalesce("started_at", Value(now, DateTimeField())), last_seen_at=now
-        )
-        _record(trial, "item_shown", {"position": trial.position})
+    with transaction.atomic():
+        if Trial.objects.filter(pk=trial.pk, shown_at__isnull=True).update(shown_at=now):
+            trial.shown_at = now
+            Participant.objects.filter(pk=trial.participant_id).update(
+                started_at=Coalesce("started_at", Value(now, DateTimeField())), last_seen_at=now
+            )
+            _record(trial.participant, "item_shown", {"position": trial.position})
 
 
 @transaction.atomic
@@ -168,7 +168,7 @@ def submit_trial(
     Participant.objects.filter(pk=trial.participant_id).update(
         items_submitted=F("items_submitted") + 1, last_seen_at=now
     )
-    _record(trial, "item_submitted", {"position": trial.position})
+    _record(trial.participant, "item_submitted", {"position": trial.position})
     return True
 
 
@@ -179,7 +179,7 @@ def show_survey(*, participant: Participant) -> None:
     survey = SurveyResponse.objects.filter(participant=participant, shown_at__isnull=True)
     if survey.update(shown_at=now):
         Participant.objects.filter(pk=participant.pk).update(last_seen_at=now)
-        _record_by(participant, "survey_shown", {})
+        _record(participant, "survey_shown", {})
 
 
 @transaction.atomic
@@ -202,7 +202,7 @@ def submit_survey(
     participant.completed_at = participant.last_seen_at = now
     participant.completion_code = "".join(secrets.choice(_CODE_ALPHABET) for _place in range(10))
     participant.save(update_fields=["status", "completed_at", "last_seen_at", "completion_code"])
-    _record_by(participant, "completed", {})
+    _record(participant, "completed", {})
     return True
 
 
@@ -218,9 +218,5 @@ def _filled(
     }
 
 
-def _record(trial: Trial, kind: str, data: dict[str, Any]) -> None:
-    _record_by(trial.participant, kind, data)
-
-
-def _record_by(participant: Participant, kind: str, data: dict[str, Any]) -> None:
+def _record(participant: Participant, kind: str, data: dict[str, Any]) -> None:
     events.record(kind=kind, study=participant.version.study, participant=participant, data=data)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from studyapp.errors import StudyappError
+from studyapp.errors import NotFound, StudyappError
 from studyapp.freezing import FrozenStudy, hash_canonical
 from studyapp.models import Item, Participant, Stimulus, Study, StudyVersion, SurveyResponse, Trial
 
@@ -53,6 +53,16 @@ def current_page(participant: Participant) -> CurrentPage:
 def frozen(version: StudyVersion) -> FrozenStudy:
     """The content of a version. Kept in memory by its hash: what was hashed cannot change."""
     return _frozen(version.hash, version.pk)
+
+
+def study_named(slug: str) -> Study:
+    """Return a study. Raises NotFound, which lists those there are."""
+    try:
+        return Study.objects.get(slug=slug)
+    except Study.DoesNotExist:
+        names = ", ".join(Study.objects.order_by("slug").values_list("slug", flat=True))
+        known = f"there are: {names}" if names else "there is none yet; make one with create_study"
+        raise NotFound(f"there is no study {slug!r}; {known}") from None
 
 
 def latest_version(study: Study) -> StudyVersion | None:

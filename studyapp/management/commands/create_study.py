@@ -1,0 +1,37 @@
+"""Make or edit a draft study from a definition file."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from studyapp.actions.studies import create_study
+from studyapp.definition import StudyDefinition, definition_error, load_definition
+from studyapp.management.job import JobCommand
+from studyapp.queries.designs import StudyRefused, design
+
+
+class Command(JobCommand):
+    help = "Make a draft study from a YAML file, or give the study of that name the definition in the file."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("path", type=Path, metavar="FILE.yaml", help="the definition")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path: Path = options["path"]
+        definition = load_definition(path)
+        try:
+            create_study(definition=definition, by=None)
+        except StudyRefused as refusal:
+            raise definition_error(path, [(refusal.location, str(refusal))]) from refusal
+        self._tell(definition)
+
+    def _tell(self, definition: StudyDefinition) -> None:
+        plan = design(definition)
+        self.stdout.write(f"{definition.study}: {definition.title}")
+        for arm in plan.arms:
+            shows = f"{arm.run.system}, revision {arm.run.revision}" if arm.run else "gold answers and facts"
+            self.stdout.write(f"condition {arm.definition.name}: {shows}")
+        how = "named" if definition.items.ids else f"drawn with seed {definition.items.seed}"
+        ids = " ".join(question.external_id for question in plan.questions)
+        self.stdout.write(f"{len(plan.questions)} items of {plan.dataset}, {how}: {ids}")
+        self.stdout.write(f"next: python manage.py launch_study {definition.study}")
