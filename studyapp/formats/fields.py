@@ -1,0 +1,26 @@
+"""What the fields of imported files must be, and how an error in one is told."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, NonNegativeInt, ValidationError
+from pydantic_core import PydanticCustomError
+
+
+def _storable(text: str) -> str:
+    """Lone surrogates are refused by pydantic already; this character is refused by PostgreSQL."""
+    if "\0" in text:
+        raise PydanticCustomError("nul", "holds the character NUL, which cannot be stored")
+    return text
+
+
+Text = Annotated[str, Field(strict=True), AfterValidator(_storable)]
+Label = Annotated[str, Field(strict=True, max_length=40), AfterValidator(_storable)]
+Index = Annotated[NonNegativeInt, Field(strict=True)]
+
+
+def first_error(error: ValidationError) -> str:
+    """The first error as ``context[3][1]: message``."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+    message = "is missing" if first["type"] == "missing" else first["msg"]
+    return f"{field.removeprefix('.')}: {message}"

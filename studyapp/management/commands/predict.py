@@ -1,0 +1,95 @@
+"""Have a system of the model server answer a dataset."""
+
+import argparse
+import sys
+import time
+from typing import Any
+
+from modelserver.errors import Unavailable
+from modelserver.schema import SystemInfo
+from studyapp.actions.model_server import served_system
+from studyapp.actions.predictions import start_run
+from studyapp.errors import RunFailed
+from studyapp.management.job import JobCommand, count, system_name
+from studyapp.management.terminal import Bar
+from studyapp.management.waiting import POLL_SECONDS, Job, wait
+from studyapp.models import PredictionRun
+from studyapp.queries.data import dataset_named
+from studyapp.queries.predictions import progress
+from studyapp.tasks import SLICE, enqueue_missing, predict_slice
+
+
+class Command(JobCommand):
+    help = "Have workers compute a system's predictions on a dataset; what exists already is not done again."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--dataset", required=True, help="the questions to answer")
+        parser.add_argument("--system", required=True, type=system_name, help="a system of the model server")
+        parser.add_argument("--wait", action="store_true", help="stay until all is done, with a progress bar")
+        parser.add_argument(
+            "--slice",
+            type=count,
+            default=SLICE,
+            metavar="N",
+            help="questions per task (default: %(default)s)",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        dataset = dataset_named(options["dataset"])
+        with Bar(f"{options['system']} on {dataset.name}", dataset.questions.count()) as bar:
+            try:
+                served = _served(options["system"], bar, patient=options["wait"])
+                run = start_run(dataset=dataset, system=served.name, revision=served.revision)
+                enqueued = enqueue_missing(run, size=options["slice"])
+                if options["wait"]:
+                    wait(_job(run, options["slice"]), bar)
+            except KeyboardInterrupt:
+                bar.say("Stopped waiting. What is enqueued goes on; run predict again to take it up.")
+                sys.exit(130)
+        if enqueued and not options["wait"]:
+            self.stdout.write(f"{run}: {enqueued} slices enqueued")
+        else:
+            self._tell(run)
+
+    def _tell(self, run: PredictionRun) -> None:
+        counts = progress(run)
+        self.stdout.write(f"{run}: {counts.predictions} of {counts.questions} questions predicted")
+        first = run.failures.select_related("question").order_by("question_id").first()
+        if first is not None:
+            self.stderr.write(
+                f"warning: {counts.failures} questions failed; the first, {first.question.external_id}: "
+                f"{first.message}. Run predict again to try them once more."
+            )
+            if not counts.predictions:
+                raise RunFailed(f"{run}: every question failed")
+
+
+def _served(name: str, bar: Bar, *, patient: bool) -> SystemInfo:
+    """What the server says about a system; with ``patient`` wait until it answers."""
+    said = ""
+    while True:
+        try:
+            return served_system(name)
+        except Unavailable as error:
+            if not patient:
+                raise
+            if str(error) != said:
+                said = str(error)
+                bar.say(f"Waiting for the model server: {error}.")
+        time.sleep(POLL_SECONDS)
+
+
+def _job(run: PredictionRun, size: int) -> Job:
+    def finished() -> bool:
+        run.refresh_from_db(fields=["status", "error"])
+        if run.status == PredictionRun.Status.FAILED:
+            raise RunFailed(f"{run}: {run.error}")
+        return run.status == PredictionRun.Status.DONE
+
+    return Job(
+        run_id=run.pk,
+        task=predict_slice,
+        done=lambda: progress(run).done,
+        finished=finished,
+        enqueue=lambda: enqueue_missing(run, size=size),
+    )

@@ -1,0 +1,88 @@
+"""Waiting for slices: progress from the database, what holds it up, and slices that were lost."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from celery import Task
+
+from studyapp.actions.model_server import server_problem
+from studyapp.errors import NoBroker, RunFailed
+from studyapp.management.terminal import Bar
+from studyapp.tasks import under_way, worker_answers
+
+POLL_SECONDS = 0.3
+STALL_SECONDS = 5.0
+LOST_LIMIT = 3  # a slice that never comes back breaks its worker; enqueueing it for ever would hide that
+
+WORKER_COMMAND = "celery -A config worker"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Slices of one run: how many units are done, whether all are, and how to enqueue what is missing.
+
+    ``finished`` raises RunFailed when the run has ended otherwise.
+    """
+
+    run_id: int
+    task: Task[Any, Any]
+    done: Callable[[], int]
+    finished: Callable[[], bool]
+    enqueue: Callable[[], int]
+
+
+def wait(job: Job, bar: Bar) -> None:
+    """Return when the job is finished. Says once what it waits for; never gives up on a server or worker.
+
+    Raises RunFailed when the run fails, or when slices get lost again and again.
+    """
+    done, lost, said = -1, 0, ""
+    looked = time.monotonic()
+    while not job.finished():
+        now = job.done()
+        bar.at(now)
+        if now != done:
+            done, lost, said = now, 0, ""
+            looked = time.monotonic()
+        elif time.monotonic() - looked > STALL_SECONDS:
+            problem = _problem()
+            if problem is None and _is_lost(job):
+                lost += 1
+                problem = _bring_back(job, lost)
+            if problem and problem != said:
+                bar.say(problem)
+            said = problem or said
+            looked = time.monotonic()
+        time.sleep(POLL_SECONDS)
+
+
+def _problem() -> str | None:
+    """What the job waits for, as a sentence; None when worker and server are there."""
+    try:
+        if not worker_answers():
+            return f"Waiting: no worker answers. Start one with: {WORKER_COMMAND}"
+    except NoBroker as error:
+        return f"Waiting: {error}."
+    unavailable = server_problem()
+    return f"Waiting. {unavailable}" if unavailable else None
+
+
+def _is_lost(job: Job) -> bool:
+    try:
+        return not job.finished() and not under_way(job.task, job.run_id)
+    except NoBroker:
+        return False
+
+
+def _bring_back(job: Job, times: int) -> str | None:
+    if times > LOST_LIMIT:
+        raise RunFailed(
+            f"slices were enqueued {LOST_LIMIT} times and never came back; the log of the worker says why"
+        )
+    try:
+        number = job.enqueue()
+    except NoBroker as error:
+        return f"Waiting: {error}."
+    return f"{number} slices were lost with their worker and are enqueued again." if number else None

@@ -1,0 +1,126 @@
+"""The work that Celery hands to workers: slices of prediction runs and of their reduced inputs.
+
+A slice computes what is missing in a range of keys, so any worker may run it, twice does no harm, and a
+lost one only waits until somebody enqueues what is missing again.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from celery import Task, current_app, shared_task
+from django.db import OperationalError
+from kombu.exceptions import ChannelError
+from kombu.exceptions import OperationalError as BrokerError
+
+from modelserver.errors import DeadlineExceeded, Unavailable
+from studyapp.actions.predictions import compute_slice, fail_run, finish_run
+from studyapp.actions.scores import compute_reductions
+from studyapp.errors import NoBroker
+from studyapp.models import PredictionRun
+from studyapp.queries.predictions import missing, slices
+from studyapp.queries.reductions import pending_reductions
+
+SLICE = 32  # questions
+REDUCTION_SLICE = 8  # predictions, each with up to eight reduced inputs
+
+WAITS = (2, 5, 10, 20, 30)  # seconds between tries; the last repeats
+TRIES = 120  # about an hour of a model server that is away
+SLOW_TRIES = 3  # of a slice that took longer than its deadline
+
+
+@shared_task(bind=True, max_retries=None)
+def predict_slice(self: Task[Any, Any], run_id: int, first: int, last: int) -> None:
+    """Predict the questions ``first`` to ``last`` of a run, as far as they are missing."""
+    try:
+        compute_slice(run_id=run_id, first=first, last=last)
+    except (Unavailable, OperationalError) as error:
+        if not _may_try_again(self, error):
+            fail_run(run_id=run_id, error=f"given up after {self.request.retries + 1} tries: {error}")
+            return
+        raise self.retry(exc=error, countdown=_wait(self)) from error
+
+
+@shared_task(bind=True, max_retries=None)
+def reduce_slice(self: Task[Any, Any], run_id: int, first: int, last: int) -> None:
+    """Answer the reduced inputs of the predictions ``first`` to ``last`` of a run, as far as unanswered."""
+    try:
+        compute_reductions(run_id=run_id, first=first, last=last)
+    except (Unavailable, OperationalError) as error:
+        if not _may_try_again(self, error):
+            raise
+        raise self.retry(exc=error, countdown=_wait(self)) from error
+
+
+def _may_try_again(task: Task[Any, Any], error: Exception) -> bool:
+    return task.request.retries < (SLOW_TRIES if isinstance(error, DeadlineExceeded) else TRIES)
+
+
+def _wait(task: Task[Any, Any]) -> int:
+    return WAITS[min(task.request.retries, len(WAITS) - 1)]
+
+
+def enqueue_missing(run: PredictionRun, *, size: int = SLICE) -> int:
+    """Enqueue slices for what a run lacks and return their number; with none the run is finished.
+
+    Also what brings back slices that were lost. Raises NoBroker.
+    """
+    parts = slices(missing(run).order_by("pk").values_list("pk", flat=True), size)
+    _publish(predict_slice, [(run.pk, *part) for part in parts])
+    if not parts:
+        finish_run(run_id=run.pk)
+    return len(parts)
+
+
+def enqueue_reductions(run: PredictionRun, *, size: int = REDUCTION_SLICE) -> int:
+    """Enqueue slices for the reduced inputs that lack an answer; return their number. Raises NoBroker."""
+    parts = pending_reductions(run, size).slices
+    _publish(reduce_slice, [(run.pk, *part) for part in parts])
+    return len(parts)
+
+
+def _publish(task: Task[Any, Any], calls: Iterable[tuple[int, int, int]]) -> None:
+    try:
+        for arguments in calls:
+            # Without a retry: a broker that is away is told at once instead of after a silent wait.
+            task.apply_async(arguments, retry=False, ignore_result=True)
+    except BrokerError as error:
+        raise _no_broker(error) from error
+
+
+def worker_answers() -> bool:
+    """Whether any worker is there. Takes up to a second. Raises NoBroker."""
+    try:
+        return bool(current_app.control.ping(timeout=1.0))
+    except BrokerError as error:
+        raise _no_broker(error) from error
+
+
+def under_way(task: Task[Any, Any], run_id: int) -> bool:
+    """Whether slices of a run wait in the queue or are held by a worker that answers. Raises NoBroker.
+
+    Work of another run in the queue counts too: slices behind it are not lost.
+    """
+    try:
+        if _queued():
+            return True
+        inspect = current_app.control.inspect(timeout=1.0)
+        held = [inspect.active(), inspect.reserved(), inspect.scheduled()]
+    except BrokerError as error:
+        raise _no_broker(error) from error
+    entries: list[Any] = [entry for replies in held for each in (replies or {}).values() for entry in each]
+    requests = [entry.get("request", entry) for entry in entries]
+    return any(one["name"] == task.name and list(one["args"])[:1] == [run_id] for one in requests)
+
+
+def _queued() -> int:
+    with current_app.connection_for_read() as connection:
+        channel: Any = connection.default_channel
+        try:
+            return int(channel.queue_declare(current_app.conf.task_default_queue, passive=True).message_count)
+        except ChannelError:
+            return 0  # an empty queue does not exist
+
+
+def _no_broker(error: Exception) -> NoBroker:
+    where = current_app.connection_for_write().as_uri()  # without its password
+    return NoBroker(f"the work queue at {where} cannot be reached ({error}); start the broker")
