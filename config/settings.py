@@ -51,11 +51,13 @@ INSTALLED_APPS = [
     "accounts",
     "studyapp",
     "annotation",
+    "config.apps.SiteConfig",
 ]
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "studyapp.middleware.NoStore",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -98,6 +100,8 @@ def _database() -> dict[str, object]:
             "timeout": 20,
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
         }
+        # Tests run on a file too: an in-memory database has other locks, and threads cannot share it.
+        config["TEST"] = {"NAME": str(VAR_DIR / "test.sqlite3")}
     else:
         config["CONN_HEALTH_CHECKS"] = True
     return config
@@ -124,8 +128,10 @@ AXES_COOLOFF_TIME = 1  # hour
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
+AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
 
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English")]  # only what the pages are written in, or they would announce a wrong one
 TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,12 @@ time.sleep(60)
 
 
 def part(tmp_path: Path, code: str, *arguments: str, **more: object) -> Part:
-    options = {"ready": lambda: True, "env": os.environ, "log": tmp_path / "part.log", "name": "part"} | more
+    options: dict[str, Any] = {
+        "ready": lambda: True,
+        "env": os.environ,
+        "log": tmp_path / "part.log",
+        "name": "part",
+    } | more
     return Part(command=[sys.executable, "-c", code, *arguments], **options)
 
 

@@ -1,0 +1,118 @@
+"""Start-up checks: settings that contradict each other, each said in one sentence with what to change.
+
+An error stops every command and the web server's start; a warning is printed.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register
+
+
+def is_this_machine(url: str) -> bool:
+    """Tell whether a URL leads to the loopback address or a unix socket."""
+    host = urlsplit(url).hostname
+    if host is None or host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@register("site")
+def check_site_url(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """SITE_URL, and what must fit to it."""
+    parts = urlsplit(settings.SITE_URL)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        hint = "Set it to the address that people type, such as https://study.example.org."
+        return [
+            Error(f"SITE_URL is {settings.SITE_URL!r}, which is no web address.", hint=hint, id="site.E001")
+        ]
+    found: list[CheckMessage] = []
+    if parts.hostname not in settings.ALLOWED_HOSTS and "*" not in settings.ALLOWED_HOSTS:
+        found.append(
+            Error(
+                f"{parts.hostname} of SITE_URL is not in ALLOWED_HOSTS: every link would be refused.",
+                hint="Add it to ALLOWED_HOSTS, or leave that unset.",
+                id="site.E002",
+            )
+        )
+    if parts.scheme == "https" and settings.SECURE_PROXY_SSL_HEADER is None:
+        found.append(
+            Warning(
+                "SITE_URL is https and BEHIND_PROXY is off: what a proxy passes on looks like http and is "
+                "redirected without end.",
+                hint="Set BEHIND_PROXY=true where a proxy ends TLS and sets X-Forwarded-Proto.",
+                id="site.W003",
+            )
+        )
+    return found
+
+
+@register("site")
+def check_public_site(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """What a site that other machines reach must not have."""
+    found: list[CheckMessage] = []
+    if is_this_machine(settings.SITE_URL):
+        return found
+    if settings.DEBUG:
+        found.append(
+            Error(
+                f"DEBUG is on while SITE_URL is {settings.SITE_URL}: error pages would show participants the "
+                "code and the settings.",
+                hint="Unset DEBUG.",
+                id="site.E004",
+            )
+        )
+    if urlsplit(settings.SITE_URL).scheme == "http":
+        found.append(
+            Warning(
+                "SITE_URL is http: passwords, cookies and answers travel unencrypted.",
+                hint="Put a proxy with a certificate in front and set SITE_URL to its https address.",
+                id="site.W005",
+            )
+        )
+    return found
+
+
+@register("site")
+def check_parts(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """The database, the broker, the workers and the model server, together."""
+    found: list[CheckMessage] = []
+    sqlite = settings.DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
+    if sqlite and not is_this_machine(settings.REDIS_URL):
+        found.append(
+            Warning(
+                "The broker is on another machine while the database is a SQLite file: a worker elsewhere "
+                "would work on a database of its own.",
+                hint="Set DATABASE_URL to a PostgreSQL server that every machine reaches.",
+                id="site.W006",
+            )
+        )
+    visibility = settings.CELERY_BROKER_TRANSPORT_OPTIONS["visibility_timeout"]
+    if visibility <= settings.CELERY_TASK_TIME_LIMIT:
+        found.append(
+            Error(
+                f"CELERY_VISIBILITY_TIMEOUT is {visibility} s, not longer than the "
+                f"{settings.CELERY_TASK_TIME_LIMIT} s that a task may take: slow tasks would run twice.",
+                hint="Leave it unset, or set a longer one.",
+                id="site.E007",
+            )
+        )
+    plain = urlsplit(settings.MODEL_SERVER_URL).scheme == "http"
+    if settings.MODEL_SERVER_TOKEN and plain and not is_this_machine(settings.MODEL_SERVER_URL):
+        found.append(
+            Warning(
+                "MODEL_SERVER_TOKEN is sent unencrypted to another machine.",
+                hint="Set MODEL_SERVER_URL to an https address, or keep that network private.",
+                id="site.W008",
+            )
+        )
+    return found

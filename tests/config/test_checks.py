@@ -1,0 +1,70 @@
+"""Settings that contradict each other are found at the start."""
+
+import pytest
+from django.core.checks import run_checks
+from django.test import override_settings
+
+from config.checks import is_this_machine
+
+PUBLIC = {"SITE_URL": "https://study.example.org", "ALLOWED_HOSTS": ["study.example.org"], "DEBUG": False}
+PROXY = ("HTTP_X_FORWARDED_PROTO", "https")
+SQLITE = {"default": {"ENGINE": "django.db.backends.sqlite3"}}
+POSTGRES = {"default": {"ENGINE": "django.db.backends.postgresql"}}
+
+
+def found(**settings: object) -> set[str]:
+    with override_settings(**settings):
+        return {str(message.id) for message in run_checks(tags=["site"])}
+
+
+def test_the_defaults_of_one_machine_are_sound():
+    assert found() == set()
+
+
+def test_a_site_behind_a_proxy_is_sound():
+    assert found(**PUBLIC, SECURE_PROXY_SSL_HEADER=PROXY) == set()
+
+
+@pytest.mark.parametrize("url", ["study.example.org", "ftp://study.example.org", "https://", ""])
+def test_a_site_url_that_is_no_web_address(url: str):
+    assert found(SITE_URL=url) == {"site.E001"}
+
+
+def test_a_site_url_that_the_site_itself_refuses():
+    assert found(SITE_URL="http://127.0.0.1:8000", ALLOWED_HOSTS=["study.example.org"]) == {"site.E002"}
+
+
+def test_https_without_a_proxy_would_redirect_without_end():
+    assert found(**PUBLIC, SECURE_PROXY_SSL_HEADER=None) == {"site.W003"}
+
+
+def test_debug_on_a_public_site():
+    assert found(**PUBLIC | {"DEBUG": True}, SECURE_PROXY_SSL_HEADER=PROXY) == {"site.E004"}
+
+
+def test_plain_http_on_a_public_site():
+    assert found(**PUBLIC | {"SITE_URL": "http://study.example.org"}) == {"site.W005"}
+
+
+def test_sqlite_with_a_broker_on_another_machine():
+    assert found(DATABASES=SQLITE, REDIS_URL="redis://broker.example.org:6379/0") == {"site.W006"}
+    assert found(DATABASES=POSTGRES, REDIS_URL="redis://broker.example.org:6379/0") == set()
+    assert found(DATABASES=SQLITE, REDIS_URL="redis://127.0.0.1:6379/0") == set()
+    assert found(DATABASES=SQLITE, REDIS_URL="redis+socket:///srv/var/broker.sock") == set()
+
+
+@pytest.mark.parametrize(("seconds", "ids"), [(600, {"site.E007"}), (601, set())])
+def test_a_visibility_timeout_shorter_than_a_task(seconds: int, ids: set[str]):
+    assert found(CELERY_BROKER_TRANSPORT_OPTIONS={"visibility_timeout": seconds}) == ids
+
+
+def test_a_token_sent_in_the_clear():
+    assert found(MODEL_SERVER_TOKEN="t", MODEL_SERVER_URL="http://gpu.example.org:8100") == {"site.W008"}
+    assert found(MODEL_SERVER_TOKEN="t", MODEL_SERVER_URL="https://gpu.example.org") == set()
+    assert found(MODEL_SERVER_TOKEN="t", MODEL_SERVER_URL="http://127.0.0.1:8100") == set()
+
+
+@pytest.mark.parametrize("url", ["http://localhost:8000", "http://127.0.0.1", "http://[::1]:8000"])
+def test_loopback_addresses_are_this_machine(url: str):
+    assert is_this_machine(url)
+    assert not is_this_machine("http://192.0.2.1")

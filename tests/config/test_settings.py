@@ -1,0 +1,89 @@
+"""The settings come from the environment, and say what is wrong with it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.processes import ROOT
+
+SHOW = """
+import json
+from config import settings
+print(json.dumps({name: value for name, value in vars(settings).items() if name.isupper()}, default=str))
+"""
+
+
+def load(var: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    env = kept | {"VAR_DIR": str(var)} | environment
+    return subprocess.run([sys.executable, "-c", SHOW], cwd=ROOT, env=env, capture_output=True, text=True)
+
+
+def settings(var: Path, **environment: str) -> dict:
+    done = load(var, **{"SECRET_KEY": "k" * 50, **environment})
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_one_machine_needs_nothing_but_a_key(tmp_path: Path):
+    found = settings(tmp_path)
+    assert found["DEBUG"] is False
+    assert found["ALLOWED_HOSTS"] == ["127.0.0.1"]
+    assert found["REDIS_URL"] == f"redis+socket://{tmp_path}/broker.sock"
+    assert found["DATABASES"]["default"]["NAME"] == str(tmp_path / "touchstone.sqlite3")
+    assert found["DATABASES"]["default"]["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
+
+
+def test_there_is_no_default_key(tmp_path: Path):
+    done = load(tmp_path)
+    assert done.returncode != 0
+    assert "SECRET_KEY is not set. Set it in the environment" in done.stderr
+
+
+def test_the_file_of_the_demo_is_read_and_the_environment_wins(tmp_path: Path):
+    (tmp_path / "env").write_text("SECRET_KEY=from-the-file\nSITE_URL=http://127.0.0.1:8123\n")
+    assert settings(tmp_path, SECRET_KEY="from-the-environment")["SECRET_KEY"] == "from-the-environment"
+    done = load(tmp_path)
+    assert json.loads(done.stdout)["SECRET_KEY"] == "from-the-file"
+    assert json.loads(done.stdout)["SITE_URL"] == "http://127.0.0.1:8123"
+
+
+def test_a_loopback_site_works_without_a_certificate(tmp_path: Path):
+    found = settings(tmp_path, SITE_URL="http://127.0.0.1:8000")
+    assert not found["SESSION_COOKIE_SECURE"]
+    assert not found["SECURE_SSL_REDIRECT"]
+    assert found["SECURE_HSTS_SECONDS"] == 0
+
+
+def test_an_https_site_sends_its_cookies_by_https_alone(tmp_path: Path):
+    found = settings(tmp_path, SITE_URL="https://study.example.org/", BEHIND_PROXY="true")
+    assert found["SITE_URL"] == "https://study.example.org"
+    assert found["ALLOWED_HOSTS"] == ["study.example.org"]
+    assert found["SESSION_COOKIE_SECURE"]
+    assert found["CSRF_COOKIE_SECURE"]
+    assert found["SECURE_SSL_REDIRECT"]
+    assert found["SECURE_PROXY_SSL_HEADER"] == ["HTTP_X_FORWARDED_PROTO", "https"]
+
+
+def test_postgres_comes_from_one_url(tmp_path: Path):
+    database = settings(tmp_path, DATABASE_URL="postgres://ann:pw@db.example.org:5433/study")["DATABASES"][
+        "default"
+    ]
+    assert database["ENGINE"] == "django.db.backends.postgresql"
+    assert (database["HOST"], database["PORT"], database["NAME"]) == ("db.example.org", 5433, "study")
+    assert database["CONN_HEALTH_CHECKS"] is True
+
+
+@pytest.mark.parametrize("path", ["config/settings.py", "scripts/demo.py", "modelserver/__main__.py"])
+def test_every_variable_is_in_the_reference(path: str):
+    code = (ROOT / path).read_text(encoding="utf-8")
+    patterns = [r'env\.\w+\(\s*"([A-Z_]+)"', r'environ\.get\("([A-Z_]+)"\)', r'\bport\("([A-Z_]+)"']
+    names = {name for pattern in patterns for name in re.findall(pattern, code)}
+    reference = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
+    assert names
+    assert not {name for name in names if f"`{name}`" not in reference}
