@@ -101,7 +101,7 @@ def sha256(path: Path) -> str:
 
 
 def _read_csv(path: Path, names: Sequence[str]) -> tuple[pd.DataFrame, Callable[[int], str]]:
-    header = _csv_header(path)
+    header = read_csv_header(path)
     wanted = [name for name in header if name in names]
     options = pa.csv.ConvertOptions(
         column_types=dict.fromkeys(wanted, pa.string()),
@@ -117,7 +117,10 @@ def _read_csv(path: Path, names: Sequence[str]) -> tuple[pd.DataFrame, Callable[
     return table.to_pandas(), lambda row: f"line {_csv_line(path, row)}"
 
 
-def _csv_header(path: Path) -> list[str]:
+def read_csv_header(path: Path) -> list[str]:
+    """Column names of a CSV file; InputError where it is missing, empty or names a column twice."""
+    if not path.is_file():
+        raise InputError(path, "there is no such file")
     try:
         _, header = next(_csv_records(path))
     except StopIteration:

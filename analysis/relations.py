@@ -1,6 +1,6 @@
 """Human measures against model scores, pair by pair: rank relation, correlations, desirability."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,17 +42,33 @@ class Relation:
     reason: str = ""
 
 
-Relations = Mapping[tuple[str, str], Relation]
+@dataclass(frozen=True)
+class Relations:
+    """Every human measure with every model score over the same systems, in one order."""
+
+    systems: tuple[str, ...]
+    measures: tuple[Quantity, ...]
+    scores: tuple[Quantity, ...]
+    pairs: dict[tuple[str, str], Relation]
+
+    def get(self, measure: str, score: str) -> Relation:
+        """The relation of the measure and the score (keys)."""
+        return self.pairs[measure, score]
 
 
 def relate(
-    measures: Sequence[Quantity], scores: Sequence[Quantity], *, rng: np.random.Generator
-) -> dict[tuple[str, str], Relation]:
-    """Every measure with every score, keyed by (measure key, score key).
+    systems: Sequence[str],
+    measures: Sequence[Quantity],
+    scores: Sequence[Quantity],
+    *,
+    rng: np.random.Generator,
+) -> Relations:
+    """Relates every measure with every score.
 
-    measures, scores: over the same systems in the same order. rng: see `correlate`.
+    systems: names for people; measures and scores have one value for each. rng: see `correlate`.
     """
-    return {(m.key, s.key): _relation(m, s, rng) for m in measures for s in scores}
+    pairs = {(m.key, s.key): _relation(m, s, rng) for m in measures for s in scores}
+    return Relations(tuple(systems), tuple(measures), tuple(scores), pairs)
 
 
 def _relation(measure: Quantity, score: Quantity, rng: np.random.Generator) -> Relation:

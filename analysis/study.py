@@ -176,7 +176,9 @@ class _Viewer:
         grids = self._grids(trials)
         resamples = self.options.resamples
         estimates = estimate(grids, self.measures, rng=streams[0], resamples=resamples, advance=self.advance)
-        relations = relate(self._human(estimates), self._model(), rng=streams[1])
+        relations = relate(
+            [arm.title for arm in self.systems], self._human(estimates), self._model(), rng=streams[1]
+        )
         times = time_at_certainty(grids, self._levels(), rng=streams[2], resamples=resamples)
         return View(trials, grids, estimates, relations, times)
 

@@ -1,0 +1,145 @@
+"""A report as sections of paragraphs, tables and figures; one HTML page with its files beside it."""
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from analysis.errors import InputError
+from analysis.tables import Table
+
+MANIFEST = "files.json"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph; `kind` is "" or "note"."""
+
+    text: str
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Points:
+    """A list of sentences."""
+
+    items: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure. svg: a whole SVG document. alternative: what it shows, for who cannot see it."""
+
+    name: str
+    caption: str
+    alternative: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report with its own heading."""
+
+    name: str
+    title: str
+    blocks: Sequence[Text | Points | Table | Figure]
+
+
+@dataclass(frozen=True)
+class Page:
+    """The whole report. banner: a warning above everything, "" for none. facts: shown under the title."""
+
+    title: str
+    banner: str
+    facts: Mapping[str, str]
+    sections: Sequence[Section]
+
+    @property
+    def tables(self) -> Iterator[Table]:
+        return (block for section in self.sections for block in section.blocks if isinstance(block, Table))
+
+    @property
+    def figures(self) -> Iterator[Figure]:
+        return (block for section in self.sections for block in section.blocks if isinstance(block, Figure))
+
+
+def render(page: Page) -> str:
+    """The page as one HTML document that needs nothing else."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("analysis"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["inline_svg"] = inline_svg
+    environment.tests["table"] = lambda block: isinstance(block, Table)
+    environment.tests["figure"] = lambda block: isinstance(block, Figure)
+    environment.tests["points"] = lambda block: isinstance(block, Points)
+    return environment.get_template("report.html").render(page=page)
+
+
+def inline_svg(figure: Figure) -> Markup:
+    """The figure's SVG element for use within HTML: ids made its own, hidden behind the alternative text."""
+    svg = figure.svg[figure.svg.index("<svg") :]
+    prefix = f"{figure.name}-"
+    svg = re.sub(r'\bid="', f'id="{prefix}', svg)
+    svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}", svg)
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    label = jinja2.filters.do_forceescape(figure.alternative)
+    return Markup(svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1))
+
+
+def write_page(page: Page, out: Path) -> list[Path]:
+    """Writes report.html, tables/*.csv, tables/*.tex, figures/*.svg and the list of them with their hashes.
+
+    Everything is rendered before the first file is written. Files that an earlier report left in the folder
+    and this one no longer has are removed; other files are not touched. Returns the paths, report first.
+    """
+    contents = {"report.html": render(page)}
+    for table in page.tables:
+        contents[f"tables/{table.name}.csv"] = table.csv()
+        contents[f"tables/{table.name}.tex"] = table.latex()
+    for figure in page.figures:
+        contents[f"figures/{figure.name}.svg"] = figure.svg
+    files = {name: text.encode("utf-8") for name, text in contents.items()}
+    listed = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
+    try:
+        for name in _earlier_files(out) - files.keys():
+            (out / name).unlink(missing_ok=True)
+        for name, data in files.items():
+            _replace(out / name, data)
+        _replace(out / MANIFEST, (json.dumps({"sha256": listed}, indent=1) + "\n").encode())
+    except OSError as error:
+        raise InputError(out, f"cannot be written: {error.strerror}") from None
+    return [out / name for name in files]
+
+
+def _earlier_files(out: Path) -> set[str]:
+    """What the report written here before said it wrote; only names of the forms that a report uses."""
+    try:
+        names = json.loads((out / MANIFEST).read_text("utf-8"))["sha256"]
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return set()
+    return {name for name in names if re.fullmatch(r"(tables|figures)/[\w-]+\.(csv|tex|svg)", name)}
+
+
+def _replace(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        file.write(data)
+    os.chmod(file.name, 0o666 & ~_umask())
+    os.replace(file.name, path)
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

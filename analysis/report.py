@@ -1,0 +1,191 @@
+"""The report on a study: puts the sections together."""
+
+import platform
+from importlib.metadata import version as installed_version
+
+from analysis.exclusions import CLOCK_LABELS
+from analysis.figures import scores_figure
+from analysis.page import Figure, Page, Points, Section, Table, Text
+from analysis.people import (
+    exclusions_section,
+    figures_section,
+    measures_section,
+    missing_section,
+    participants_section,
+)
+from analysis.relations import Relations
+from analysis.scores import SCORES, STANDARD_GROUPS
+from analysis.study import Study
+from analysis.systems import correlations_section, ranks_section, scores_section
+from analysis.tables import Cell
+
+BANNERS = {
+    "bot": "These participants are programs, not people. The report shows that the study and the analysis "
+    "run; it says nothing about how people judge the systems.",
+    "pilot": "This is a pilot. Its participants do not count for the study.",
+    "live": "",
+}
+LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib", "jinja2", "pydantic")
+
+
+def build_report(study: Study) -> Page:
+    """The whole report as a page, not yet rendered."""
+    relations = study.retained.relations
+    names = [(arm.title, arm.system or "") for arm in study.systems]
+    return Page(
+        title=study.bundle.study.title,
+        banner=BANNERS[study.mode],
+        facts={
+            "Study": study.bundle.study.study,
+            "Version": str(study.version.version),
+            "Participants": f"{len(study.people)} ({study.mode})",
+            "Trials": f"{len(study.trials)}, {study.exclusions.excluded} excluded",
+            "Conditions": str(len(study.conditions)),
+            "Systems": str(len(study.systems)),
+        },
+        sections=[
+            _summary_section(study),
+            participants_section(study),
+            exclusions_section(study),
+            measures_section(study),
+            figures_section(study),
+            missing_section(study),
+            scores_section(names, study.scores, study.unused_scores),
+            ranks_section(relations, study.everything.relations),
+            correlations_section(relations, intervals=study.options.resamples > 0),
+            _against_scores_section(study),
+            _methods_section(study),
+            _reproduction_section(study),
+        ],
+    )
+
+
+def build_correlation_report(relations: Relations, sources: dict[str, str]) -> Page:
+    """Rank table and correlations of two plain tables. sources: file name to SHA-256."""
+    return Page(
+        title="Human measures against model scores",
+        banner="",
+        facts={
+            "Systems": ", ".join(relations.systems),
+            "Human measures": str(len(relations.measures)),
+            "Model scores": str(len(relations.scores)),
+        },
+        sections=[
+            ranks_section(relations),
+            correlations_section(relations, intervals=False),
+            Section("reproduction", "To reproduce this", [_versions_table(), _inputs_table(sources)]),
+        ],
+    )
+
+
+def _summary_section(study: Study) -> Section:
+    """What was found, in sentences that hold without the tables."""
+    found = study.exclusions
+    titles = ", ".join(arm.title for arm in study.conditions)
+    sentences = [
+        f"{len(study.people)} participants in {len(study.conditions)} conditions ({titles}) judged "
+        f"{study.trials['item_id'].nunique()} items.",
+        f"{found.excluded} of {found.total} submitted trials are excluded by the study's rules.",
+    ]
+    truth = [arm.title for arm in study.conditions if arm not in study.systems]
+    if truth:
+        sentences.append(
+            f"{', '.join(truth)}: no system, but the ground truth. It is measured like the others and left "
+            "out of rankings and correlations."
+        )
+    n = len(study.systems)
+    if study.retained.relations.pairs and n >= 2:
+        sentences.append(
+            f"Human measures and model scores are compared over n = {n} systems: too few to generalise to "
+            "other systems. Read the tables as a description of these ones."
+            if n < 6
+            else f"Human measures and model scores are compared over n = {n} systems."
+        )
+    if not study.retained.estimates.available("fraction_correct"):
+        sentences.append(
+            "How well people judged the systems cannot be said from this data: it does not record which "
+            "answers are correct."
+        )
+    return Section("summary", "In short", [Points(sentences)])
+
+
+def _against_scores_section(study: Study) -> Section:
+    """The human measure of most weight against each score: false positives, or agreement where unknown."""
+    relations = study.retained.relations
+    available = {measure.key: measure for measure in relations.measures}
+    measure = available.get("fp") or available.get("agreement")
+    title = "People against each score"
+    if measure is None or not relations.scores:
+        return Section("against-scores", title, [Text("There is nothing to draw: no pair has both values.")])
+    blocks: list[Text | Points | Table | Figure] = []
+    if measure.key != "fp":
+        blocks.append(
+            Text("False positives are not known here; agreement is drawn in their place.", "note"),
+        )
+    groups = {score.key: score.group for score in SCORES}
+    for name, standard, words in (
+        ("standard-scores", True, "the standard scores"),
+        ("coupling-scores", False, "the scores of answer-explanation coupling"),
+    ):
+        scores = [
+            s for s in relations.scores if s.headline and (groups[s.key] in STANDARD_GROUPS) is standard
+        ]
+        caption = (
+            f"{measure.label} against {words} (%), one mark per system with the measure's 95 % interval. "
+            "The sign in a title is the rank relation."
+        )
+        figure = scores_figure(study, study.retained, measure, scores, f"{measure.key}-{name}", caption)
+        if figure:
+            blocks.append(figure)
+    return Section("against-scores", title, blocks)
+
+
+def _methods_section(study: Study) -> Section:
+    """How it was computed, ready to be taken into a paper."""
+    clock = CLOCK_LABELS[study.clock] if study.clock else "no clock"
+    options = study.options
+    sentences = [
+        "Measures are computed for every participant over the retained trials and then averaged over the "
+        "participants of a condition; undefined values are left out of the mean and counted.",
+        "Over-estimation is agreement minus the system's accuracy over the same trials. False positives, "
+        "false negatives, true positives and true negatives are shares of all responses; rates per actual "
+        "class have names of their own. d′ and c use the log-linear correction.",
+        f"Completion times are those of {clock}.",
+        f"Intervals are 95 % percentile intervals of a two-way bootstrap with {options.resamples} replicates "
+        f"and seed {options.seed}: participants are resampled within each condition, items across the study, "
+        "both independently. Such intervals tend to be wide rather than narrow. They assume that "
+        "participants and items are draws from larger populations of their kind.",
+        "The rank table follows Schuff, Adel and Vu (2020), section 6.6; the correlations follow their "
+        "appendix H. Values equal to 12 decimals are ties.",
+        "No test between conditions is reported here, and none over trials taken as independent.",
+    ]
+    return Section("methods", "How this was computed", [Points(sentences)])
+
+
+def _reproduction_section(study: Study) -> Section:
+    options = study.options
+    command = (
+        f"python -m analysis report BUNDLE --out DIR --seed {options.seed} --resamples {options.resamples} "
+        f"--mode {study.mode} --study-version {study.version.version}"
+    )
+    return Section(
+        "reproduction",
+        "To reproduce this",
+        [
+            Text(f"Command: {command}. The same bundle, options and library versions give the same bytes."),
+            Text(f"Hash of the study's frozen definition: {study.version.hash}."),
+            _versions_table(),
+            _inputs_table(study.bundle.hashes),
+        ],
+    )
+
+
+def _versions_table() -> Table:
+    versions = {"python": platform.python_version()} | {name: installed_version(name) for name in LIBRARIES}
+    rows = [[Cell(name), Cell(number)] for name, number in versions.items()]
+    return Table("versions", "Versions of the software", ["Software", "Version"], rows)
+
+
+def _inputs_table(hashes: dict[str, str]) -> Table:
+    rows = [[Cell(name), Cell(digest)] for name, digest in hashes.items()]
+    return Table("inputs", "Input files", ["File", "SHA-256"], rows)

@@ -1,0 +1,315 @@
+"""The report's sections about systems: scores, rank table, correlations, and what n systems show."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from analysis.bundle import SystemScores
+from analysis.correlations import (
+    COEFFICIENTS,
+    LEAST_FOR_P,
+    LEAST_SYSTEMS,
+    Coefficient,
+    Correlation,
+    smallest_p,
+)
+from analysis.page import Figure, Section, Text
+from analysis.ranks import desirability
+from analysis.relations import Quantity, Relation, Relations
+from analysis.scores import SCORES, Score
+from analysis.tables import Cell, Table, interval, number
+
+Block = Text | Table | Figure
+NAMES: dict[Coefficient, str] = {
+    "pearson": "Pearson r",
+    "spearman": "Spearman rho",
+    "kendall": "Kendall tau-b",
+}
+
+
+def scores_section(
+    systems: Sequence[tuple[str, str]], known: Mapping[str, SystemScores], unused: Sequence[str]
+) -> Section:
+    """The systems' model scores; a score that is missing says why.
+
+    systems: title for people and name in the scores file, per system. unused: systems without a condition.
+    """
+    if not systems:
+        text = "No condition of this study shows a system, so there are no model scores to relate."
+        return Section("scores", "Model scores", [Text(text)])
+    reasons: list[str] = []
+    rows = []
+    for score in SCORES:
+        if any(score.key in known[name].scores for _, name in systems if name in known):
+            cells = [_score_cell(score, name, known, reasons) for _, name in systems]
+            rows.append([Cell(score.label, detail=_direction(score)), *cells])
+    blocks: list[Block] = []
+    absent = [name for _, name in systems if name not in known]
+    if absent:
+        blocks.append(Text(f"There are no model scores for: {', '.join(absent)}."))
+    if rows:
+        notes = [_provenance(title, name, known[name]) for title, name in systems if name in known]
+        notes += [f"({mark}) {reason}" for mark, reason in enumerate(reasons, start=1)]
+        header = ["Score (%)", *(title for title, _ in systems)]
+        caption = "Model scores of the systems in this study"
+        data_header, data = _scores_data(systems, known)
+        blocks.append(Table("scores", caption, header, rows, notes, data_header, data))
+    if unused:
+        text = f"Scores are known, but no condition of this study shows: {', '.join(unused)}."
+        blocks.append(Text(text, "note"))
+    return Section("scores", "Model scores", blocks)
+
+
+def ranks_section(relations: Relations, without: Relations | None = None) -> Section:
+    """The rank table; with `without`, also which of its cells the exclusions change."""
+    title = "Rankings by people and by scores"
+    if not relations.pairs or len(relations.systems) < 2:
+        return Section("ranks", title, [Text(_too_few(relations))])
+    blocks: list[Block] = [
+        Text(
+            "A + says that the model score ranks the systems as the human measure does, a − that the ranking "
+            "is exactly reversed; other cells are blank, those with a tie say so. A coloured cell is "
+            "desirable (green, ✓) when choosing the system with the better score moves the human measure the "
+            "wanted way, and undesirable (red, ✗) when it moves it the other way. Measures without a wanted "
+            "direction, such as completion time, are never coloured."
+        ),
+        Text(chance_sentence(len(relations.systems))),
+        _rank_table(relations),
+    ]
+    counts = _count_desirable(relations)
+    blocks.append(Text(counts))
+    if without is not None:
+        blocks.append(Text(_changed_cells(relations, without)))
+    return Section("ranks", title, blocks)
+
+
+def correlations_section(relations: Relations, *, intervals: bool) -> Section:
+    """Pearson, Spearman and Kendall for every pair, with n, intervals and p where they may be given."""
+    n = len(relations.systems)
+    if not relations.pairs or n < LEAST_SYSTEMS:
+        return Section("correlations", "Correlations", [Text(_too_few(relations))])
+    blocks: list[Block] = [Text(sentence) for sentence in what_n_shows(n)]
+    if intervals:
+        blocks.append(
+            Text(
+                "In brackets: 95 % percentile intervals of the two-way bootstrap. Participants and items are "
+                "resampled and the human measures aggregated anew; the systems and their scores stay as they "
+                "are. The intervals therefore say how well these systems are known, not what other systems "
+                "would show."
+            )
+        )
+    blocks += [_correlation_table(relations, coefficient) for coefficient in COEFFICIENTS]
+    return Section("correlations", "Correlations", blocks)
+
+
+def what_n_shows(n: int) -> list[str]:
+    """Plain sentences about what a correlation over n systems can and cannot show."""
+    rank_p, pearson_p = smallest_p(n, "spearman"), smallest_p(n, "pearson")
+    smallest = (
+        f"With n = {n} systems the smallest two-sided p that any ranking could reach is {rank_p:.2g} "
+        f"({pearson_p:.2g} for Pearson’s r)"
+    )
+    if n < LEAST_FOR_P:
+        return [
+            f"n = {n}. Over so few systems a correlation describes these systems and proves nothing about "
+            f"others: a coefficient near 1 or −1 is common by chance alone.",
+            f"{smallest}, so no p values are given; they are given from {LEAST_FOR_P} systems on.",
+        ]
+    return [
+        f"n = {n}. p is two-sided, from the permutations of the systems, and not corrected for the number of "
+        "pairs looked at: among twenty unrelated pairs one falls below .05 on average.",
+        f"{smallest}.",
+    ]
+
+
+def chance_sentence(n: int) -> str:
+    """How often a cell of the rank table is filled by chance."""
+    share = min(1.0, smallest_p(n, "spearman"))
+    if n == 2:
+        return "With two systems every cell without a tie is + or −, whatever the score: it shows little."
+    return (
+        f"With {n} systems an unrelated score would fill a cell in {100 * share:.2g} % of the cases by "
+        f"chance (2 of the {round(2 / share)} possible rankings)."
+    )
+
+
+def relations_data(relations: Relations) -> tuple[list[str], list[list[object]]]:
+    """All pairs in long form: one row per measure, score and coefficient."""
+    header = [
+        "measure", "score", "n", "rank", "tied", "desirable", "coefficient", "value", "low", "high", "p",
+        "p_method", "smallest_p", "reason",
+    ]  # fmt: skip
+    rows: list[list[object]] = []
+    for (measure, score), relation in relations.pairs.items():
+        sign = relation.rank.sign if relation.rank else None
+        tied = relation.rank.tied if relation.rank else None
+        start: list[object] = [measure, score, relation.n, sign, tied, relation.desirable]
+        if not relation.correlations:
+            rows.append([*start, *[None] * 7, relation.reason])
+        for name, found in relation.correlations.items():
+            low, high = found.interval or (None, None)
+            end = [found.value, low, high, found.p, found.p_method, found.smallest_p, found.reason]
+            rows.append([*start, name, *end])
+    return header, rows
+
+
+def _score_cell(score: Score, name: str, known: Mapping[str, SystemScores], reasons: list[str]) -> Cell:
+    """The score in percent, or a mark of the reason why it is missing, which is added to `reasons`."""
+    entry = known.get(name)
+    value = entry.scores.get(score.key) if entry else None
+    if value is not None:
+        return Cell(number(100 * value, 2))
+    reason = "no scores for this system"
+    if entry:
+        reason = entry.reasons.get(score.key, "not in the scores file")
+    if reason not in reasons:
+        reasons.append(reason)
+    return Cell(f"none ({reasons.index(reason) + 1})", "missing")
+
+
+def _scores_data(
+    systems: Sequence[tuple[str, str]], known: Mapping[str, SystemScores]
+) -> tuple[list[str], list[list[object]]]:
+    rows: list[list[object]] = []
+    for _, name in systems:
+        for score in SCORES:
+            entry = known.get(name)
+            value = entry.scores.get(score.key) if entry else None
+            reason = entry.reasons.get(score.key, "") if entry and value is None else ""
+            rows.append([name, score.key, score.wanted, value, reason])
+    return ["system", "score", "wanted", "value", "reason"], rows
+
+
+def _provenance(title: str, name: str, entry: SystemScores) -> str:
+    parts = [f"{title}: system {name}" if title != name else title]
+    if entry.revision:
+        parts.append(f"revision {entry.revision}")
+    if entry.n is not None:
+        parts.append(f"{entry.n} questions")
+    if entry.source:
+        parts.append(f"source: {entry.source}")
+    return ", ".join(parts) + "."
+
+
+def _rank_table(relations: Relations) -> Table:
+    scores = [score for score in relations.scores if score.headline]
+    measures = [measure for measure in relations.measures if measure.headline]
+    rows = [
+        [Cell(measure.label, detail=_direction(measure))]
+        + [_rank_cell(relations.get(measure.key, score.key), len(relations.systems)) for score in scores]
+        for measure in measures
+    ]
+    header = ["Human measure", *(_head(score) for score in scores)]
+    data_header, data = relations_data(relations)
+    return Table(
+        "rank_table",
+        f"Rank relations of human measures and model scores, n = {len(relations.systems)} systems",
+        header,
+        rows,
+        [
+            "↓ after a score: lower is better. The CSV file holds all pairs, also those that are not shown "
+            "here."
+        ],
+        data_header[:6],
+        _distinct(row[:6] for row in data),
+        wide=True,
+    )
+
+
+def _rank_cell(relation: Relation, systems: int) -> Cell:
+    if relation.rank is None:
+        return Cell("n/a", "missing")
+    mark = {"desirable": "✓", "undesirable": "✗", "": ""}[relation.desirable]
+    sign = relation.rank.sign.replace("-", "−")
+    fewer = f"n = {relation.n}" if relation.n < systems else ""
+    if relation.rank.tied:
+        return Cell("", "sign", " ".join(filter(None, ("tie", fewer))))
+    return Cell(f"{sign} {mark}".strip(), f"sign {relation.desirable}".strip(), fewer)
+
+
+def _correlation_table(relations: Relations, coefficient: Coefficient) -> Table:
+    scores = [score for score in relations.scores if score.headline]
+    measures = [measure for measure in relations.measures if measure.headline]
+    rows = [
+        [Cell(measure.label)]
+        + [
+            _correlation_cell(relations.get(measure.key, score.key), coefficient, len(relations.systems))
+            for score in scores
+        ]
+        for measure in measures
+    ]
+    data_header, data = relations_data(relations)
+    position = data_header.index("coefficient")
+    return Table(
+        f"correlations_{coefficient}",
+        f"{NAMES[coefficient]}, n = {len(relations.systems)} systems",
+        ["Human measure", *(_head(score) for score in scores)],
+        rows,
+        ["The CSV file holds all pairs in full precision, with intervals and p where given."],
+        data_header,
+        [row for row in data if row[position] in (coefficient, None)],
+        wide=True,
+    )
+
+
+def _correlation_cell(relation: Relation, coefficient: Coefficient, systems: int) -> Cell:
+    found: Correlation | None = relation.correlations.get(coefficient)
+    if found is None or found.value is None:
+        return Cell("n/a", "missing")
+    p = "" if found.p is None else f"p {found.p:.3f}" if found.p >= 0.001 else "p < 0.001"
+    fewer = f"n = {relation.n}" if relation.n < systems else ""
+    detail = " ".join(filter(None, (interval(found.interval), p, fewer)))
+    return Cell(number(found.value), "", detail)
+
+
+def _count_desirable(relations: Relations) -> str:
+    """How many cells are desirable and undesirable, among those that could be."""
+    pairs = [relation for relation in relations.pairs.values() if relation.rank]
+    judged = [pair for pair in pairs if desirability("+", pair.measure.wanted, pair.score.wanted)]
+    good = sum(pair.desirable == "desirable" for pair in judged)
+    bad = sum(pair.desirable == "undesirable" for pair in judged)
+    ties = sum(bool(pair.rank and pair.rank.tied) for pair in pairs)
+    return (
+        f"Of {len(pairs)} pairs (all measures and scores, also those in the file only) {len(judged)} have a "
+        f"wanted direction on both sides; {good} are desirable, {bad} undesirable, the others blank. {ties} "
+        "pairs are blank because of a tie."
+    )
+
+
+def _changed_cells(relations: Relations, without: Relations) -> str:
+    changed = [
+        f"{pair.measure.label} with {pair.score.label} ({_words(pair)} with, {_words(other)} without)"
+        for key, pair in relations.pairs.items()
+        if (other := without.pairs.get(key)) and pair.rank != other.rank
+    ]
+    if not changed:
+        return "Without the exclusions the rank table is the same."
+    shown = "; ".join(changed[:12])
+    more = f"; and {len(changed) - 12} more" if len(changed) > 12 else ""
+    return f"Without the exclusions {len(changed)} of {len(relations.pairs)} pairs change: {shown}{more}."
+
+
+def _words(relation: Relation) -> str:
+    if relation.rank is None:
+        return "not available"
+    return "tie" if relation.rank.tied else relation.rank.sign.replace("-", "−") or "blank"
+
+
+def _too_few(relations: Relations) -> str:
+    n = len(relations.systems)
+    if n == 2 and relations.pairs:
+        return "With two systems every correlation is +1 or −1: correlations need at least three systems."
+    if n < 2:
+        return f"Systems can be compared from two on; this study shows {n}."
+    return "There is no model score for the systems of this study, so nothing can be related."
+
+
+def _head(score: Quantity) -> str:
+    return f"{score.label} ↓" if score.wanted == "lower" else score.label
+
+
+def _direction(quantity: Quantity | Score) -> str:
+    words = {"higher": "higher is better", "lower": "lower is better", None: "no wanted direction"}
+    return words[quantity.wanted]
+
+
+def _distinct(rows: Iterable[list[object]]) -> list[list[object]]:
+    return [list(row) for row in dict.fromkeys(tuple(row) for row in rows)]
