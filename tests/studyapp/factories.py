@@ -124,7 +124,12 @@ def make_definition(**changes: Any) -> StudyDefinition:
 
 def make_study(*, launched: bool = True, by: User | None = None, **definition: Any) -> Study:
     """A study, launched unless told otherwise: `conditions` arms, the last of them the ground truth."""
-    study = create_study(definition=make_definition(**definition), by=by)
+    return make_study_of(make_definition(**definition), launched=launched, by=by)
+
+
+def make_study_of(definition: StudyDefinition, *, launched: bool = True, by: User | None = None) -> Study:
+    """The study of a definition; given a study's definition changed, its next version."""
+    study = create_study(definition=definition, by=by)
     if launched:
         launch_study(study=study, by=by)
         study.refresh_from_db()
