@@ -122,12 +122,13 @@ def links(stack: Stack, seconds: float) -> str:
     """Return the page of links that the demo prints."""
     demo = json.loads((stack.var / "demo.json").read_text(encoding="utf-8"))
     staff = demo["staff"]
+    password = f"password {staff['password']}" if staff["password"] else "with the password that you chose"
     lines = [
         "",
         f"Touchstone is ready ({seconds:.0f} s).",
         "",
         f"  Researcher   {stack.url}/staff/",
-        f"               user {staff['username']}, password {staff['password']}",
+        f"               user {staff['username']}, {password}",
     ]
     for study in demo["studies"]:
         lines += [

@@ -10,7 +10,7 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,9 +84,9 @@ class Stack:
             ready=lambda: worker_waits(self.env["REDIS_URL"]),
         )  # fmt: skip
 
-    def model_server(self, *, fake: bool = False) -> Part:
-        """The model server with every system that has shipped weights, or the fake one."""
-        module = ["modelserver.fake"] if fake else ["modelserver", "serve"]
+    def model_server(self, *, fake: Sequence[str] = ()) -> Part:
+        """The model server with every system that has shipped weights, or with fake ones of these names."""
+        module = ["modelserver.fake", "--systems", ",".join(fake)] if fake else ["modelserver", "serve"]
         return self._part(
             "model server", sys.executable, "-m", *module, "--port", str(self.model_port),
             ready=lambda: answers(f"{self.model_url}/ready"), seconds=120.0,

@@ -6,7 +6,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,13 +60,14 @@ class Site:
 def running_site(
     *,
     database_url: str | None = None,
-    fake: bool = True,
+    fake: Sequence[str] = ("fake",),
     worker: bool = True,
     extra: Mapping[str, str] | None = None,
 ) -> Iterator[Site]:
     """Run a site on an empty, migrated database: SQLite in its own folder unless a URL is given.
 
-    ``fake`` takes the fake model server; without ``worker`` neither broker, worker nor model server run.
+    ``fake`` names the systems of a fake model server; empty, it takes the real one. Without ``worker``
+    neither broker, worker nor model server run.
     """
     # What the environment of the test run sets for itself is not for the site.
     settings = {"DEBUG": "false", "LOG_LEVEL": "INFO", "DJANGO_ALLOW_ASYNC_UNSAFE": ""}

@@ -1,6 +1,7 @@
 """Settings that contradict each other are found at the start."""
 
 import pytest
+from django.conf import settings
 from django.core.checks import run_checks
 from django.test import override_settings
 
@@ -8,12 +9,10 @@ from config.checks import is_this_machine
 
 PUBLIC = {"SITE_URL": "https://study.example.org", "ALLOWED_HOSTS": ["study.example.org"], "DEBUG": False}
 PROXY = ("HTTP_X_FORWARDED_PROTO", "https")
-SQLITE = {"default": {"ENGINE": "django.db.backends.sqlite3"}}
-POSTGRES = {"default": {"ENGINE": "django.db.backends.postgresql"}}
 
 
-def found(**settings: object) -> set[str]:
-    with override_settings(**settings):
+def found(**changed: object) -> set[str]:
+    with override_settings(**changed):
         return {str(message.id) for message in run_checks(tags=["site"])}
 
 
@@ -46,11 +45,20 @@ def test_plain_http_on_a_public_site():
     assert found(**PUBLIC | {"SITE_URL": "http://study.example.org"}) == {"site.W005"}
 
 
-def test_sqlite_with_a_broker_on_another_machine():
-    assert found(DATABASES=SQLITE, REDIS_URL="redis://broker.example.org:6379/0") == {"site.W006"}
-    assert found(DATABASES=POSTGRES, REDIS_URL="redis://broker.example.org:6379/0") == set()
-    assert found(DATABASES=SQLITE, REDIS_URL="redis://127.0.0.1:6379/0") == set()
-    assert found(DATABASES=SQLITE, REDIS_URL="redis+socket:///srv/var/broker.sock") == set()
+@pytest.mark.parametrize(
+    ("engine", "broker", "ids"),
+    [
+        ("sqlite3", "redis://broker.example.org:6379/0", {"site.W006"}),
+        ("postgresql", "redis://broker.example.org:6379/0", set()),
+        ("sqlite3", "redis://127.0.0.1:6379/0", set()),
+        ("sqlite3", "redis+socket:///srv/var/broker.sock", set()),
+    ],
+)
+def test_sqlite_with_a_broker_on_another_machine(
+    monkeypatch: pytest.MonkeyPatch, engine: str, broker: str, ids: set[str]
+):
+    monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", f"django.db.backends.{engine}")
+    assert found(REDIS_URL=broker) == ids
 
 
 @pytest.mark.parametrize(("seconds", "ids"), [(600, {"site.E007"}), (601, set())])

@@ -1,0 +1,120 @@
+"""The content of the demo: a login, a generated dataset, two systems' predictions and scores, and a study.
+
+Every step looks for what is there already, so a second run adds nothing, and a run that was stopped is
+taken up where it ended. What a person changed stays as it is. The login's password and the links' tokens
+are kept in ``demo.json`` in the folder of the data, readable by its owner alone, because the database holds
+neither of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from accounts.models import User
+from studyapp.actions.links import create_link
+from studyapp.definition import load_definition
+from studyapp.models import Dataset, Study
+from studyapp.tokens import find_link
+
+USERNAME = "researcher"
+DATASET = "world-test"
+QUESTIONS = 100
+WORLD_SEED = 20  # a world other than the one that the shipped systems were trained on and tested with
+SYSTEMS = ("qi2019", "select-and-forget")
+DEFINITION = Path("examples/world-study.yaml")
+
+
+class Secrets(NamedTuple):
+    """What ``demo.json`` keeps: the password of the login, and the token of each study's shared link."""
+
+    password: str
+    tokens: dict[str, str]
+
+
+def load(say: Callable[[str], object]) -> None:
+    """Bring the demo's content in, or what of it is missing, and write ``demo.json``.
+
+    Raises CommandError, as the commands do that it calls.
+    """
+    kept = _kept()
+    password = _login(kept.password)
+    definition = load_definition(settings.BASE_DIR / DEFINITION)
+    if not Study.objects.filter(slug=definition.study).exists():
+        _predictions(say)
+        call_command("create_study", str(settings.BASE_DIR / DEFINITION))
+    study = Study.objects.get(slug=definition.study)
+    if study.status == Study.Status.DRAFT:
+        call_command("launch_study", study.slug)
+    _keep(Secrets(password, {study.slug: _token(study, kept.tokens.get(study.slug, ""))}))
+
+
+def _login(password: str) -> str:
+    """Make the login if there is none; return its password, empty where a person has chosen another."""
+    user = User.objects.filter(username=USERNAME).first()
+    if user is None:
+        password = password or secrets.token_urlsafe(12)
+        User.objects.create_superuser(USERNAME, password=password)
+        return password
+    return password if user.check_password(password) else ""
+
+
+def _predictions(say: Callable[[str], object]) -> None:
+    if not Dataset.objects.filter(name=DATASET).exists():
+        say("Making a fictional world of questions ...")
+        with tempfile.TemporaryDirectory() as folder:
+            call_command("import_dataset", "hotpot", str(_world(Path(folder))), name=DATASET)
+    for system in SYSTEMS:
+        call_command("predict", dataset=DATASET, system=system, wait=True)
+    call_command("score", dataset=DATASET, system=list(SYSTEMS))
+
+
+def _world(folder: Path) -> Path:
+    """Write generated test questions; by a process of its own, for the site does not import the generator."""
+    sizes = ["--train", "0", "--dev", "0", "--test", str(QUESTIONS)]
+    command = [sys.executable, "-m", "modelserver", "world", "--out", str(folder), "--seed", str(WORLD_SEED)]
+    done = subprocess.run([*command, *sizes], cwd=settings.BASE_DIR, capture_output=True, text=True)
+    if done.returncode:
+        raise CommandError(f"python -m modelserver world failed: {done.stderr.strip()}")
+    return folder / "test.json"
+
+
+def _token(study: Study, token: str) -> str:
+    """Return the token of the demo's shared link; a new one where the kept one leads nowhere."""
+    link = find_link(token) if token else None
+    if link is not None and link.study_id == study.pk:
+        return token
+    return create_link(study=study, label="demo", by=None)[1]
+
+
+def _path() -> Path:
+    return Path(settings.VAR_DIR) / "demo.json"
+
+
+def _kept() -> Secrets:
+    if not _path().exists():
+        return Secrets("", {})
+    kept: dict[str, Any] = json.loads(_path().read_text(encoding="utf-8"))
+    return Secrets(kept["staff"]["password"], {study["slug"]: study["token"] for study in kept["studies"]})
+
+
+def _keep(known: Secrets) -> None:
+    """Write ``demo.json`` whole or not at all."""
+    content = {
+        "staff": {"username": USERNAME, "password": known.password},
+        "studies": [{"slug": slug, "token": token} for slug, token in known.tokens.items()],
+    }
+    draft = _path().with_suffix(".new")
+    with open(draft, "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+        json.dump(content, file, indent=1)
+    draft.replace(_path())

@@ -1,0 +1,93 @@
+"""The demo's content is made once, found again, and never overwrites what a person did."""
+
+import json
+import stat
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from config.demo import QUESTIONS, SYSTEMS, USERNAME
+from scripts.stack import Stack
+from tests.site import Site, running_site
+
+SHOW = """
+import json
+from accounts.models import User
+from studyapp.models import EntryLink, Prediction, Question, Score, Study, StudyVersion
+models = (User, EntryLink, Prediction, Question, Score, Study, StudyVersion)
+print(json.dumps({model.__name__: model.objects.count() for model in models}))
+"""
+
+
+@pytest.fixture(scope="module")
+def demo_site() -> Iterator[Site]:
+    with running_site(fake=SYSTEMS) as running:
+        running.manage("load_demo")
+        yield running
+
+
+def kept(site: Site) -> dict[str, Any]:
+    return json.loads((site.var / "demo.json").read_text())
+
+
+def counts(site: Site) -> dict[str, int]:
+    return json.loads(site.manage("shell", "--no-imports", "--command", SHOW).splitlines()[-1])
+
+
+def test_everything_is_there(demo_site: Site):
+    assert counts(demo_site) == {
+        "User": 1, "EntryLink": 1, "Question": QUESTIONS, "Prediction": 2 * QUESTIONS, "Score": 2, "Study": 1,
+        "StudyVersion": 1,
+    }  # fmt: skip
+
+
+def test_the_secrets_are_for_their_owner_alone(demo_site: Site):
+    assert stat.S_IMODE((demo_site.var / "demo.json").stat().st_mode) == 0o600
+
+
+def test_the_participant_link_leads_to_the_consent(demo_site: Site):
+    token = kept(demo_site)["studies"][0]["token"]
+    with httpx.Client(base_url=demo_site.url, follow_redirects=True) as client:
+        page = client.get(f"/join/{token}/")
+    assert page.status_code == 200
+    assert page.url.path.endswith("/consent/")
+    assert "Do the explanations help?" in page.text
+
+
+def test_the_login_opens_the_staff_page(demo_site: Site):
+    password = kept(demo_site)["staff"]["password"]
+    with httpx.Client(base_url=demo_site.url, follow_redirects=True) as client:
+        client.get("/accounts/login/")
+        form = {
+            "username": USERNAME,
+            "password": password,
+            "csrfmiddlewaretoken": client.cookies["csrftoken"],
+        }
+        page = client.post("/accounts/login/", data=form, headers={"Referer": demo_site.url})
+    assert page.status_code == 200
+    assert page.url.path == "/staff/"
+    assert "world-facts" in page.text
+
+
+def test_a_second_run_adds_nothing_and_gives_the_same_login_and_link(demo_site: Site):
+    before = counts(demo_site), kept(demo_site)
+    demo_site.manage("load_demo")
+    assert (counts(demo_site), kept(demo_site)) == before
+
+
+def test_without_its_file_it_gives_a_new_link_and_says_that_the_password_is_not_known(demo_site: Site):
+    before = kept(demo_site)
+    (demo_site.var / "demo.json").unlink()
+    demo_site.manage("load_demo")
+    after = kept(demo_site)
+    assert after["staff"]["password"] == ""
+    assert after["studies"][0]["token"] != before["studies"][0]["token"]
+    assert counts(demo_site)["EntryLink"] == 2
+
+
+def test_the_environment_of_the_tests_does_not_reach_the_site(demo_site: Site):
+    assert isinstance(demo_site.stack, Stack)
+    assert demo_site.env["DEBUG"] == "false"
+    assert demo_site.env["VAR_DIR"] == str(demo_site.var)
