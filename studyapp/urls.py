@@ -1,5 +1,29 @@
-"""URLs of the study app: participant pages and staff pages."""
+"""URLs of the study app: participant pages, staff pages and the progress API."""
+
+from django.urls import path
+
+from studyapp import api
+from studyapp.views import home, participants, staff
 
 app_name = "studyapp"
 
-urlpatterns: list = []
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("join/<str:token>/", participants.join, name="join"),
+    path("resume/<str:token>/", participants.resume, name="resume"),
+    path("study/<slug:slug>/", participants.study, name="study"),
+    path("study/<slug:slug>/consent/", participants.consent, name="consent"),
+    path("study/<slug:slug>/declined/", participants.declined, name="declined"),
+    path("study/<slug:slug>/item/<int:position>/", participants.item, name="item"),
+    path("study/<slug:slug>/survey/", participants.survey, name="survey"),
+    path("study/<slug:slug>/done/", participants.done, name="done"),
+    path("staff/", staff.studies, name="staff_home"),
+    path("staff/studies/<slug:slug>/", staff.study, name="staff_study"),
+    path("staff/studies/<slug:slug>/progress/", staff.progress, name="staff_progress"),
+    path("staff/studies/<slug:slug>/links/", staff.make_link, name="staff_make_link"),
+    path("staff/studies/<slug:slug>/launch/", staff.launch, name="staff_launch"),
+    path("staff/studies/<slug:slug>/close/", staff.close, name="staff_close"),
+    path("staff/studies/<slug:slug>/reopen/", staff.reopen, name="staff_reopen"),
+    path("api/studies/", api.StudyList.as_view(), name="api_studies"),
+    path("api/studies/<slug:slug>/progress/", api.Progress.as_view(), name="api_progress"),
+]

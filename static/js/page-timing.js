@@ -1,0 +1,80 @@
+// Client clocks of a timed page, written into the form's hidden inputs at submit. Nothing depends on them:
+// without JavaScript, or where storage is blocked, the page works and the server stores NULL.
+(() => {
+  "use strict";
+  const form = document.querySelector("form[data-timed]");
+  if (!form) return;
+  const storageKey = "timing:" + form.elements.page_key.value;
+  const start = performance.now();
+  let hiddenSince = document.hidden ? start : null;
+  let sent = false;
+
+  // A reload or a page shown again with an error goes on where the same page stopped.
+  const past = { total: 0, hidden: 0, hiddenCount: 0, first: null, changes: {}, ...stored() };
+  if (document.hidden) past.hiddenCount += 1;
+  const chosen = new Set(Array.from(form.querySelectorAll("input[type=radio]:checked"), (input) => input.name));
+
+  function stored() {
+    try {
+      return JSON.parse(sessionStorage.getItem(storageKey)) ?? {};
+    } catch {
+      return {};
+    }
+  }
+
+  function reading() {
+    const now = performance.now();
+    const total = past.total + now - start;
+    const hidden = past.hidden + (hiddenSince === null ? 0 : now - hiddenSince);
+    return { ...past, total, hidden };
+  }
+
+  function fill() {
+    const { total, hidden, hiddenCount, first, changes } = reading();
+    const values = {
+      client_total_ms: Math.round(total),
+      client_visible_ms: Math.round(total) - Math.round(hidden),
+      client_hidden_ms: Math.round(hidden),
+      hidden_count: hiddenCount,
+      first_interaction_ms: first === null ? "" : Math.round(first),
+    };
+    for (const [name, value] of Object.entries(values)) form.elements[name].value = value;
+    for (const input of form.querySelectorAll("input[name^=changes_]")) {
+      input.value = changes[input.name.slice("changes_".length)] ?? 0;
+    }
+  }
+
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) {
+      hiddenSince = performance.now();
+      past.hiddenCount += 1;
+    } else if (hiddenSince !== null) {
+      past.hidden += performance.now() - hiddenSince;
+      hiddenSince = null;
+    }
+  });
+
+  form.addEventListener("change", ({ target }) => {
+    past.first ??= past.total + performance.now() - start;
+    if (chosen.has(target.name)) past.changes[target.name] = (past.changes[target.name] ?? 0) + 1;
+    chosen.add(target.name);
+  });
+
+  form.addEventListener("submit", (event) => {
+    if (sent) return event.preventDefault();
+    sent = true;
+    fill();
+    setTimeout(() => (sent = false), 8000); // the network may have failed: let the person try again
+  });
+
+  addEventListener("pagehide", () => {
+    try {
+      sessionStorage.setItem(storageKey, JSON.stringify(reading()));
+    } catch {
+      // Storage is blocked: only the time since the last load is known.
+    }
+  });
+
+  // A page from the back-forward cache may be long submitted: the server says where the participant is.
+  addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
+})();

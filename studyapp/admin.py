@@ -1,0 +1,190 @@
+"""The tables in the admin, to look things up.
+
+What is frozen or what a person produced is read-only: it is written by actions, or not at all.
+"""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from studyapp import models
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Shows rows; adds, changes and deletes none."""
+
+    list_per_page = 50
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Never: actions write."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Never: actions write."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Never: what people produced stays."""
+        return False
+
+
+@admin.register(models.Dataset)
+class DatasetAdmin(ReadOnlyAdmin):
+    """Datasets."""
+
+    list_display = ["name", "source_format", "created_at", "created_by"]
+    search_fields = ["name"]
+
+
+@admin.register(models.Question)
+class QuestionAdmin(ReadOnlyAdmin):
+    """Questions as imported."""
+
+    list_display = ["external_id", "text", "answer", "kind", "level", "dataset"]
+    list_filter = ["dataset", "kind", "level"]
+    list_select_related = ["dataset"]
+    search_fields = ["external_id", "text", "answer"]
+
+
+@admin.register(models.System)
+class SystemAdmin(ReadOnlyAdmin):
+    """Systems."""
+
+    list_display = ["name"]
+    search_fields = ["name"]
+
+
+@admin.register(models.PredictionRun)
+class PredictionRunAdmin(ReadOnlyAdmin):
+    """Prediction runs."""
+
+    list_display = ["system", "dataset", "revision", "source", "status", "created_at", "finished_at"]
+    list_filter = ["status", "source", "system", "dataset"]
+    list_select_related = ["system", "dataset"]
+    search_fields = ["system__name", "dataset__name", "revision"]
+
+
+@admin.register(models.Prediction)
+class PredictionAdmin(ReadOnlyAdmin):
+    """Answers of systems."""
+
+    list_display = ["question", "answer", "answer_type", "run"]
+    list_filter = ["run__system", "run__dataset"]
+    list_select_related = ["question", "run__system", "run__dataset"]
+    search_fields = ["question__external_id", "question__text", "answer"]
+
+
+@admin.register(models.PredictionFailure)
+class PredictionFailureAdmin(ReadOnlyAdmin):
+    """Why questions have no prediction."""
+
+    list_display = ["question", "kind", "message", "run"]
+    list_filter = ["kind", "run__system"]
+    list_select_related = ["question", "run__system", "run__dataset"]
+    search_fields = ["question__external_id", "message"]
+
+
+@admin.register(models.Score)
+class ScoreAdmin(ReadOnlyAdmin):
+    """Scores of runs."""
+
+    list_display = ["run", "n", "computed_at"]
+    list_select_related = ["run__system", "run__dataset"]
+    search_fields = ["run__system__name", "run__dataset__name"]
+
+
+@admin.register(models.Study)
+class StudyAdmin(ReadOnlyAdmin):
+    """Studies; they are written by create_study and the staff pages."""
+
+    list_display = ["slug", "title", "status", "created_at", "created_by"]
+    list_filter = ["status"]
+    search_fields = ["slug", "title"]
+    exclude = ["pseudonym_key"]
+
+
+@admin.register(models.StudyVersion)
+class StudyVersionAdmin(ReadOnlyAdmin):
+    """Frozen versions."""
+
+    list_display = ["study", "number", "hash", "frozen_at", "frozen_by"]
+    list_select_related = ["study", "frozen_by"]
+    search_fields = ["study__slug", "hash"]
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """Without the frozen content, which is large, but on the page of one version."""
+        return super().get_queryset(request).defer("frozen")
+
+
+@admin.register(models.Condition)
+class ConditionAdmin(ReadOnlyAdmin):
+    """Conditions of versions."""
+
+    list_display = ["name", "label", "version", "system", "weight", "is_open"]
+    list_filter = ["version__study"]
+    list_select_related = ["version__study", "system"]
+    search_fields = ["name", "label", "version__study__slug"]
+
+
+@admin.register(models.Stimulus)
+class StimulusAdmin(ReadOnlyAdmin):
+    """What conditions show for items."""
+
+    list_display = ["item", "condition", "shown_answer", "exact_match", "system_correct", "judged_by"]
+    list_filter = ["condition__version__study", "system_correct"]
+    list_select_related = ["item", "condition"]
+    search_fields = ["item__external_id", "item__text", "shown_answer"]
+
+
+@admin.register(models.EntryLink)
+class EntryLinkAdmin(ReadOnlyAdmin):
+    """Entry links, without their tokens, which are not kept."""
+
+    list_display = ["__str__", "study", "mode", "single_use", "used_at", "created_at", "created_by"]
+    list_filter = ["study", "mode", "single_use"]
+    list_select_related = ["study", "created_by"]
+    search_fields = ["label", "study__slug"]
+    exclude = ["token_hash"]
+
+
+@admin.register(models.Participant)
+class ParticipantAdmin(ReadOnlyAdmin):
+    """Participants."""
+
+    list_display = ["public_id", "version", "mode", "condition", "status", "items_submitted", "last_seen_at"]
+    list_filter = ["version__study", "mode", "status", "condition"]
+    list_select_related = ["version__study", "condition"]
+    search_fields = ["public_id", "completion_code", "link__label"]
+
+
+@admin.register(models.Trial)
+class TrialAdmin(ReadOnlyAdmin):
+    """Answers to items."""
+
+    list_display = ["participant", "position", "item", "shown_at", "submitted_at", "answers"]
+    list_filter = ["participant__version__study", "participant__mode"]
+    list_select_related = ["participant", "item"]
+    search_fields = ["participant__public_id", "item__external_id"]
+
+
+@admin.register(models.SurveyResponse)
+class SurveyResponseAdmin(ReadOnlyAdmin):
+    """Answers to post surveys."""
+
+    list_display = ["participant", "shown_at", "submitted_at", "answers"]
+    list_filter = ["participant__version__study", "participant__mode"]
+    list_select_related = ["participant"]
+    search_fields = ["participant__public_id"]
+
+
+@admin.register(models.Event)
+class EventAdmin(ReadOnlyAdmin):
+    """Acts of staff and participants."""
+
+    list_display = ["at", "kind", "study", "participant", "actor"]
+    list_filter = ["kind", "study"]
+    list_select_related = ["study", "participant", "actor"]
+    search_fields = ["kind", "participant__public_id", "study__slug"]
+    date_hierarchy = "at"

@@ -1,0 +1,82 @@
+"""Who is asking: the participant or link behind a cookie, and the cookies themselves."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.translation import gettext as _
+
+from studyapp import tokens
+from studyapp.models import EntryLink, Participant, Study
+
+_LINK_COOKIE = "entry"
+_PARTICIPANT_COOKIE = "participant"
+_LINK_SECONDS = 7 * 24 * 3600
+_PARTICIPANT_SECONDS = 90 * 24 * 3600
+
+
+def participant_of(request: HttpRequest, slug: str) -> Participant | None:
+    """The participant of this study whom the cookie names. One query, none without a cookie."""
+    value = request.COOKIES.get(_PARTICIPANT_COOKIE)
+    participant = tokens.read_participant(value) if value else None
+    return participant if participant is not None and participant.version.study.slug == slug else None
+
+
+def link_of(request: HttpRequest, slug: str) -> EntryLink | None:
+    """The link of this study by which the person came."""
+    value = request.COOKIES.get(_LINK_COOKIE)
+    link = tokens.read_link(value) if value else None
+    return link if link is not None and link.study.slug == slug else None
+
+
+def remember_participant(response: HttpResponseBase, participant: Participant) -> None:
+    """Set the participant cookie; it is sent to the pages of this study only."""
+    slug = participant.version.study.slug
+    _set(response, _PARTICIPANT_COOKIE, tokens.sign_participant(participant), slug, _PARTICIPANT_SECONDS)
+
+
+def remember_link(response: HttpResponseBase, link: EntryLink) -> None:
+    """Set the link cookie; it is sent to the pages of this study only."""
+    _set(response, _LINK_COOKIE, tokens.sign_link(link), link.study.slug, _LINK_SECONDS)
+
+
+def is_looking(request: HttpRequest) -> bool:
+    """Whether a person gets to see the answer: a HEAD and a browser's prefetch show nothing to anybody."""
+    purpose = request.headers.get("Sec-Purpose", "") + request.headers.get("Purpose", "")
+    return request.method != "HEAD" and "prefetch" not in purpose
+
+
+def _set(response: HttpResponseBase, name: str, value: str, slug: str, seconds: int) -> None:
+    response.set_cookie(
+        name,
+        value,
+        max_age=seconds,
+        path=f"/study/{slug}/",
+        httponly=True,
+        samesite="Lax",
+        secure=settings.SESSION_COOKIE_SECURE,
+    )
+
+
+def staff_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Send strangers to the login page; refuse users who are not staff."""
+
+    @login_required
+    @wraps(view)
+    def checked(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        if not request.user.is_staff:
+            raise PermissionDenied(_("These pages are for the staff of this site."))
+        return view(request, *args, **kwargs)
+
+    return checked
+
+
+def study_or_404(slug: str) -> Study:
+    """The study of that name."""
+    study = Study.objects.filter(slug=slug).first()
+    if study is None:
+        raise Http404(_("There is no study of that name."))
+    return study
