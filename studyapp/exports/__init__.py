@@ -1,0 +1,1 @@
+"""The export bundle of a study: plain tables and JSON with a codebook (docs/reference/bundle.md)."""

@@ -1,0 +1,146 @@
+"""Writes a study's bundle: all files in a temporary folder, then moved into place at once."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from studyapp.errors import BadFile
+from studyapp.exports import documents, rows
+from studyapp.exports.codebook import codebook, codebook_page, table_columns
+from studyapp.exports.columns import TABLES
+from studyapp.exports.rows import StudyData, Tally
+from studyapp.exports.writers import FORMATS, Format, write_table
+from studyapp.models import Study
+from studyapp.queries.results import Row, snapshot
+
+LOADER = Path(__file__).with_name("loader.py")
+_PLAIN = {
+    *("study_version.json", "rules.json", "flow.json", "scores.json", "codebook.json", "codebook.md"),
+    "load.py",
+}
+# All names that a bundle may hold, in any format: nothing else is ever replaced or removed.
+FILES = _PLAIN | {f"{table}.{suffix}" for table in TABLES for suffix in FORMATS}
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written: number of rows per table, and systems without any score, with the reason."""
+
+    rows: dict[str, int]
+    missing_scores: dict[str, str]
+
+
+def write_bundle(study: Study, out: Path, *, public: bool = False, file_format: Format = "csv") -> Written:
+    """Write the bundle of a study to the folder ``out``, which it replaces where that is such a bundle.
+
+    Raises:
+        BadFile: ``out`` exists and is not a bundle of this study, or cannot be written.
+        NotFound: the study was never launched.
+        AlteredVersion: what a version froze was changed in the database since.
+    """
+    out = Path(os.path.abspath(out))
+    _check_replaceable(out, study.slug)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    except OSError as error:
+        raise BadFile(out, f"cannot be written: {error.strerror}") from error
+    try:
+        with snapshot():
+            written = _write(rows.load(study, public=public), temporary, file_format)
+        # mkdtemp makes a folder for its owner only; a bundle is read like any other folder.
+        temporary.chmod(0o777 & ~_umask())
+        _swap(temporary, out)
+    except OSError as error:
+        raise BadFile(out, f"cannot be written: {error.strerror}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return written
+
+
+def _write(data: StudyData, folder: Path, file_format: Format) -> Written:
+    tally = Tally(data)
+    sources: dict[str, Callable[[], Iterator[Row]]] = {
+        "trials": lambda: rows.trial_rows(data, tally),
+        "participants": lambda: rows.participant_rows(data),
+        "post_survey": lambda: rows.post_survey_rows(data),
+        "events": lambda: rows.event_rows(data),
+        "items": lambda: rows.item_rows(data),
+    }
+    counts = {
+        name: write_table(
+            folder / f"{name}.{file_format}", table_columns(data, name), sources[name](), public=data.public
+        )
+        for name in TABLES
+    }
+    scores, book = documents.scores(data), codebook(data)
+    _json(folder / "study_version.json", documents.study_version(data))
+    _json(folder / "rules.json", documents.rules(data, tally))
+    _json(folder / "flow.json", documents.flow(data))
+    _json(folder / "scores.json", scores)
+    _json(folder / "codebook.json", book)
+    (folder / "codebook.md").write_text(codebook_page(book), encoding="utf-8")
+    shutil.copyfile(LOADER, folder / "load.py")
+    return Written(counts, documents.missing_scores(scores))
+
+
+def _json(path: Path, document: dict[str, Any]) -> None:
+    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _check_replaceable(out: Path, slug: str) -> None:
+    """A folder may be replaced when it is empty or a bundle of this study and holds nothing else."""
+    if not out.exists() and not out.is_symlink():
+        return
+    if out.is_symlink() or not out.is_dir():
+        raise BadFile(out, "is not a folder; give --out a new name")
+    names = {entry.name for entry in out.iterdir()}
+    if not names:
+        return
+    foreign = sorted(names - FILES)
+    if foreign:
+        raise BadFile(out, f"holds {foreign[0]!r}, which is no file of a bundle; give --out another folder")
+    owner = _study_of(out / "study_version.json")
+    if owner != slug:
+        what = "is no bundle" if owner is None else f"is the bundle of study {owner!r}"
+        raise BadFile(out, f"{what}; give --out another folder")
+
+
+def _study_of(path: Path) -> str | None:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    slug = document.get("study") if isinstance(document, dict) else None
+    return slug if isinstance(slug, str) else None
+
+
+def _swap(new: Path, out: Path) -> None:
+    """Put ``new`` in the place of ``out``; whoever reads ``out`` finds the old bundle or the new one.
+
+    Between the two renames there is none for a moment; if the second fails, the old one is put back.
+    """
+    old = new.with_name(new.name + ".old")
+    replaces = out.exists()
+    if replaces:
+        out.rename(old)
+    try:
+        new.rename(out)
+    except OSError:
+        if replaces:
+            old.rename(out)
+        raise
+    if replaces:
+        shutil.rmtree(old)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,74 @@
+"""The codebook of a bundle: every column of every table, as JSON and for people, from the declarations."""
+
+from typing import Any
+
+from studyapp.exports.columns import FIELDS, TABLES, Column
+from studyapp.exports.rows import StudyData
+
+_DIFFERS = {
+    "date": "the date only",
+    "pseudonym": "another pseudonym",
+    "withheld": "withheld, always empty",
+}
+
+
+def table_columns(data: StudyData, name: str) -> tuple[Column, ...]:
+    """The columns of a table of this study, those of its questionnaire included."""
+    table = TABLES[name]
+    questions = data.questions(table.questionnaire) if table.questionnaire else ()
+    return table.columns(questions)
+
+
+def codebook(data: StudyData) -> dict[str, Any]:
+    """codebook.json."""
+    return {
+        "study": data.study.slug,
+        "variant": "public" if data.public else "internal",
+        "tables": {
+            name: {
+                "row": TABLES[name].row,
+                "columns": [_column(column) for column in table_columns(data, name)],
+            }
+            for name in TABLES
+        },
+        "fields": {name: field._asdict() for name, field in FIELDS.items()},
+    }
+
+
+def _column(column: Column) -> dict[str, str | None]:
+    return {
+        "name": column.name,
+        "type": column.type,
+        "unit": column.unit or None,
+        "values": column.values or None,
+        "meaning": column.meaning,
+        "public": column.public,
+    }
+
+
+def codebook_page(document: dict[str, Any]) -> str:
+    """codebook.md: the same for people."""
+    lines = [
+        f"# Codebook of {document['study']}",
+        "",
+        f"This is the {document['variant']} variant. A missing value is an empty cell, whatever the type.",
+    ]
+    for name, table in document["tables"].items():
+        lines += ["", f"## {name}", "", f"One row per {table['row']}.", ""]
+        lines += ["| column | type | unit | values | meaning | public variant |", "|---|---|---|---|---|---|"]
+        lines += [_line(column) for column in table["columns"]]
+    lines += ["", "## What becomes of each field of the database", ""]
+    lines += ["| field | internal variant | public variant | where, or why not |", "|---|---|---|---|"]
+    for name, field in document["fields"].items():
+        lines.append(f"| {name} | {field['internal']} | {field['public']} | {_cell(field['note'])} |")
+    return "\n".join(lines) + "\n"
+
+
+def _line(column: dict[str, str | None]) -> str:
+    public = _DIFFERS.get(column["public"] or "", "the same")
+    cells = (column["name"], column["type"], column["unit"], column["values"], column["meaning"], public)
+    return "| " + " | ".join(_cell(cell or "") for cell in cells) + " |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

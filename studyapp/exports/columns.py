@@ -1,0 +1,359 @@
+"""Every column of every exported table, and of every model field whether it leaves the database.
+
+Literal tables, read top to bottom; rows, files and codebook are made from them. Pure: no Django.
+"""
+
+from typing import Literal, NamedTuple
+
+from studyapp.questionnaires import Question
+
+ColumnType = Literal["string", "integer", "number", "boolean", "time", "json", "mixed"]
+Public = Literal["as is", "date", "pseudonym", "withheld"]
+
+
+class Column(NamedTuple):
+    """One column: ``source`` is the model field it comes from ("" where computed), ``public`` what the
+    public variant does with it."""
+
+    name: str
+    type: ColumnType
+    meaning: str
+    source: str = ""
+    unit: str = ""
+    values: str = ""
+    public: Public = "as is"
+
+
+class Table(NamedTuple):
+    """One table: a row per ``row``; a questionnaire's columns come between ``before`` and ``after``."""
+
+    row: str
+    before: tuple[Column, ...]
+    after: tuple[Column, ...] = ()
+    questionnaire: Literal["item_questionnaire", "post_survey"] | None = None
+
+    def columns(self, questions: tuple[Column, ...]) -> tuple[Column, ...]:
+        return (*self.before, *questions, *self.after)
+
+
+_MODES = "live; pilot; bot"
+_WHO = (
+    Column(
+        "participant_id",
+        "string",
+        "pseudonym, stable within the study; the public variant has another one",
+        "Participant.public_id",
+        public="pseudonym",
+    ),
+    Column("mode", "string", "how the participant came", "Participant.mode", values=_MODES),
+    Column("version", "integer", "version of the study", "StudyVersion.number"),
+    Column("condition", "string", "name of the condition", "Condition.name"),
+)
+
+
+def _clocks(model: str) -> tuple[Column, ...]:
+    """The two clocks of a page; the browser's columns are empty without JavaScript."""
+
+    def client(name: str, meaning: str, unit: str = "ms") -> Column:
+        return Column(name, "integer", meaning, f"{model}.{name}", unit)
+
+    return (
+        Column(
+            "shown_at", "time", "server clock when first shown", f"{model}.shown_at", "UTC", public="date"
+        ),
+        Column(
+            "submitted_at",
+            "time",
+            "server clock when submitted",
+            f"{model}.submitted_at",
+            "UTC",
+            public="date",
+        ),
+        Column("server_ms", "integer", "submitted minus first shown, server clock", "", "ms"),
+        client("client_total_ms", "time on the page, browser clock"),
+        client("client_visible_ms", "time with the page visible, browser clock"),
+        client("client_hidden_ms", "time with the page hidden, browser clock"),
+        client("hidden_count", "how often the page was hidden", "count"),
+        client("first_interaction_ms", "from page ready to the first input, browser clock"),
+    )
+
+
+def _moment(name: str, meaning: str) -> Column:
+    return Column(name, "time", meaning, f"Participant.{name}", "UTC", public="date")
+
+
+TABLES: dict[str, Table] = {
+    "trials": Table(
+        "participant and item (assigned trials, answered or not)",
+        before=(
+            *_WHO,
+            Column("item_id", "string", "external id of the question", "Item.external_id"),
+            Column("position", "integer", "1-based place in this participant's order", "Trial.position"),
+            *_clocks("Trial"),
+        ),
+        questionnaire="item_questionnaire",
+        after=(
+            Column(
+                "system_correct",
+                "boolean",
+                "whether the shown answer is correct, as a person judged; starts as exact match",
+                "Stimulus.system_correct",
+            ),
+            Column(
+                "excluded_by",
+                "string",
+                "names of the exclusion rules that hit this trial, joined by ;",
+            ),
+        ),
+    ),
+    "participants": Table(
+        "participant",
+        before=(
+            *_WHO,
+            Column(
+                "status",
+                "string",
+                "how far the participant came",
+                "Participant.status",
+                values="active; completed; withdrawn",
+            ),
+            Column(
+                "link_label",
+                "string",
+                "label of the link the participant came by",
+                "EntryLink.label",
+                public="withheld",
+            ),
+            _moment("consented_at", "server clock at consent"),
+            _moment("assigned_at", "server clock at the assignment of the condition"),
+            _moment("started_at", "server clock when the first item was shown"),
+            _moment("completed_at", "server clock when the post survey was stored"),
+            Column(
+                "items_submitted", "integer", "items submitted", "Participant.items_submitted", unit="count"
+            ),
+            Column(
+                "order_seed",
+                "integer",
+                "seed of this participant's order of items",
+                "Participant.order_seed",
+                public="withheld",  # it is derived from the place in the queue, so it tells who came when
+            ),
+            Column(
+                "excluded_by",
+                "string",
+                "names of the rules that drop the whole participant, joined by ;. No rule does so yet",
+            ),
+        ),
+    ),
+    "post_survey": Table(
+        "participant who submitted the post survey",
+        before=(*_WHO, *_clocks("SurveyResponse")),
+        questionnaire="post_survey",
+    ),
+    "events": Table(
+        "logged act; those of staff first, then by participant, each in order of time",
+        before=(
+            Column("at", "time", "server clock", "Event.at", "UTC", public="date"),
+            Column(
+                "participant_id",
+                "string",
+                "whose act; empty for acts of staff",
+                "Event.participant",
+                public="pseudonym",
+            ),
+            Column("kind", "string", "what was done", "Event.kind"),
+            Column("data", "json", "details of the act, a JSON object", "Event.data", public="withheld"),
+        ),
+    ),
+    "items": Table(
+        "version, condition and item",
+        before=(
+            Column("version", "integer", "version of the study", "StudyVersion.number"),
+            Column("condition", "string", "name of the condition", "Condition.name"),
+            Column("system", "string", "name of the system; empty for ground truth", "Condition.system"),
+            Column("item_id", "string", "external id of the question", "Item.external_id"),
+            Column("position", "integer", "1-based place in the definition", "Item.position"),
+            Column("question", "string", "the question as shown", "Item.text"),
+            Column("gold_answer", "string", "the annotated answer", "Item.gold_answer"),
+            Column("shown_answer", "string", "the answer that participants saw", "Stimulus.shown_answer"),
+            Column(
+                "facts",
+                "json",
+                "the facts shown as explanation, a JSON list of [title, sentence index]",
+                "Stimulus.facts",
+            ),
+            Column(
+                "exact_match",
+                "boolean",
+                "shown answer equals the gold answer after normalisation",
+                "Stimulus.exact_match",
+            ),
+            Column("answer_f1", "number", "token F1 of the shown answer", "Stimulus.answer_f1", "fraction"),
+            Column(
+                "system_correct",
+                "boolean",
+                "whether the shown answer is correct, as a person judged; starts as exact match",
+                "Stimulus.system_correct",
+            ),
+            Column(
+                "judged_by",
+                "string",
+                "who judged system_correct; exact match where nobody did",
+                "Stimulus.judged_by",
+                public="withheld",  # a member of staff by name
+            ),
+        ),
+    ),
+}
+
+
+def question_columns(questions: list[Question]) -> tuple[Column, ...]:
+    """Answer columns, then the columns that count changes, for the questions of all versions together.
+
+    A key whose scale differs between versions is one column of type "mixed".
+    """
+    answers: dict[str, Column] = {}
+    changes: dict[str, Column] = {}
+    for question in questions:
+        answer, change = question.columns
+        values = "; ".join(f"{_text(value)} = {label}" for value, label in answer.values)
+        column = Column(answer.name, answer.type, answer.meaning, "", answer.unit or "", values)
+        earlier = answers.setdefault(answer.name, column)
+        if (earlier.type, earlier.values) != (column.type, column.values):
+            note = f"{earlier.meaning} (its scale differs between versions; see study_version.json)"
+            answers[answer.name] = Column(answer.name, "mixed", note)
+        changes.setdefault(change.name, Column(change.name, "integer", change.meaning, "", change.unit or ""))
+    return (*answers.values(), *changes.values())
+
+
+def _text(value: bool | int) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+Disposition = Literal["exported", "pseudonymised", "withheld"]
+
+
+class Field(NamedTuple):
+    """What the internal and the public variant do with a model field, and where it goes or why it stays."""
+
+    internal: Disposition
+    public: Disposition
+    note: str
+
+
+def _out(note: str, public: Disposition = "exported") -> Field:
+    return Field("exported", public, note)
+
+
+def _stays(note: str) -> Field:
+    return Field("withheld", "withheld", note)
+
+
+_KEY = _stays("key of the database; means nothing outside it")
+_DATE = " (public: the date only)"
+
+
+def _page_fields(model: str, table: str) -> dict[str, Field]:
+    times = {name: _out(table + _DATE) for name in ("shown_at", "submitted_at")}
+    clocks = {
+        name: _out(table)
+        for name in (
+            "client_total_ms",
+            "client_visible_ms",
+            "client_hidden_ms",
+            "hidden_count",
+            "first_interaction_ms",
+        )
+    }
+    answers = {name: _out(f"{table}, a column per question") for name in ("answers", "changes")}
+    return {f"{model}.{name}": field for name, field in {**times, **clocks, **answers}.items()}
+
+
+# Every field of every model that a study is stored in. tests/studyapp/test_codebook.py fails on one that
+# is missing here, so that nothing new leaves the database unnoticed.
+FIELDS: dict[str, Field] = {
+    "Study.id": _KEY,
+    "Study.slug": _out("study_version.json"),
+    "Study.title": _out("study_version.json"),
+    "Study.status": _stays("of the site, not of the data"),
+    "Study.definition": _stays("the draft; what participants saw is StudyVersion.frozen"),
+    "Study.pseudonym_key": _stays("secret that keys the public pseudonyms"),
+    "Study.created_at": _stays("of the site, not of the data"),
+    "Study.created_by": _stays("a member of staff"),
+    "StudyVersion.id": _KEY,
+    "StudyVersion.study": _out("study_version.json"),
+    "StudyVersion.number": _out("every table"),
+    "StudyVersion.hash": _out("study_version.json"),
+    "StudyVersion.frozen": _out("study_version.json, rules.json"),
+    "StudyVersion.published": _out("study_version.json; its scores in scores.json"),
+    "StudyVersion.frozen_at": _out("study_version.json" + _DATE),
+    "StudyVersion.frozen_by": _stays("a member of staff"),
+    "Condition.id": _KEY,
+    "Condition.version": _out("items"),
+    "Condition.position": _out("order of the conditions in study_version.json"),
+    "Condition.name": _out("every table"),
+    "Condition.label": _out("study_version.json"),
+    "Condition.system": _out("items, study_version.json"),
+    "Condition.run": _out("its revision in scores.json"),
+    "Condition.weight": _out("study_version.json, in the definition"),
+    "Condition.is_open": _stays("of the site, not of the data"),
+    "Item.id": _KEY,
+    "Item.version": _out("items"),
+    "Item.position": _out("items"),
+    "Item.external_id": _out("items, trials"),
+    "Item.question": _stays("key of the database; external_id names the question"),
+    "Item.text": _out("items"),
+    "Item.gold_answer": _out("items"),
+    "Item.context": _out("study_version.json, in the definition"),
+    "Stimulus.id": _KEY,
+    "Stimulus.condition": _out("items"),
+    "Stimulus.item": _out("items"),
+    "Stimulus.shown_answer": _out("items"),
+    "Stimulus.facts": _out("items"),
+    "Stimulus.exact_match": _out("items"),
+    "Stimulus.answer_f1": _out("items"),
+    "Stimulus.system_correct": _out("items, trials"),
+    "Stimulus.judged_by": _out("items", "withheld"),
+    "EntryLink.id": _KEY,
+    "EntryLink.study": _stays("the bundle is of one study"),
+    "EntryLink.token_hash": _stays("opens the study"),
+    "EntryLink.label": _out("participants", "withheld"),
+    "EntryLink.mode": _stays("copied to the participant at consent"),
+    "EntryLink.single_use": _stays("of the site, not of the data"),
+    "EntryLink.used_at": _stays("of the site, not of the data"),
+    "EntryLink.created_at": _stays("of the site, not of the data"),
+    "EntryLink.created_by": _stays("a member of staff"),
+    "Participant.id": _KEY,
+    "Participant.version": _out("every table"),
+    "Participant.link": _out("participants, by its label", "withheld"),
+    "Participant.public_id": Field(
+        "exported", "pseudonymised", "participant_id; the public variant has a keyed hash of it"
+    ),
+    "Participant.mode": _out("trials, participants, post_survey"),
+    "Participant.status": _out("participants"),
+    "Participant.condition": _out("trials, participants, post_survey"),
+    "Participant.assignment_counts": _stays("what the assignment counted; kept for an audit"),
+    "Participant.order_seed": _out("participants", "withheld"),
+    "Participant.items_submitted": _out("participants"),
+    "Participant.consented_at": _out("participants" + _DATE),
+    "Participant.assigned_at": _out("participants" + _DATE),
+    "Participant.started_at": _out("participants" + _DATE),
+    "Participant.last_seen_at": _stays("of the site, not of the data"),
+    "Participant.completed_at": _out("participants" + _DATE),
+    "Participant.completion_code": _stays("proof of payment of one person"),
+    "Trial.id": _KEY,
+    "Trial.participant": Field("exported", "pseudonymised", "trials"),
+    "Trial.item": _out("trials"),
+    "Trial.position": _out("trials"),
+    **_page_fields("Trial", "trials"),
+    "SurveyResponse.id": _KEY,
+    "SurveyResponse.participant": Field("exported", "pseudonymised", "post_survey"),
+    **_page_fields("SurveyResponse", "post_survey"),
+    "Event.id": _KEY,
+    "Event.study": _stays("the bundle is of one study"),
+    "Event.participant": Field("exported", "pseudonymised", "events"),
+    "Event.actor": _stays("a member of staff"),
+    "Event.kind": _out("events"),
+    "Event.at": _out("events" + _DATE),
+    "Event.data": _out("events", "withheld"),
+}

@@ -1,0 +1,181 @@
+"""The rows of every exported table, made from what the database holds. Trials and events come in chunks."""
+
+import hashlib
+import hmac
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+from analysis.exclusions import Exclusions, apply_rules
+from studyapp.exports.columns import Column, question_columns
+from studyapp.freezing import FrozenStudy
+from studyapp.models import Study, StudyVersion
+from studyapp.queries import results
+from studyapp.queries.results import CLOCKS, Row
+
+# Participants whose pages and events are in memory at once.
+CHUNK = 200
+
+
+@dataclass(frozen=True)
+class StudyData:
+    """A study with its verified versions. ``frozen`` is keyed by version number."""
+
+    study: Study
+    versions: list[StudyVersion]
+    frozen: dict[int, FrozenStudy]
+    public: bool
+
+    @cached_property
+    def people(self) -> list[Row]:
+        """Participants with their pseudonym, in the order of every table.
+
+        The public variant is ordered by its own pseudonyms: the order of arrival would give people away.
+        """
+        rows = results.people(self.study)
+        for row in rows:
+            row["participant_id"] = self._pseudonym(row["public_id"])
+            row["version"], row["condition"] = row["version_number"], row["condition_name"]
+            row["link_label"] = row["link_label"] or None
+        return sorted(rows, key=lambda row: row["participant_id"]) if self.public else rows
+
+    def _pseudonym(self, public_id: str) -> str:
+        if not self.public:
+            return public_id
+        key = bytes.fromhex(self.study.pseudonym_key)
+        return "p" + hmac.new(key, public_id.encode(), hashlib.sha256).hexdigest()[:20]
+
+    def questions(self, questionnaire: str) -> tuple[Column, ...]:
+        """The columns of a questionnaire over all versions."""
+        asked = [getattr(self.frozen[version.number], questionnaire) for version in self.versions]
+        return question_columns([question for version in asked for question in version])
+
+    def chunks(self) -> Iterator[list[Row]]:
+        people = iter(self.people)
+        while chunk := list(islice(people, CHUNK)):
+            yield chunk
+
+
+def load(study: Study, *, public: bool) -> StudyData:
+    """Raises NotFound or AlteredVersion as `results.verified_versions`."""
+    versions = results.verified_versions(study)
+    frozen = {version.number: FrozenStudy.model_validate(version.frozen) for version in versions}
+    return StudyData(study, versions, frozen, public)
+
+
+class Tally:
+    """Applies each version's exclusion rules to its trials and counts, per mode, what they hit."""
+
+    def __init__(self, data: StudyData) -> None:
+        self._rules = {
+            number: [rule.model_dump(mode="json") for rule in frozen.rules]
+            for number, frozen in data.frozen.items()
+        }
+        self.counts: dict[str, dict[str, Any]] = {}
+
+    def mark(self, rows: list[Row]) -> None:
+        """Fill ``excluded_by`` of trial rows; those not submitted are left out of rules and counts."""
+        groups: dict[tuple[int, str], list[Row]] = {}
+        for row in rows:
+            if row.pop("is_submitted"):
+                groups.setdefault((row["version"], row["mode"]), []).append(row)
+        for (version, mode), group in groups.items():
+            exclusions = apply_rules(self._rules[version], group)
+            for row, names in zip(group, exclusions.names, strict=True):
+                row["excluded_by"] = ";".join(names) or None
+            self._add(mode, exclusions)
+
+    def _add(self, mode: str, exclusions: Exclusions) -> None:
+        counts = _sum(self.counts.get(mode, {}), exclusions.as_counts())
+        counts["percent"] = 100 * counts["excluded"] / counts["total_trials"]
+        self.counts[mode] = counts
+
+
+def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested counts added up, keys sorted: the order in which participants are met must not show."""
+    total = dict(one)
+    for key, value in other.items():
+        total[key] = _sum(total.get(key, {}), value) if isinstance(value, dict) else total.get(key, 0) + value
+    return dict(sorted(total.items()))
+
+
+def participant_rows(data: StudyData) -> Iterator[Row]:
+    for person in data.people:
+        yield {**person, "excluded_by": None}
+
+
+def trial_rows(data: StudyData, tally: Tally) -> Iterator[Row]:
+    """Every assigned trial. ``tally`` has counted all of them once this is used up."""
+    questions = data.questions("item_questionnaire")
+    correct = results.judgements(data.study)
+    for chunk in data.chunks():
+        trials = results.trials([person["pk"] for person in chunk])
+        rows = [
+            {
+                **_who(person),
+                **_page(trial, questions),
+                "item_id": trial["external_id"],
+                "position": trial["position"],
+                "system_correct": correct.get((person["condition_id"], trial["item_id"])),
+                "excluded_by": None,
+                "is_submitted": trial["answers"] is not None,
+            }
+            for person in chunk
+            for trial in trials.get(person["pk"], ())
+        ]
+        tally.mark(rows)
+        yield from rows
+
+
+def post_survey_rows(data: StudyData) -> Iterator[Row]:
+    questions = data.questions("post_survey")
+    for chunk in data.chunks():
+        surveys = results.surveys([person["pk"] for person in chunk])
+        for person in chunk:
+            for survey in surveys.get(person["pk"], ()):
+                yield {**_who(person), **_page(survey, questions)}
+
+
+def event_rows(data: StudyData) -> Iterator[Row]:
+    for event in results.staff_events(data.study):
+        yield {**event, "participant_id": None}
+    for chunk in data.chunks():
+        events = results.events([person["pk"] for person in chunk])
+        for person in chunk:
+            for event in events.get(person["pk"], ()):
+                yield {**event, "participant_id": person["participant_id"]}
+
+
+def item_rows(data: StudyData) -> Iterator[Row]:
+    for row in results.stimuli(data.study):
+        yield {
+            **row,
+            "condition": row["name"],
+            "item_id": row["external_id"],
+            "judged_by": row["judged_by"] or None,
+        }
+
+
+def _who(person: Row) -> Row:
+    return {name: person[name] for name in ("participant_id", "mode", "version", "condition")}
+
+
+def _page(page: Row, questions: tuple[Column, ...]) -> Row:
+    """Clock and answer columns of a trial or survey; what was not answered is None."""
+    answers, changes = page["answers"] or {}, page["changes"] or {}
+    row = {name: page[name] for name in CLOCKS}
+    for question in questions:
+        counts = question.name.startswith("changes_")
+        key = question.name.removeprefix("changes_")
+        row[question.name] = changes.get(key) if counts else answers.get(key)
+    row["server_ms"] = _elapsed(page)
+    return row
+
+
+def _elapsed(page: Row) -> int | None:
+    if page["shown_at"] is None or page["submitted_at"] is None:
+        return None
+    return int((page["submitted_at"] - page["shown_at"]) / timedelta(milliseconds=1))

@@ -1,0 +1,123 @@
+"""Tables to files, row by row: CSV, JSON Lines and Parquet with the same columns and values.
+
+The same rows give the same bytes: no clock, no counter, no order of a set goes into a file.
+"""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from studyapp.exports.columns import Column
+
+Format = Literal["csv", "parquet", "jsonl"]
+FORMATS: tuple[Format, ...] = ("csv", "parquet", "jsonl")
+# Rows in memory at once, and per row group of a Parquet file.
+BATCH = 5000
+
+
+def write_table(
+    path: Path, columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], *, public: bool
+) -> int:
+    """Write the rows to ``path``, whose suffix names the format. Returns how many rows there were.
+
+    Raises KeyError where a row lacks a column: what is declared is what is written.
+    """
+    values = ([prepare(column, row[column.name], public=public) for column in columns] for row in rows)
+    write = {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[path.suffix]
+    return write(path, columns, values)
+
+
+def prepare(column: Column, value: Any, *, public: bool) -> Any:
+    """The value as exported: times in UTC, JSON as text, coarsened or withheld in the public variant."""
+    if value is None or (public and column.public == "withheld"):
+        return None
+    if column.type == "time":
+        return _date(value) if public and column.public == "date" else value.astimezone(UTC)
+    if column.type == "json":
+        return dump(value)
+    return value
+
+
+def dump(value: Any) -> str:
+    """JSON on one line, with its keys sorted."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
+
+
+def text(value: Any) -> str:
+    """A value as text: missing is empty, truth values in lower case, times in ISO 8601."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _date(moment: datetime) -> date:
+    return moment.astimezone(UTC).date()
+
+
+def _csv(path: Path, columns: Sequence[Column], rows: Iterable[list[Any]]) -> int:
+    count = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([column.name for column in columns])
+        for count, row in enumerate(rows, start=1):  # noqa: B007 (the last one is the number of rows)
+            writer.writerow([text(value) for value in row])
+    return count
+
+
+def _jsonl(path: Path, columns: Sequence[Column], rows: Iterable[list[Any]]) -> int:
+    names = [column.name for column in columns]
+    count = 0
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for count, row in enumerate(rows, start=1):  # noqa: B007
+            plain = [text(value) if isinstance(value, date) else value for value in row]
+            file.write(json.dumps(dict(zip(names, plain, strict=True)), ensure_ascii=False) + "\n")
+    return count
+
+
+_ARROW: dict[str, pa.DataType] = {
+    "string": pa.string(),
+    "json": pa.string(),
+    "mixed": pa.string(),
+    "time": pa.string(),
+    "integer": pa.int64(),
+    "number": pa.float64(),
+    "boolean": pa.bool_(),
+}
+
+
+def _parquet(path: Path, columns: Sequence[Column], rows: Iterable[list[Any]]) -> int:
+    """Times are text as in the other formats, so that a date and a moment read alike."""
+    schema = pa.schema([(column.name, _ARROW[column.type]) for column in columns])
+    iterator, count = iter(rows), 0
+    with pq.ParquetWriter(path, schema) as writer:
+        for batch in _batches(iterator):
+            by_column = zip(*batch, strict=True)
+            arrays = [
+                pa.array(_arrow_values(values, field.type), type=field.type)
+                for values, field in zip(by_column, schema, strict=True)
+            ]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+            count += len(batch)
+    return count
+
+
+def _arrow_values(values: Iterable[Any], kind: pa.DataType) -> list[Any]:
+    if kind != pa.string():
+        return list(values)
+    return [None if value is None else text(value) for value in values]
+
+
+def _batches(rows: Iterator[list[Any]]) -> Iterator[list[list[Any]]]:
+    while batch := list(islice(rows, BATCH)):
+        yield batch

@@ -1,0 +1,182 @@
+"""Reads of a study's results: versions, participants, their pages and events, what each condition shows."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Count, F, Q
+
+from studyapp.errors import NotFound
+from studyapp.models import (
+    Condition,
+    Event,
+    Participant,
+    Stimulus,
+    Study,
+    StudyVersion,
+    SurveyResponse,
+    Trial,
+)
+from studyapp.queries.studies import verify_version
+
+Row = dict[str, Any]
+
+CLOCKS = (
+    "shown_at",
+    "submitted_at",
+    "client_total_ms",
+    "client_visible_ms",
+    "client_hidden_ms",
+    "hidden_count",
+    "first_interaction_ms",
+)
+_PAGE = (*CLOCKS, "answers", "changes")
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """All reads inside see the same moment, while participants go on writing.
+
+    On SQLite a plain BEGIN: `transaction.atomic` would take the write lock and stop them.
+    """
+    if connection.in_atomic_block:
+        yield
+    elif connection.vendor == "postgresql":
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield
+    else:
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN")
+            try:
+                yield
+            finally:
+                cursor.execute("ROLLBACK")
+
+
+def find_study(slug: str) -> Study:
+    """Raises NotFound, naming the studies there are."""
+    study = Study.objects.filter(slug=slug).first()
+    if study is None:
+        known = ", ".join(Study.objects.order_by("slug").values_list("slug", flat=True)) or "none"
+        raise NotFound(f"there is no study {slug!r}; the studies are: {known}")
+    return study
+
+
+def verified_versions(study: Study) -> list[StudyVersion]:
+    """All versions, oldest first, each proven to be what was frozen.
+
+    Raises:
+        NotFound: the study was never launched.
+        AlteredVersion: what a version froze was changed in the database since.
+    """
+    versions = list(study.versions.select_related("study").order_by("number"))
+    if not versions:
+        raise NotFound(
+            f"study {study.slug!r} was never launched, so it has no results; run launch_study first"
+        )
+    for version in versions:
+        verify_version(version)
+    return versions
+
+
+def conditions(study: Study) -> list[Condition]:
+    """The conditions of all versions with their systems, in order of version and position."""
+    rows = Condition.objects.filter(version__study=study).select_related(
+        "system", "run__dataset", "run__score"
+    )
+    return list(rows.order_by("version__number", "position"))
+
+
+def people(study: Study) -> list[Row]:
+    """All participants in the order they came, with version number, condition name and link label."""
+    rows = Participant.objects.filter(version__study=study).order_by("pk")
+    fields = (
+        *("pk", "public_id", "mode", "version_id", "condition_id", "status", "order_seed"),
+        *("consented_at", "assigned_at", "started_at", "completed_at", "items_submitted"),
+    )
+    return list(
+        rows.values(
+            *fields,
+            version_number=F("version__number"),
+            condition_name=F("condition__name"),
+            link_label=F("link__label"),
+        )
+    )
+
+
+def trials(participants: Sequence[int]) -> dict[int, list[Row]]:
+    """Trials by participant key, in order of position, with item key and external id."""
+    rows = Trial.objects.filter(participant__in=participants).order_by("participant_id", "position")
+    return _by_participant(
+        rows.values("participant_id", "item_id", "position", *_PAGE, external_id=F("item__external_id"))
+    )
+
+
+def surveys(participants: Sequence[int]) -> dict[int, list[Row]]:
+    """Submitted post surveys by participant key."""
+    rows = SurveyResponse.objects.filter(participant__in=participants, answers__isnull=False)
+    return _by_participant(rows.order_by("participant_id").values("participant_id", *_PAGE))
+
+
+def events(participants: Sequence[int]) -> dict[int, list[Row]]:
+    """Events by participant key, oldest first."""
+    rows = Event.objects.filter(participant__in=participants).order_by("pk")
+    return _by_participant(rows.values("participant_id", "at", "kind", "data"))
+
+
+def staff_events(study: Study) -> Iterator[Row]:
+    """Events of the study that are no participant's, oldest first."""
+    rows = Event.objects.filter(study=study, participant__isnull=True).order_by("pk")
+    for row in rows.values("at", "kind", "data").iterator():
+        yield dict(row)
+
+
+def stimuli(study: Study) -> Iterator[Row]:
+    """What each condition of each version shows, in order of version, condition and item."""
+    rows = Stimulus.objects.filter(condition__version__study=study)
+    yield from (
+        rows.order_by("condition__version__number", "condition__position", "item__position")
+        .values(
+            *("shown_answer", "facts", "exact_match", "answer_f1", "system_correct", "judged_by"),
+            version=F("condition__version__number"),
+            name=F("condition__name"),
+            system=F("condition__system__name"),
+            external_id=F("item__external_id"),
+            position=F("item__position"),
+            question=F("item__text"),
+            gold_answer=F("item__gold_answer"),
+        )
+        .iterator()
+    )
+
+
+def judgements(study: Study) -> dict[tuple[int, int], bool]:
+    """Whether the answer shown is correct, by condition key and item key; without those unknown."""
+    rows = Stimulus.objects.filter(condition__version__study=study)
+    return {
+        (condition, item): correct
+        for condition, item, correct in rows.values_list("condition_id", "item_id", "system_correct")
+        if correct is not None
+    }
+
+
+def flow_counts(study: Study) -> list[Row]:
+    """How many participants there are per mode, condition, status, items submitted and whether started."""
+    started = Q(started_at__isnull=False) | Q(items_submitted__gt=0)
+    rows = Participant.objects.filter(version__study=study)
+    counted = (
+        rows.values("mode", "status", "items_submitted", name=F("condition__name"))
+        .annotate(n=Count("pk"), started=Count("pk", filter=started))
+        .order_by("mode", "name", "status", "items_submitted")
+    )
+    return [dict(row) for row in counted]
+
+
+def _by_participant(rows: Iterable[Mapping[str, Any]]) -> dict[int, list[Row]]:
+    grouped: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        grouped[row["participant_id"]].append(dict(row))
+    return grouped
