@@ -286,17 +286,24 @@ def load_definition(path: Path) -> StudyDefinition:
         DefinitionError: the file cannot be read, is no YAML, or breaks a rule of the form; every problem of
             the form is named at once.
     """
-    node = _compose(path)
+    node, data = _read(path)
     problems = [Problem(line, "", f"the key {key!r} is given twice") for line, key in _repeated(node)]
     if problems:
         raise _error(path, problems)
-    data = None if node is None else yaml.SafeLoader("").construct_document(node)
     try:
         return StudyDefinition.model_validate(data)
     except ValidationError as error:
-        raise definition_error(
-            path, [(found["loc"], _sentence(found)) for found in error.errors(include_url=False)]
-        ) from error
+        found = [(_without_tags(one["loc"]), _sentence(one)) for one in error.errors(include_url=False)]
+        raise definition_error(path, found) from error
+
+
+def _without_tags(location: Location) -> Location:
+    """Pydantic names the chosen member of a union in a location; the file has no such field."""
+    return tuple(
+        part
+        for place, part in enumerate(location)
+        if not (place == 2 and location[0] == "exclusions") and not (place and location[place - 1] == "scale")
+    )
 
 
 class Problem(NamedTuple):
@@ -309,7 +316,7 @@ class Problem(NamedTuple):
 
 def definition_error(path: Path, found: Sequence[tuple[Location, str]]) -> DefinitionError:
     """The error about fields of a file, each with the line on which the field stands."""
-    node = _compose(path)
+    node, _data = _read(path)
     return _error(path, [Problem(*_place(node, location), message) for location, message in found])
 
 
@@ -321,9 +328,12 @@ def _error(path: Path, problems: Sequence[Problem]) -> DefinitionError:
     )
 
 
-def _compose(path: Path) -> yaml.Node | None:
+def _read(path: Path) -> tuple[yaml.Node | None, Any]:
+    """The document with its places, and as plain data."""
     try:
-        return yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
+        node = loader.get_single_node()
+        return node, None if node is None else loader.construct_document(node)
     except OSError as error:
         raise DefinitionError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -332,7 +342,7 @@ def _compose(path: Path) -> yaml.Node | None:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise _error(path, [Problem(line, "", f"is no valid YAML: {error.problem}")]) from error
     except yaml.YAMLError as error:
-        raise _error(path, [Problem(1, "", f"is no valid YAML: {error}")]) from error
+        raise _error(path, [Problem(1, "", f"is no valid YAML: {str(error).splitlines()[0]}")]) from error
 
 
 def _repeated(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
@@ -344,23 +354,19 @@ def _repeated(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
         seen = set()
         for key, child in node.value:
             if key.value in seen:
-                yield key.start_mark.line + 1, str(key.value)
-            seen.add(key.value if isinstance(key.value, str) else None)
+                yield key.start_mark.line + 1, key.value
+            if isinstance(key, yaml.ScalarNode):
+                seen.add(key.value)
             yield from _repeated(child)
 
 
 def _place(node: yaml.Node | None, location: Location) -> tuple[int, str]:
-    """Line and dotted field. A part that the file has not (a missing key) ends at its parent."""
+    """Line and dotted field. What the file has not, such as a missing key, stands where its parent does."""
     line = node.start_mark.line + 1 if node is not None else 1
     field = ""
     for part in location:
-        child = _child(node, part)
-        if child is not None:
-            line, node = child
-        if isinstance(part, int):
-            field += f"[{part + 1}]"
-        elif child is not None or part == location[-1]:
-            field += f".{part}" if field else part
+        line, node = _child(node, part) or (line, None)
+        field += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if field else part
     return line, field
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 Role = Literal[
     "correctness_rating",
@@ -70,12 +70,19 @@ class LikertScale(Frozen):
         return self
 
 
+# Told apart by form, so that an error is about the kind of scale that was meant.
+Scale = Annotated[
+    Annotated[Literal["yes_no"], Tag("yes_no")] | Annotated[LikertScale, Tag("likert")],
+    Discriminator(lambda value: "yes_no" if isinstance(value, str) else "likert"),
+]
+
+
 class Question(Frozen):
     """One question put to participants. ``role`` names what the measures read, whatever the key."""
 
     key: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
     text: Annotated[str, Field(min_length=1, max_length=1000)]
-    scale: Literal["yes_no"] | LikertScale
+    scale: Scale
     role: Role | None = None
     required: bool = True
 
