@@ -1,0 +1,189 @@
+"""Participants as load: many at once over real HTTP, each on one connection, as lightly as Python can.
+
+``python -m scripts.walkers LINK --users N --seconds S`` walks from the link to the completion code and starts
+again as somebody new until the time is up, then prints one JSON object. It is a process of its own, so that
+it shares nothing with the server but the machine. Pages are asked for as a browser asks for them, without
+the style sheets and scripts, which a browser keeps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import re
+import sys
+import time
+from dataclasses import dataclass, field
+from urllib.parse import urlencode, urlsplit
+
+HIDDEN = re.compile(rb'<input type="hidden" name="(csrfmiddlewaretoken|page_key)" value="([^"]*)"')
+RADIO = re.compile(rb'<input type="radio" id="[^"]*" name="([^"]+)" value="([^"]+)"')
+ITEM = re.compile(r"/item/\d+/$")
+
+
+class Unexpected(Exception):
+    """The site answered something else than a participant should see."""
+
+
+@dataclass
+class Tally:
+    """What all participants together saw. ``seconds`` has one entry per request."""
+
+    seconds: list[float] = field(default_factory=list)
+    items: int = 0
+    consents: int = 0
+    completed: int = 0
+
+
+class Connection:
+    """One kept-alive HTTP/1.1 connection with its cookies."""
+
+    def __init__(self, host: str, port: int, tally: Tally) -> None:
+        self.host, self.port, self.tally = host, port, tally
+        self.cookies: dict[str, str] = {}
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, method: str, path: str, form: dict[str, str] | None = None) -> tuple[int, str, bytes]:
+        """Send one request; return status, Location header and body."""
+        body = urlencode(form).encode() if form is not None else b""
+        cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        head = f"{method} {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\nCookie: {cookies}\r\n"
+        if form is not None:
+            head += f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n"
+        begun = time.perf_counter()
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(self.host, self.port)
+        reader, writer = self._streams
+        writer.write(head.encode() + b"\r\n" + body)
+        header = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        status, fields = self._parse(header)
+        if "content-length" not in fields:
+            raise Unexpected(f"{method} {path}: an answer without a length:\n{header}")
+        content = await reader.readexactly(int(fields["content-length"]))
+        self.tally.seconds.append(time.perf_counter() - begun)
+        return status, fields.get("location", ""), content
+
+    def _parse(self, header: str) -> tuple[int, dict[str, str]]:
+        first, *lines = header.split("\r\n")
+        fields = {}
+        for line in lines:
+            name, _, value = line.partition(": ")
+            if name.lower() == "set-cookie":
+                key, _, content = value.partition(";")[0].partition("=")
+                self.cookies[key] = content
+            else:
+                fields[name.lower()] = value
+        return int(first.split(" ", 2)[1]), fields
+
+    def close(self) -> None:
+        if self._streams is not None:
+            self._streams[1].close()
+
+
+async def walk(link: str, tally: Tally, rng: random.Random, think: float, until: float) -> None:
+    """Be one participant from the link to the code, or until the time (event loop's clock) is up.
+
+    ``think`` is the mean pause before a page is sent, in seconds; pauses are between half and one and a half
+    of it.
+    """
+    address = urlsplit(link)
+    connection = Connection(str(address.hostname), address.port or 80, tally)
+    clock = asyncio.get_running_loop().time
+    try:
+        status, path, page = await connection.ask("GET", address.path)
+        while clock() < until:
+            if status == 302:
+                status, path_after, page = await connection.ask("GET", path)
+                path = path_after or path
+                continue
+            if status != 200:
+                raise Unexpected(f"{path}: status {status}\n{page[:2000].decode(errors='replace')}")
+            if path.endswith("/done/"):
+                tally.completed += 1
+                return
+            if think:
+                await asyncio.sleep(think * rng.uniform(0.5, 1.5))
+            sent, (status, target, page) = path, await connection.ask("POST", path, filled(page, rng))
+            if status != 302:
+                raise Unexpected(f"{sent}: status {status}\n{page[:2000].decode(errors='replace')}")
+            path = target
+            tally.consents += sent.endswith("/consent/")
+            tally.items += bool(ITEM.search(sent))
+    finally:
+        connection.close()
+
+
+def filled(page: bytes, rng: random.Random) -> dict[str, str]:
+    """Return the form of a page with a choice for every question."""
+    form = {name.decode(): value.decode() for name, value in HIDDEN.findall(page)}
+    choices: dict[str, list[str]] = {}
+    for name, value in RADIO.findall(page):
+        choices.setdefault(name.decode(), []).append(value.decode())
+    if not choices:
+        form["consent"] = "yes"
+    for name, values in choices.items():
+        form[name] = rng.choice(values)
+        form[f"changes_{name}"] = "0"
+    return form | {"client_total_ms": "2000", "client_visible_ms": "2000", "client_hidden_ms": "0"}
+
+
+async def crowd(link: str, users: int, seconds: float, think: float, seed: int) -> tuple[Tally, float]:
+    """Have ``users`` walk at once for ``seconds``; return what they saw and how long it took."""
+    tally = Tally()
+    clock = asyncio.get_running_loop().time
+    until = clock() + seconds
+
+    async def one(number: int) -> None:
+        rng = random.Random(f"{seed}/{number}")
+        await asyncio.sleep(think * rng.random())  # people do not come in step
+        while clock() < until:
+            await walk(link, tally, rng, think, until)
+
+    begun = clock()
+    async with asyncio.TaskGroup() as group:
+        for number in range(users):
+            group.create_task(one(number))
+    return tally, clock() - begun
+
+
+def summary(tally: Tally, took: float) -> dict[str, float]:
+    """Return requests a second, latencies in milliseconds, and what was done."""
+    ordered = sorted(tally.seconds)
+    return {
+        "requests": len(ordered),
+        "seconds": took,
+        "requests_per_second": len(ordered) / took,
+        "p50_ms": 1000 * ordered[len(ordered) // 2],
+        "p95_ms": 1000 * ordered[int(len(ordered) * 0.95)],
+        "max_ms": 1000 * ordered[-1],
+        "items": tally.items,
+        "consents": tally.consents,
+        "completed": tally.completed,
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m scripts.walkers", description="Participants as load.")
+    parser.add_argument("link", help="a shared link of an open study")
+    parser.add_argument("--users", type=int, default=10, help="how many at once")
+    parser.add_argument("--seconds", type=float, default=5.0, help="for how long")
+    parser.add_argument(
+        "--think", type=float, default=0.0, help="mean pause before a page is sent, in seconds"
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    try:
+        tally, took = asyncio.run(
+            crowd(options.link, options.users, options.seconds, options.think, options.seed)
+        )
+    except* (Unexpected, OSError, asyncio.IncompleteReadError) as errors:
+        print(errors.exceptions[0], file=sys.stderr)
+        sys.exit(1)
+    print(json.dumps(summary(tally, took)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
