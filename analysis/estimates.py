@@ -11,6 +11,9 @@ from analysis.resampling import percentile_interval, resample
 
 NO_CORRECTNESS = "it is not recorded whether the system's answer is correct"
 NO_TIME = "no clock has a value"
+UNDEFINED = (
+    "its formula divides by zero for every participant (no answer of the kind that it counts was shown)"
+)
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,7 @@ def _estimate(
     defined = int(np.count_nonzero(~np.isnan(values)))
     trials = int(sums[measure.counted].sum()) if measure.counted and not reason else None
     if reason or not defined:
-        reason = reason or "it is undefined for every participant"
+        reason = reason or UNDEFINED
         return Estimate(grid.condition, measure, None, None, None, trials, 0, len(grid.participants), reason)
     mean = over_participants(values[:, None], np.ones((len(values), 1)), geometric=measure.geometric)
     pooled = float(measure.formula(pooled_sums(grid))[0, 0])

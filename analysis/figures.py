@@ -75,7 +75,7 @@ def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
     first = estimates.get(measure, shown[0]).measure
     scale, styles = SCALE.get(first.unit, 1.0), looks(study)
     with mpl.rc_context(STYLE):
-        canvas = Canvas(figsize=(max(4.5, 1.6 * len(shown) + 1.4), 3.9), layout="constrained")
+        canvas = Canvas(figsize=(max(4.0, 1.05 * len(shown) + 1.1), 3.5), layout="constrained")
         axes = canvas.subplots()
         for x, name in enumerate(shown):
             values = _participants(estimates, measure, name) * scale
@@ -93,7 +93,7 @@ def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
         for name in shown
     ]
     alternative = f"{first.label} ({UNITS[first.unit] or 'no unit'}) per condition. {'. '.join(sentences)}."
-    return Figure(f"{measure.replace('_', '-')}-by-condition", caption, alternative, svg)
+    return Figure(f"{measure.replace('_', '-')}-by-condition", caption, alternative, svg, half=True)
 
 
 def certainty_figure(study: Study) -> Figure | None:
@@ -273,7 +273,7 @@ def _range(bounds: tuple[float, float], scale: float, decimals: int) -> str:
 
 
 def _axis_label(label: str, unit: str) -> str:
-    text = f"{label} ({UNITS[unit]})" if UNITS[unit] else label
+    text = f"{label}\u00a0({UNITS[unit]})" if UNITS[unit] else label
     return "\n".join(textwrap.wrap(text, 34))
 
 
@@ -284,7 +284,7 @@ def _level_label(study: Study, level: int) -> str:
 
 
 def _wrapped(text: str) -> str:
-    return "\n".join(textwrap.wrap(text, 15)) or text
+    return "\n".join(textwrap.wrap(text, 12)) or text
 
 
 def _svg(canvas: Canvas) -> str:

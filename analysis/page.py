@@ -7,13 +7,14 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 
 from analysis.errors import InputError
-from analysis.tables import Table
+from analysis.tables import Table, csv_text
 
 MANIFEST = "files.json"
 
@@ -35,12 +36,29 @@ class Points:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure. svg: a whole SVG document. alternative: what it shows, for who cannot see it."""
+    """A figure. svg: a whole SVG document. alternative: what it shows, for who cannot see it.
+
+    half: narrow enough to stand beside another one.
+    """
 
     name: str
     caption: str
     alternative: str
     svg: str
+    half: bool = False
+
+
+@dataclass(frozen=True)
+class Data:
+    """A table in full precision that the page only links to."""
+
+    name: str
+    words: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+
+Block = Text | Points | Table | Figure | Data
 
 
 @dataclass(frozen=True)
@@ -49,7 +67,7 @@ class Section:
 
     name: str
     title: str
-    blocks: Sequence[Text | Points | Table | Figure]
+    blocks: Sequence[Block]
 
 
 @dataclass(frozen=True)
@@ -61,13 +79,17 @@ class Page:
     facts: Mapping[str, str]
     sections: Sequence[Section]
 
-    @property
-    def tables(self) -> Iterator[Table]:
-        return (block for section in self.sections for block in section.blocks if isinstance(block, Table))
-
-    @property
-    def figures(self) -> Iterator[Figure]:
-        return (block for section in self.sections for block in section.blocks if isinstance(block, Figure))
+    def files(self) -> Iterator[tuple[str, str]]:
+        """Name and text of every file beside the page."""
+        for block in (block for section in self.sections for block in section.blocks):
+            match block:
+                case Table():
+                    yield f"tables/{block.name}.csv", block.csv()
+                    yield f"tables/{block.name}.tex", block.latex()
+                case Data():
+                    yield f"tables/{block.name}.csv", csv_text(block.header, block.rows)
+                case Figure():
+                    yield f"figures/{block.name}.svg", block.svg
 
 
 def render(page: Page) -> str:
@@ -80,10 +102,13 @@ def render(page: Page) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["inline_svg"] = inline_svg
-    environment.tests["table"] = lambda block: isinstance(block, Table)
-    environment.tests["figure"] = lambda block: isinstance(block, Figure)
-    environment.tests["points"] = lambda block: isinstance(block, Points)
+    kinds = {"table": Table, "figure": Figure, "points": Points, "data": Data}
+    environment.tests |= {name: partial(_is, kind) for name, kind in kinds.items()}
     return environment.get_template("report.html").render(page=page)
+
+
+def _is(kind: type, block: Block) -> bool:
+    return isinstance(block, kind)
 
 
 def inline_svg(figure: Figure) -> Markup:
@@ -103,12 +128,7 @@ def write_page(page: Page, out: Path) -> list[Path]:
     Everything is rendered before the first file is written. Files that an earlier report left in the folder
     and this one no longer has are removed; other files are not touched. Returns the paths, report first.
     """
-    contents = {"report.html": render(page)}
-    for table in page.tables:
-        contents[f"tables/{table.name}.csv"] = table.csv()
-        contents[f"tables/{table.name}.tex"] = table.latex()
-    for figure in page.figures:
-        contents[f"figures/{figure.name}.svg"] = figure.svg
+    contents = {"report.html": render(page), **dict(page.files())}
     files = {name: text.encode("utf-8") for name, text in contents.items()}
     listed = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     try:

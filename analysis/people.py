@@ -8,11 +8,9 @@ from analysis.estimates import Estimate
 from analysis.exclusions import CLOCK_LABELS, Exclusions
 from analysis.figures import certainty_figure, condition_figure
 from analysis.measures import Measure
-from analysis.page import Figure, Points, Section, Text
+from analysis.page import Block, Points, Section, Text
 from analysis.study import Study, View
 from analysis.tables import Cell, Table, interval, number
-
-Block = Text | Points | Table | Figure
 
 
 @dataclass(frozen=True)
@@ -179,6 +177,7 @@ def _flow_table(study: Study, flow: dict[str, ConditionFlow], consented: int | N
             for title, f in rows
         ],
         notes,
+        words=(6,),
     )
 
 
@@ -190,14 +189,14 @@ def _rules_table(study: Study, found: Exclusions) -> Table:
     rows = [
         [
             Cell(rule.name),
-            Cell(_upper(rule.describe()), "words"),
+            Cell(_upper(rule.describe())),
             Cell(str(found.by_rule[rule.name])),
             Cell(str(found.only_by_rule[rule.name])),
         ]
         for rule in study.bundle.rules
     ]
     header = ["Rule", "Excludes a trial", "Trials hit", "By this rule alone"]
-    return Table("exclusion_rules", "Exclusion rules", header, rows)
+    return Table("exclusion_rules", "Exclusion rules", header, rows, words=(1,))
 
 
 def _excluded_table(study: Study, found: Exclusions) -> Table:

@@ -5,8 +5,9 @@ from importlib.metadata import version as installed_version
 
 from analysis.exclusions import CLOCK_LABELS
 from analysis.figures import scores_figure
-from analysis.page import Figure, Page, Points, Section, Table, Text
+from analysis.page import Block, Page, Points, Section, Text
 from analysis.people import (
+    estimate_cell,
     exclusions_section,
     figures_section,
     measures_section,
@@ -17,7 +18,7 @@ from analysis.relations import Relations
 from analysis.scores import SCORES, STANDARD_GROUPS
 from analysis.study import Study
 from analysis.systems import correlations_section, ranks_section, scores_section
-from analysis.tables import Cell
+from analysis.tables import Cell, Table
 
 BANNERS = {
     "bot": "These participants are programs, not people. The report shows that the study and the analysis "
@@ -93,6 +94,7 @@ def _summary_section(study: Study) -> Section:
             f"{', '.join(truth)}: no system, but the ground truth. It is measured like the others and left "
             "out of rankings and correlations."
         )
+    sentences += _headlines(study)
     n = len(study.systems)
     if study.retained.relations.pairs and n >= 2:
         sentences.append(
@@ -109,6 +111,25 @@ def _summary_section(study: Study) -> Section:
     return Section("summary", "In short", [Points(sentences)])
 
 
+def _headlines(study: Study) -> list[str]:
+    """The measures of most weight, per condition."""
+    estimates = study.retained.estimates
+    keys = (
+        ["fraction_correct", "over_estimation"] if estimates.available("fraction_correct") else ["agreement"]
+    )
+    sentences = []
+    for key in keys:
+        shown = [
+            f"{arm.title} {estimate_cell(estimates.get(key, arm.name)).plain}"
+            for arm in study.conditions
+            if estimates.get(key, arm.name).value is not None
+        ]
+        if shown:
+            label = estimates.get(key, study.conditions[0].name).measure.label
+            sentences.append(f"{label} in percent, with 95 % intervals: {'; '.join(shown)}.")
+    return sentences
+
+
 def _against_scores_section(study: Study) -> Section:
     """The human measure of most weight against each score: false positives, or agreement where unknown."""
     relations = study.retained.relations
@@ -117,7 +138,7 @@ def _against_scores_section(study: Study) -> Section:
     title = "People against each score"
     if measure is None or not relations.scores:
         return Section("against-scores", title, [Text("There is nothing to draw: no pair has both values.")])
-    blocks: list[Text | Points | Table | Figure] = []
+    blocks: list[Block] = []
     if measure.key != "fp":
         blocks.append(
             Text("False positives are not known here; agreement is drawn in their place.", "note"),
@@ -183,9 +204,9 @@ def _reproduction_section(study: Study) -> Section:
 def _versions_table() -> Table:
     versions = {"python": platform.python_version()} | {name: installed_version(name) for name in LIBRARIES}
     rows = [[Cell(name), Cell(number)] for name, number in versions.items()]
-    return Table("versions", "Versions of the software", ["Software", "Version"], rows)
+    return Table("versions", "Versions of the software", ["Software", "Version"], rows, words=(1,))
 
 
 def _inputs_table(hashes: dict[str, str]) -> Table:
     rows = [[Cell(name), Cell(digest)] for name, digest in hashes.items()]
-    return Table("inputs", "Input files", ["File", "SHA-256"], rows)
+    return Table("inputs", "Input files", ["File", "SHA-256"], rows, words=(1,))

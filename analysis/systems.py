@@ -1,6 +1,6 @@
 """The report's sections about systems: scores, rank table, correlations, and what n systems show."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from analysis.bundle import SystemScores
 from analysis.correlations import (
@@ -11,13 +11,12 @@ from analysis.correlations import (
     Correlation,
     smallest_p,
 )
-from analysis.page import Figure, Section, Text
+from analysis.page import Block, Data, Section, Text
 from analysis.ranks import desirability
 from analysis.relations import Quantity, Relation, Relations
 from analysis.scores import SCORES, Score
 from analysis.tables import Cell, Table, interval, number
 
-Block = Text | Table | Figure
 NAMES: dict[Coefficient, str] = {
     "pearson": "Pearson r",
     "spearman": "Spearman rho",
@@ -44,7 +43,7 @@ def scores_section(
     blocks: list[Block] = []
     absent = [name for _, name in systems if name not in known]
     if absent:
-        blocks.append(Text(f"There are no model scores for: {', '.join(absent)}."))
+        blocks.append(Text(f"Systems without model scores: {', '.join(absent)}"))
     if rows:
         notes = [_provenance(title, name, known[name]) for title, name in systems if name in known]
         notes += [f"({mark}) {reason}" for mark, reason in enumerate(reasons, start=1)]
@@ -53,7 +52,7 @@ def scores_section(
         data_header, data = _scores_data(systems, known)
         blocks.append(Table("scores", caption, header, rows, notes, data_header, data))
     if unused:
-        text = f"Scores are known, but no condition of this study shows: {', '.join(unused)}."
+        text = f"Systems with scores but without a condition in this study: {', '.join(unused)}"
         blocks.append(Text(text, "note"))
     return Section("scores", "Model scores", blocks)
 
@@ -72,10 +71,9 @@ def ranks_section(relations: Relations, without: Relations | None = None) -> Sec
             "direction, such as completion time, are never coloured."
         ),
         Text(chance_sentence(len(relations.systems))),
-        _rank_table(relations),
+        *(_rank_table(relations, scores, part) for scores, part in _parts(relations, 20)),
+        Text(_count_desirable(relations)),
     ]
-    counts = _count_desirable(relations)
-    blocks.append(Text(counts))
     if without is not None:
         blocks.append(Text(_changed_cells(relations, without)))
     return Section("ranks", title, blocks)
@@ -85,7 +83,8 @@ def correlations_section(relations: Relations, *, intervals: bool) -> Section:
     """Pearson, Spearman and Kendall for every pair, with n, intervals and p where they may be given."""
     n = len(relations.systems)
     if not relations.pairs or n < LEAST_SYSTEMS:
-        return Section("correlations", "Correlations", [Text(_too_few(relations))])
+        pairs = [_all_pairs(relations)] if relations.pairs else []
+        return Section("correlations", "Correlations", [Text(_too_few(relations)), *pairs])
     blocks: list[Block] = [Text(sentence) for sentence in what_n_shows(n)]
     if intervals:
         blocks.append(
@@ -96,7 +95,10 @@ def correlations_section(relations: Relations, *, intervals: bool) -> Section:
                 "would show."
             )
         )
-    blocks += [_correlation_table(relations, coefficient) for coefficient in COEFFICIENTS]
+    for coefficient in COEFFICIENTS:
+        for scores, part in _parts(relations, 12):
+            blocks.append(_correlation_table(relations, coefficient, scores, part))
+    blocks.append(_all_pairs(relations))
     return Section("correlations", "Correlations", blocks)
 
 
@@ -129,6 +131,11 @@ def chance_sentence(n: int) -> str:
         f"With {n} systems an unrelated score would fill a cell in {100 * share:.2g} % of the cases by "
         f"chance (2 of the {round(2 / share)} possible rankings)."
     )
+
+
+def _all_pairs(relations: Relations) -> Data:
+    words = "Every measure with every score in full precision, also those not shown here"
+    return Data("correlations", words, *relations_data(relations))
 
 
 def relations_data(relations: Relations) -> tuple[list[str], list[list[object]]]:
@@ -189,29 +196,28 @@ def _provenance(title: str, name: str, entry: SystemScores) -> str:
     return ", ".join(parts) + "."
 
 
-def _rank_table(relations: Relations) -> Table:
-    scores = [score for score in relations.scores if score.headline]
+def _rank_table(relations: Relations, scores: Sequence[Quantity], part: str) -> Table:
     measures = [measure for measure in relations.measures if measure.headline]
     rows = [
         [Cell(measure.label, detail=_direction(measure))]
         + [_rank_cell(relations.get(measure.key, score.key), len(relations.systems)) for score in scores]
         for measure in measures
     ]
-    header = ["Human measure", *(_head(score) for score in scores)]
-    data_header, data = relations_data(relations)
     return Table(
-        "rank_table",
+        f"rank_table{part and '_' + part}",
         f"Rank relations of human measures and model scores, n = {len(relations.systems)} systems",
-        header,
+        ["Human measure", *(_head(score) for score in scores)],
         rows,
-        [
-            "↓ after a score: lower is better. The CSV file holds all pairs, also those that are not shown "
-            "here."
-        ],
-        data_header[:6],
-        _distinct(row[:6] for row in data),
+        ["↓ after a score: lower is better. n: systems that have the score, where some lack it."],
+        ["measure", *(score.key for score in scores)],
+        [[measure.key, *(_sign(relations, measure, score) for score in scores)] for measure in measures],
         wide=True,
     )
+
+
+def _sign(relations: Relations, measure: Quantity, score: Quantity) -> str | None:
+    rank = relations.get(measure.key, score.key).rank
+    return rank.sign if rank else None
 
 
 def _rank_cell(relation: Relation, systems: int) -> Cell:
@@ -222,11 +228,14 @@ def _rank_cell(relation: Relation, systems: int) -> Cell:
     fewer = f"n = {relation.n}" if relation.n < systems else ""
     if relation.rank.tied:
         return Cell("", "sign", " ".join(filter(None, ("tie", fewer))))
-    return Cell(f"{sign} {mark}".strip(), f"sign {relation.desirable}".strip(), fewer)
+    if fewer:  # a ranking of other systems than the rest of the row: shown, not judged
+        return Cell(sign, "sign", fewer)
+    return Cell(f"{sign} {mark}".strip(), f"sign {relation.desirable}".strip())
 
 
-def _correlation_table(relations: Relations, coefficient: Coefficient) -> Table:
-    scores = [score for score in relations.scores if score.headline]
+def _correlation_table(
+    relations: Relations, coefficient: Coefficient, scores: Sequence[Quantity], part: str
+) -> Table:
     measures = [measure for measure in relations.measures if measure.headline]
     rows = [
         [Cell(measure.label)]
@@ -236,18 +245,20 @@ def _correlation_table(relations: Relations, coefficient: Coefficient) -> Table:
         ]
         for measure in measures
     ]
-    data_header, data = relations_data(relations)
-    position = data_header.index("coefficient")
     return Table(
-        f"correlations_{coefficient}",
+        f"correlations_{coefficient}{part and '_' + part}",
         f"{NAMES[coefficient]}, n = {len(relations.systems)} systems",
         ["Human measure", *(_head(score) for score in scores)],
         rows,
-        ["The CSV file holds all pairs in full precision, with intervals and p where given."],
-        data_header,
-        [row for row in data if row[position] in (coefficient, None)],
         wide=True,
     )
+
+
+def _parts(relations: Relations, columns: int) -> list[tuple[list[Quantity], str]]:
+    """The scores in parts that fit on a page, each with its number, "" where there is only one."""
+    scores = [score for score in relations.scores if score.headline]
+    parts = [scores[start : start + columns] for start in range(0, len(scores), columns)]
+    return [(part, str(number) if len(parts) > 1 else "") for number, part in enumerate(parts, start=1)]
 
 
 def _correlation_cell(relation: Relation, coefficient: Coefficient, systems: int) -> Cell:
@@ -262,13 +273,14 @@ def _correlation_cell(relation: Relation, coefficient: Coefficient, systems: int
 
 def _count_desirable(relations: Relations) -> str:
     """How many cells are desirable and undesirable, among those that could be."""
-    pairs = [relation for relation in relations.pairs.values() if relation.rank]
+    whole = len(relations.systems)
+    pairs = [relation for relation in relations.pairs.values() if relation.n == whole]
     judged = [pair for pair in pairs if desirability("+", pair.measure.wanted, pair.score.wanted)]
     good = sum(pair.desirable == "desirable" for pair in judged)
     bad = sum(pair.desirable == "undesirable" for pair in judged)
     ties = sum(bool(pair.rank and pair.rank.tied) for pair in pairs)
     return (
-        f"Of {len(pairs)} pairs (all measures and scores, also those in the file only) {len(judged)} have a "
+        f"Of {len(pairs)} pairs that all systems have (also those in the file only) {len(judged)} have a "
         f"wanted direction on both sides; {good} are desirable, {bad} undesirable, the others blank. {ties} "
         "pairs are blank because of a tie."
     )
@@ -309,7 +321,3 @@ def _head(score: Quantity) -> str:
 def _direction(quantity: Quantity | Score) -> str:
     words = {"higher": "higher is better", "lower": "lower is better", None: "no wanted direction"}
     return words[quantity.wanted]
-
-
-def _distinct(rows: Iterable[list[object]]) -> list[list[object]]:
-    return [list(row) for row in dict.fromkeys(tuple(row) for row in rows)]

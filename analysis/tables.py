@@ -44,7 +44,7 @@ class Table:
 
     name: file name without suffix. header: column names; the first column names the rows.
     data_header, data: the CSV's columns and rows with full precision, None for a missing value; when empty
-    the CSV holds what the page shows.
+    the CSV holds what the page shows. wide: set small. words: columns of text, by position.
     """
 
     name: str
@@ -55,15 +55,13 @@ class Table:
     data_header: Sequence[str] = ()
     data: Sequence[Sequence[object]] = field(default_factory=list)
     wide: bool = False
+    words: Sequence[int] = ()
 
     def csv(self) -> str:
-        """CSV text, missing values empty, truth values `true` and `false`."""
-        shown = [[cell.plain for cell in row] for row in self.rows]
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.data_header or self.header)
-        writer.writerows([_csv_value(value) for value in row] for row in (self.data or shown))
-        return text.getvalue()
+        """CSV text of the data, or of what the page shows where there is none."""
+        if self.data:
+            return csv_text(self.data_header, self.data)
+        return csv_text(self.header, [[cell.plain for cell in row] for row in self.rows])
 
     def latex(self) -> str:
         """A LaTeX table (package booktabs) of what the page shows."""
@@ -84,6 +82,15 @@ class Table:
                 "",
             ]
         )
+
+
+def csv_text(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """CSV text, missing values (None) empty, truth values `true` and `false`."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([_csv_value(value) for value in row] for row in rows)
+    return text.getvalue()
 
 
 def latex_text(text: str) -> str:
