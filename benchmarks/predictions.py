@@ -23,6 +23,7 @@ from pathlib import Path
 
 from modelserver.batching import BatchLimits, Predictor, plan
 from modelserver.client import ModelClient
+from modelserver.errors import Unavailable
 from modelserver.fake import FakeSystem
 from modelserver.schema import ItemError, QAItem
 
@@ -42,9 +43,10 @@ class Running:
 
 @contextlib.contextmanager
 def running(*command: str, **environment: str) -> Iterator[Running]:
-    """Run ``python -m COMMAND`` until the block ends; its first log line must say where it listens.
+    """Run ``python -m COMMAND`` from when it is ready until the block ends.
 
-    Raises RuntimeError with what the process wrote when it ends instead.
+    Its first log line must say where it listens. Raises RuntimeError with what the process wrote when it
+    ends instead.
     """
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
@@ -53,7 +55,8 @@ def running(*command: str, **environment: str) -> Iterator[Running]:
                 [sys.executable, "-m", *command], stderr=file, cwd=ROOT, env=os.environ | environment
             )
         try:
-            yield Running(process, _url(process, log), log)
+            url = _started(process, log)
+            yield Running(process, url, log)
         finally:
             process.terminate()
             try:
@@ -63,7 +66,8 @@ def running(*command: str, **environment: str) -> Iterator[Running]:
                 process.wait()
 
 
-def _url(process: subprocess.Popen[bytes], log: Path) -> str:
+def _started(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Wait until the server is ready, and return its URL."""
     while True:
         ended = process.poll() is not None
         written = log.read_text(encoding="utf-8")
@@ -71,8 +75,10 @@ def _url(process: subprocess.Popen[bytes], log: Path) -> str:
             raise RuntimeError(f"the server ended with status {process.returncode}: {written}")
         if "\n" in written:
             url: str = json.loads(written.partition("\n")[0])["url"]
-            return url
-        time.sleep(0.01)
+            with contextlib.suppress(Unavailable), ModelClient(url) as client:
+                client.wait_ready(0)
+                return url
+        time.sleep(0.02)
 
 
 def questions(count: int, seed: int = 0) -> list[QAItem]:
@@ -145,16 +151,16 @@ def over_http(client: ModelClient, system: str, items: Sequence[QAItem]) -> None
             raise RuntimeError(outcome.message)
 
 
-def benchmark(name: str, seconds: float) -> list[Rate]:
+def benchmark(name: str, weights: Path | None, seconds: float) -> list[Rate]:
     """Measure every way of asking for ``seconds`` each."""
     items = questions(512)
     fake = name == "fake"
-    command = ["modelserver.fake"] if fake else ["modelserver", "serve", "--systems", name]
+    chosen = f"{name}={weights}" if weights else name
+    command = ["modelserver.fake"] if fake else ["modelserver", "serve", "--systems", chosen]
     with (
         running(*command, "--port", "0", OMP_NUM_THREADS=os.environ["OMP_NUM_THREADS"]) as server,
         ModelClient(server.url) as client,
     ):
-        client.wait_ready()
         ask = partial(over_http, client, name)
         time_ = partial(measure, ask=ask, items=items, seconds=seconds)
         rates = [
@@ -162,7 +168,7 @@ def benchmark(name: str, seconds: float) -> list[Rate]:
             time_(f"{PER_REQUEST} items a request", size=PER_REQUEST, callers=1),
             time_(f"{CLIENTS} clients, one item a request", size=1, callers=CLIENTS),
         ]
-    ask = partial(bare, FakeSystem() if fake else _loaded(name))
+    ask = partial(bare, FakeSystem() if fake else _loaded(name, weights))
     return [
         *rates,
         measure("bare, one by one", ask, items=items, size=1, callers=1, seconds=seconds),
@@ -172,10 +178,10 @@ def benchmark(name: str, seconds: float) -> list[Rate]:
     ]
 
 
-def _loaded(name: str) -> Predictor:
+def _loaded(name: str, weights: Path | None) -> Predictor:
     from modelserver.systems import load_system  # imports torch, which reads OMP_NUM_THREADS only then
 
-    return load_system(name)
+    return load_system(name, weights=weights)
 
 
 def ratios(rates: Sequence[Rate]) -> dict[str, float]:
@@ -193,12 +199,13 @@ def main() -> int:
     """Print the table, or with --json the same as JSON."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.predictions", description=main.__doc__)
     parser.add_argument("--system", default="qi2019", help="served system, or fake (default: %(default)s)")
+    parser.add_argument("--weights", type=Path, help="folder of weights (default: those shipped)")
     parser.add_argument("--seconds", type=float, default=6.0, help="for each way (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads of torch (default: %(default)s)")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
-    rates = benchmark(options.system, options.seconds)
+    rates = benchmark(options.system, options.weights, options.seconds)
     if options.json:
         print(json.dumps({"system": options.system, "rates": [*map(asdict, rates)], "ratios": ratios(rates)}))
         return 0

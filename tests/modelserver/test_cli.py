@@ -118,7 +118,6 @@ class TestSignals:
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
     def test_queued_work_is_answered_before_the_process_ends_with_0(self, slow, number):
         with slow(0.5, 20) as server, ModelClient(server.url, retry=Retry(total=0)) as client:
-            client.wait_ready()
             with ThreadPoolExecutor(3) as pool:
                 asked = [pool.submit(client.predict, "fake", [item(name)]) for name in "abc"]
                 time.sleep(0.2)
@@ -128,8 +127,7 @@ class TestSignals:
             assert server.process.wait(timeout=10) == 0
 
     def test_an_idle_one_ends_promptly(self, slow):
-        with slow(0, 20) as server, ModelClient(server.url) as client:
-            client.wait_ready()
+        with slow(0, 20) as server:
             started = time.monotonic()
             server.process.send_signal(signal.SIGTERM)
             assert server.process.wait(timeout=10) == 0
@@ -137,7 +135,6 @@ class TestSignals:
 
     def test_a_system_that_hangs_ends_it_with_1_when_the_time_is_up(self, slow):
         with slow(60, 0.5) as server, ModelClient(server.url, retry=Retry(total=0)) as client:
-            client.wait_ready()
             with ThreadPoolExecutor(1) as pool:
                 asked = pool.submit(client.predict, "fake", [item("a")])
                 time.sleep(0.2)
@@ -148,7 +145,6 @@ class TestSignals:
 
     def test_the_log_is_one_json_object_a_line(self, slow):
         with slow(0, 20) as server, ModelClient(server.url) as client:
-            client.wait_ready()
             client.predict("fake", [item("a")], request_id="page-1")
             server.process.send_signal(signal.SIGTERM)
             server.process.wait(timeout=10)

@@ -103,7 +103,6 @@ class TestFakeModelServer:
     def test_as_a_process(self):
         with running("modelserver.fake", "--port", "0", "--systems", "a,b") as server:
             with ModelClient(server.url) as client:
-                client.wait_ready()
                 assert client.predict("b", [item("x")]).predictions[0].id == "x"
             server.process.send_signal(signal.SIGTERM)
             assert server.process.wait(timeout=10) == 0

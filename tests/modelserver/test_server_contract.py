@@ -26,7 +26,6 @@ def client(request: pytest.FixtureRequest) -> Iterator[ModelClient]:
         pytest.skip("no trained weights are shipped, so there is no real system to serve")
     command = ("modelserver", "serve", "--port", "0", "--threads", "1")
     with running(*command) as process, ModelClient(process.url) as client:
-        client.wait_ready(60)
         yield client
 
 
