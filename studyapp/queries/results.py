@@ -56,15 +56,6 @@ def snapshot() -> Iterator[None]:
                 cursor.execute("ROLLBACK")
 
 
-def find_study(slug: str) -> Study:
-    """Raises NotFound, naming the studies there are."""
-    study = Study.objects.filter(slug=slug).first()
-    if study is None:
-        known = ", ".join(Study.objects.order_by("slug").values_list("slug", flat=True)) or "none"
-        raise NotFound(f"there is no study {slug!r}; the studies are: {known}")
-    return study
-
-
 def verified_versions(study: Study) -> list[StudyVersion]:
     """All versions, oldest first, each proven to be what was frozen.
 

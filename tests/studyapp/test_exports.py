@@ -21,8 +21,7 @@ from studyapp.exports import bundle, rows
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.writers import FORMATS
 from studyapp.models import Event, Participant, Score, Trial
-from studyapp.queries.results import find_study
-from studyapp.queries.studies import AlteredVersion
+from studyapp.queries.studies import AlteredVersion, study_named
 from tests.studyapp.factories import (
     answer_item,
     make_definition,
@@ -213,7 +212,7 @@ def test_public_variant_gives_nobody_away(study, tmp_path):
         assert str(participant.order_seed) not in everything
         assert participant.completion_code == "" or participant.completion_code not in everything
     assert "class of May" not in everything
-    assert find_study(study.slug).pseudonym_key not in everything
+    assert study_named(study.slug).pseudonym_key not in everything
     today = timezone.now().date().isoformat()
     for name in ("trials", "participants", "post_survey", "events"):
         for row in table(tmp_path / "public", name):
@@ -304,7 +303,7 @@ def test_not_launched(tmp_path):
 
 
 def test_unknown_study(study, tmp_path):
-    with pytest.raises(CommandError, match=f"no study 'elsewhere'; the studies are: {study.slug}"):
+    with pytest.raises(CommandError, match=f"no study 'elsewhere'; there are: {study.slug}"):
         call_command("export_results", "elsewhere", out=tmp_path / "out")
 
 

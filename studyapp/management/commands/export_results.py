@@ -1,24 +1,20 @@
 """Writes the export bundle of a study."""
 
-from argparse import ArgumentParser
+import argparse
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
-from studyapp.errors import StudyappError
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.writers import FORMATS
-from studyapp.queries.results import find_study
+from studyapp.management.job import JobCommand, slug
+from studyapp.queries.studies import study_named
 
 
-class Command(BaseCommand):
-    """``export_results SLUG --out DIR [--public] [--format csv|parquet|jsonl]``."""
-
+class Command(JobCommand):
     help = "Write everything the analysis needs of a study to a folder of plain files with a codebook."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug", help="the study")
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("slug", type=slug, help="the study")
         parser.add_argument(
             "--out", required=True, type=Path, metavar="DIR", help="folder; an earlier bundle is replaced"
         )
@@ -30,13 +26,8 @@ class Command(BaseCommand):
         parser.add_argument("--format", choices=FORMATS, default="csv", help="of the tables; default csv")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            study = find_study(options["slug"])
-            written = write_bundle(
-                study, options["out"], public=options["public"], file_format=options["format"]
-            )
-        except StudyappError as error:
-            raise CommandError(str(error)) from error
+        study = study_named(options["slug"])
+        written = write_bundle(study, options["out"], public=options["public"], file_format=options["format"])
         for system, reason in written.missing_scores.items():
             self.stderr.write(f"No scores of {system}: {reason}")
         counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in written.rows.items())

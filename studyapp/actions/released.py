@@ -1,0 +1,129 @@
+"""Brings a study that was run and released elsewhere into the database, closed and complete."""
+
+from django.db import transaction
+
+from accounts.models import User
+from studyapp.actions import events
+from studyapp.errors import Conflict
+from studyapp.models import (
+    Condition,
+    Item,
+    Mode,
+    Participant,
+    Stimulus,
+    Study,
+    StudyVersion,
+    SurveyResponse,
+    System,
+    Trial,
+)
+from studyapp.released import GROUND_TRUTH, ReleasedStudy
+
+# Every completed participant has a code; these had one of another site, which was not released.
+_CODE = "released"
+
+
+@transaction.atomic
+def import_released_study(*, released: ReleasedStudy, slug: str, by: User | None) -> tuple[Study, bool]:
+    """Store a released study under the name ``slug``; True where it is new, False where it was there.
+
+    Nobody can enter it: it is closed, and so are its conditions.
+
+    Raises:
+        Conflict: the name belongs to another study, or to other data of this one.
+    """
+    study = Study.objects.select_for_update().filter(slug=slug).first()
+    if study is not None:
+        _check_same(study, released)
+        return study, False
+    content = released.frozen()
+    study = Study.objects.create(
+        slug=slug, title=content.title, status=Study.Status.CLOSED, definition={}, created_by=by
+    )
+    version = StudyVersion.objects.create(
+        study=study,
+        number=1,
+        hash=content.hash(),
+        frozen=content.canonical(),
+        published=released.published(),
+        frozen_by=by,
+    )
+    _store_participants(released, version, _store_items(released, version), _store_conditions(version))
+    events.record(
+        kind="results_imported",
+        study=study,
+        by=by,
+        data={"participants": len(released.participants), "content_sha256": released.digest},
+    )
+    return study, True
+
+
+def _check_same(study: Study, released: ReleasedStudy) -> None:
+    stored = [(version.published or {}).get("content_sha256") for version in study.versions.all()]
+    if stored != [released.digest]:
+        what = "other data of the released study" if any(stored) else "another study"
+        raise Conflict(f"{study.slug!r} is the name of {what}; nothing was stored. Choose a name with --name")
+
+
+def _store_items(released: ReleasedStudy, version: StudyVersion) -> dict[str, Item]:
+    items = Item.objects.bulk_create(
+        Item(version=version, position=position, external_id=item_id)
+        for position, item_id in enumerate(released.item_ids, start=1)
+    )
+    return {item.external_id: item for item in items}
+
+
+def _store_conditions(version: StudyVersion) -> dict[str, Condition]:
+    """The arms, closed to newcomers, and a stimulus of each item about which nothing is known."""
+    conditions = Condition.objects.bulk_create(
+        Condition(
+            version=version,
+            position=position,
+            name=arm["name"],
+            label=arm["label"],
+            system=None if arm["name"] == GROUND_TRUTH else System.objects.get_or_create(name=arm["name"])[0],
+            is_open=False,
+        )
+        for position, arm in enumerate(version.frozen["conditions"], start=1)
+    )
+    Stimulus.objects.bulk_create(
+        Stimulus(condition=condition, item=item) for condition in conditions for item in version.items.all()
+    )
+    return {condition.name: condition for condition in conditions}
+
+
+def _store_participants(
+    released: ReleasedStudy,
+    version: StudyVersion,
+    items: dict[str, Item],
+    conditions: dict[str, Condition],
+) -> None:
+    """Participants with their pages. The one duration of the file is the browser's."""
+    people = Participant.objects.bulk_create(
+        Participant(
+            version=version,
+            public_id=person.public_id(version.study.slug),
+            mode=Mode.LIVE,
+            status=Participant.Status.COMPLETED,
+            condition=conditions[person.condition],
+            items_submitted=len(person.per_question_ratings.question_ids),
+            completion_code=_CODE,
+        )
+        for person in released.participants
+    )
+    pairs = list(zip(people, released.participants, strict=True))
+    Trial.objects.bulk_create(
+        Trial(
+            participant=participant,
+            item=items[item_id],
+            position=position,
+            client_total_ms=time,
+            answers=answers,
+        )
+        for participant, person in pairs
+        for position, (item_id, time, answers) in enumerate(person.per_question_ratings.trials(), start=1)
+    )
+    SurveyResponse.objects.bulk_create(
+        SurveyResponse(participant=participant, answers=person.post_questionnaire_ratings.answers())
+        for participant, person in pairs
+    )

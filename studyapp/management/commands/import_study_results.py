@@ -1,0 +1,37 @@
+"""Brings in the results of a study that was run and released elsewhere."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from studyapp.actions.released import import_released_study
+from studyapp.management.job import JobCommand, slug
+from studyapp.released import read_released
+
+FORMATS = ("f1-is-not-enough",)
+
+
+class Command(JobCommand):
+    help = "Bring in the released results of a study; the same file again changes nothing."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "format", choices=FORMATS, help="f1-is-not-enough: the data.jsonl of Schuff et al. 2020"
+        )
+        parser.add_argument("path", type=Path, metavar="PATH", help="the released file")
+        parser.add_argument(
+            "--name", type=slug, default="f1-is-not-enough", metavar="SLUG", help="name of the study here"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        released = read_released(options["path"])
+        study, is_new = import_released_study(released=released, slug=options["name"], by=None)
+        people, items = len(released.participants), len(released.item_ids)
+        if not is_new:
+            self.stdout.write(f"{study} holds this file already; nothing was changed.")
+            return
+        self.stdout.write(
+            f"Imported {study}: {people} participants, {items} items, {people * items} responses. The file "
+            "has no question texts, no shown answers and no judgement of the systems: these are empty."
+        )
+        self.stdout.write(f"next: python manage.py export_results {study} --out DIR")
