@@ -92,7 +92,7 @@ def make_run(
             answer="Elsewhere" if number % right == 0 else question.answer,
             facts=[["The Lost Harbour", 1]],
         )
-        for number, question in enumerate(dataset.questions.all())
+        for number, question in enumerate(dataset.questions.all(), start=1)
     )
     return run
 
