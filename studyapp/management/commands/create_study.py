@@ -7,7 +7,7 @@ from typing import Any
 from studyapp.actions.studies import create_study
 from studyapp.definition import StudyDefinition, definition_error, load_definition
 from studyapp.management.job import JobCommand
-from studyapp.queries.designs import StudyRefused, design
+from studyapp.queries.designs import Arm, Design, StudyRefused, design
 
 
 class Command(JobCommand):
@@ -29,9 +29,15 @@ class Command(JobCommand):
         plan = design(definition)
         self.stdout.write(f"{definition.study}: {definition.title}")
         for arm in plan.arms:
-            shows = f"{arm.run.system}, revision {arm.run.revision}" if arm.run else "gold answers and facts"
-            self.stdout.write(f"condition {arm.definition.name}: {shows}")
+            self.stdout.write(f"condition {arm.definition.name}: {_shows(plan, arm)}")
         how = "named" if definition.items.ids else f"drawn with seed {definition.items.seed}"
         ids = " ".join(question.external_id for question in plan.questions)
         self.stdout.write(f"{len(plan.questions)} items of {plan.dataset}, {how}: {ids}")
         self.stdout.write(f"next: python manage.py launch_study {definition.study}")
+
+
+def _shows(plan: Design, arm: Arm) -> str:
+    shown = plan.content.condition(arm.definition.name).shown.values()
+    bare = sum(not one.facts for one in shown)
+    what = f"{arm.run.system}, revision {arm.run.revision}" if arm.run else "gold answers and facts"
+    return f"{what} ({bare} of {len(shown)} items without an explanation)" if bare else what

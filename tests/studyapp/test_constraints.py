@@ -1,0 +1,126 @@
+"""Every named constraint of the study app, each with an attempt that breaks it."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import IntegrityError, connection, transaction
+from django.db.models import UniqueConstraint
+from django.utils import timezone
+
+from studyapp.models import (
+    Condition,
+    Item,
+    Participant,
+    Prediction,
+    PredictionFailure,
+    PredictionRun,
+    Question,
+    ReducedAnswer,
+    Stimulus,
+    StudyVersion,
+    SurveyResponse,
+    System,
+    Trial,
+)
+from tests.studyapp import factories
+
+
+def again(row: Any, **changes: Any) -> None:
+    """Store a copy of a row, changed."""
+    fields = {
+        field.attname: getattr(row, field.attname)
+        for field in row._meta.concrete_fields
+        if not field.primary_key
+    }
+    type(row).objects.create(**{**fields, **changes})
+
+
+def first(model: Any) -> Any:
+    return model.objects.order_by("pk").first()
+
+
+def two_failures() -> None:
+    run, question = first(PredictionRun), first(Question)
+    for _ in range(2):
+        PredictionFailure.objects.create(run=run, question=question, kind="k", message="m")
+
+
+def reduced(digests: list[str], **fields: Any) -> None:
+    for digest in digests:
+        ReducedAnswer.objects.create(prediction=first(Prediction), digest=digest, **fields)
+
+
+def version_again(**changes: Any) -> None:
+    again(first(StudyVersion), **changes)
+
+
+def submitted(model: Any, **fields: Any) -> None:
+    now = timezone.now()
+    model.objects.update(**{"shown_at": now, "submitted_at": now, "answers": {}, **fields})
+
+
+def before_shown() -> dict[str, Any]:
+    return {"submitted_at": timezone.now() - timedelta(seconds=1)}
+
+
+BREAKS: dict[str, Callable[[], Any]] = {
+    "question_once_per_dataset": lambda: again(first(Question)),
+    "question_has_text": lambda: Question.objects.update(text=""),
+    "system_has_name": lambda: System.objects.create(name=""),
+    "run_once_per_dataset_system_revision": lambda: again(first(PredictionRun)),
+    "prediction_once_per_run_and_question": lambda: again(first(Prediction)),
+    "failure_once_per_run_and_question": two_failures,
+    "reduced_answer_once_per_context": lambda: reduced(["d", "d"], answer="a"),
+    "reduced_answer_or_error": lambda: reduced(["d"]),
+    "version_number_once_per_study": lambda: version_again(hash="another"),
+    "version_hash_once_per_study": lambda: version_again(number=2),
+    "condition_name_once_per_version": lambda: again(first(Condition)),
+    "condition_weight_positive": lambda: Condition.objects.update(weight=0),
+    "condition_run_needs_system": lambda: Condition.objects.update(system=None, run=first(PredictionRun)),
+    "item_once_per_version": lambda: again(first(Item), position=99),
+    "item_position_once_per_version": lambda: again(first(Item), external_id="another"),
+    "stimulus_once_per_condition_and_item": lambda: again(first(Stimulus)),
+    "judgement_names_its_judge": lambda: Stimulus.objects.update(judged_by=""),
+    "completed_has_code": lambda: Participant.objects.update(status="completed"),
+    "trial_once_per_participant_and_item": lambda: again(first(Trial), position=99),
+    "trial_position_once": lambda: Trial.objects.update(position=1),
+    "trial_submitted_has_answers": lambda: submitted(Trial, answers=None),
+    "trial_shown_before_submitted": lambda: submitted(Trial, **before_shown()),
+    "survey_submitted_has_answers": lambda: submitted(SurveyResponse, answers=None),
+    "survey_shown_before_submitted": lambda: submitted(SurveyResponse, **before_shown()),
+}
+
+
+def constraints() -> dict[str, tuple[Any, Any]]:
+    """Model and constraint by the constraint's name."""
+    return {
+        constraint.name: (model, constraint)
+        for model in apps.get_app_config("studyapp").get_models()
+        for constraint in model._meta.constraints
+    }
+
+
+def complaint(name: str) -> str:
+    """What the database says: the name, but SQLite says the columns where they are not unique."""
+    model, constraint = constraints()[name]
+    if connection.vendor != "sqlite" or not isinstance(constraint, UniqueConstraint):
+        return name
+    columns = [model._meta.get_field(field).column for field in constraint.fields]
+    return "UNIQUE constraint failed: " + ", ".join(f"{model._meta.db_table}.{column}" for column in columns)
+
+
+def test_each_has_an_attempt():
+    assert constraints().keys() == BREAKS.keys()
+
+
+@pytest.mark.database
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", sorted(BREAKS))
+def test_cannot_be_broken(name):
+    factories.make_participant()
+    with pytest.raises(IntegrityError) as caught, transaction.atomic():
+        BREAKS[name]()
+    assert complaint(name) in str(caught.value)
