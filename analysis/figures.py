@@ -251,12 +251,14 @@ def _participants(estimates: Estimates, measure: str, condition: str) -> np.ndar
 
 def _with_rank(score: Quantity, measure: Quantity, relations: Relations) -> str:
     relation = relations.get(measure.key, score.key)
-    sign = relation.rank.sign if relation.rank else ""
+    sign = relation.rank.sign if relation.rank and relation.n == len(relations.systems) else ""
     return f"{score.label}  ({sign.replace('-', '−')})" if sign else score.label
 
 
 def _spoken_pair(score: Quantity, measure: Quantity, relations: Relations) -> str:
     relation = relations.get(measure.key, score.key)
+    if relation.n < len(relations.systems):
+        return f"{score.label}: known for {relation.n} systems only."
     sign = relation.rank.sign if relation.rank else ""
     words = {"+": "same ranking", "-": "reversed ranking", "": "neither the same nor the reversed ranking"}
     return f"{score.label}: {words[sign]}."

@@ -7,7 +7,6 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import jinja2
@@ -102,13 +101,11 @@ def render(page: Page) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["inline_svg"] = inline_svg
-    kinds = {"table": Table, "figure": Figure, "points": Points, "data": Data}
-    environment.tests |= {name: partial(_is, kind) for name, kind in kinds.items()}
+    environment.tests["table"] = lambda block: isinstance(block, Table)
+    environment.tests["figure"] = lambda block: isinstance(block, Figure)
+    environment.tests["points"] = lambda block: isinstance(block, Points)
+    environment.tests["data"] = lambda block: isinstance(block, Data)
     return environment.get_template("report.html").render(page=page)
-
-
-def _is(kind: type, block: Block) -> bool:
-    return isinstance(block, kind)
 
 
 def inline_svg(figure: Figure) -> Markup:

@@ -91,8 +91,8 @@ def _summary_section(study: Study) -> Section:
     truth = [arm.title for arm in study.conditions if arm not in study.systems]
     if truth:
         sentences.append(
-            f"{', '.join(truth)}: no system, but the ground truth. It is measured like the others and left "
-            "out of rankings and correlations."
+            f"Ground truth, not a system: {', '.join(truth)}. It is measured like the others and left out of "
+            "rankings and correlations."
         )
     sentences += _headlines(study)
     n = len(study.systems)

@@ -1,6 +1,7 @@
 """The report's sections about systems: scores, rank table, correlations, and what n systems show."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from analysis.bundle import SystemScores
 from analysis.correlations import (
@@ -24,6 +25,22 @@ NAMES: dict[Coefficient, str] = {
 }
 
 
+@dataclass(frozen=True)
+class _Part:
+    """Some of the scores, as the columns of one table of several."""
+
+    scores: Sequence[Quantity]
+    number: int
+    parts: int
+
+    @property
+    def suffix(self) -> str:
+        return f"_{self.number}" if self.parts > 1 else ""
+
+    def __str__(self) -> str:
+        return f" ({self.number} of {self.parts})" if self.parts > 1 else ""
+
+
 def scores_section(
     systems: Sequence[tuple[str, str]], known: Mapping[str, SystemScores], unused: Sequence[str]
 ) -> Section:
@@ -39,7 +56,7 @@ def scores_section(
     for score in SCORES:
         if any(score.key in known[name].scores for _, name in systems if name in known):
             cells = [_score_cell(score, name, known, reasons) for _, name in systems]
-            rows.append([Cell(score.label, detail=_direction(score)), *cells])
+            rows.append([Cell(score.label), Cell(score.wanted or ""), *cells])
     blocks: list[Block] = []
     absent = [name for _, name in systems if name not in known]
     if absent:
@@ -47,10 +64,10 @@ def scores_section(
     if rows:
         notes = [_provenance(title, name, known[name]) for title, name in systems if name in known]
         notes += [f"({mark}) {reason}" for mark, reason in enumerate(reasons, start=1)]
-        header = ["Score (%)", *(title for title, _ in systems)]
+        header = ["Score (%)", "Better", *(title for title, _ in systems)]
         caption = "Model scores of the systems in this study"
         data_header, data = _scores_data(systems, known)
-        blocks.append(Table("scores", caption, header, rows, notes, data_header, data))
+        blocks.append(Table("scores", caption, header, rows, notes, data_header, data, words=(1,)))
     if unused:
         text = f"Systems with scores but without a condition in this study: {', '.join(unused)}"
         blocks.append(Text(text, "note"))
@@ -71,7 +88,7 @@ def ranks_section(relations: Relations, without: Relations | None = None) -> Sec
             "direction, such as completion time, are never coloured."
         ),
         Text(chance_sentence(len(relations.systems))),
-        *(_rank_table(relations, scores, part) for scores, part in _parts(relations, 20)),
+        *(_rank_table(relations, part) for part in _parts(relations, 20)),
         Text(_count_desirable(relations)),
     ]
     if without is not None:
@@ -96,8 +113,7 @@ def correlations_section(relations: Relations, *, intervals: bool) -> Section:
             )
         )
     for coefficient in COEFFICIENTS:
-        for scores, part in _parts(relations, 12):
-            blocks.append(_correlation_table(relations, coefficient, scores, part))
+        blocks += [_correlation_table(relations, coefficient, part) for part in _parts(relations, 12)]
     blocks.append(_all_pairs(relations))
     return Section("correlations", "Correlations", blocks)
 
@@ -196,21 +212,21 @@ def _provenance(title: str, name: str, entry: SystemScores) -> str:
     return ", ".join(parts) + "."
 
 
-def _rank_table(relations: Relations, scores: Sequence[Quantity], part: str) -> Table:
+def _rank_table(relations: Relations, part: _Part) -> Table:
     measures = [measure for measure in relations.measures if measure.headline]
     rows = [
         [Cell(measure.label, detail=_direction(measure))]
-        + [_rank_cell(relations.get(measure.key, score.key), len(relations.systems)) for score in scores]
+        + [_rank_cell(relations.get(measure.key, score.key), len(relations.systems)) for score in part.scores]
         for measure in measures
     ]
     return Table(
-        f"rank_table{part and '_' + part}",
-        f"Rank relations of human measures and model scores, n = {len(relations.systems)} systems",
-        ["Human measure", *(_head(score) for score in scores)],
+        f"rank_table{part.suffix}",
+        f"Rank relations of human measures and model scores, n = {len(relations.systems)} systems{part}",
+        ["Human measure", *(_head(score) for score in part.scores)],
         rows,
         ["↓ after a score: lower is better. n: systems that have the score, where some lack it."],
-        ["measure", *(score.key for score in scores)],
-        [[measure.key, *(_sign(relations, measure, score) for score in scores)] for measure in measures],
+        ["measure", *(score.key for score in part.scores)],
+        [[measure.key, *(_sign(relations, measure, score) for score in part.scores)] for measure in measures],
         wide=True,
     )
 
@@ -233,32 +249,30 @@ def _rank_cell(relation: Relation, systems: int) -> Cell:
     return Cell(f"{sign} {mark}".strip(), f"sign {relation.desirable}".strip())
 
 
-def _correlation_table(
-    relations: Relations, coefficient: Coefficient, scores: Sequence[Quantity], part: str
-) -> Table:
+def _correlation_table(relations: Relations, coefficient: Coefficient, part: _Part) -> Table:
     measures = [measure for measure in relations.measures if measure.headline]
     rows = [
         [Cell(measure.label)]
         + [
             _correlation_cell(relations.get(measure.key, score.key), coefficient, len(relations.systems))
-            for score in scores
+            for score in part.scores
         ]
         for measure in measures
     ]
     return Table(
-        f"correlations_{coefficient}{part and '_' + part}",
-        f"{NAMES[coefficient]}, n = {len(relations.systems)} systems",
-        ["Human measure", *(_head(score) for score in scores)],
+        f"correlations_{coefficient}{part.suffix}",
+        f"{NAMES[coefficient]}, n = {len(relations.systems)} systems{part}",
+        ["Human measure", *(_head(score) for score in part.scores)],
         rows,
         wide=True,
     )
 
 
-def _parts(relations: Relations, columns: int) -> list[tuple[list[Quantity], str]]:
-    """The scores in parts that fit on a page, each with its number, "" where there is only one."""
+def _parts(relations: Relations, columns: int) -> list[_Part]:
+    """The scores in parts that fit on a page."""
     scores = [score for score in relations.scores if score.headline]
-    parts = [scores[start : start + columns] for start in range(0, len(scores), columns)]
-    return [(part, str(number) if len(parts) > 1 else "") for number, part in enumerate(parts, start=1)]
+    cut = [scores[start : start + columns] for start in range(0, len(scores), columns)]
+    return [_Part(part, number, len(cut)) for number, part in enumerate(cut, start=1)]
 
 
 def _correlation_cell(relation: Relation, coefficient: Coefficient, systems: int) -> Cell:
@@ -294,8 +308,8 @@ def _changed_cells(relations: Relations, without: Relations) -> str:
     ]
     if not changed:
         return "Without the exclusions the rank table is the same."
-    shown = "; ".join(changed[:12])
-    more = f"; and {len(changed) - 12} more" if len(changed) > 12 else ""
+    shown = "; ".join(changed[:6])
+    more = f"; and {len(changed) - 6} more" if len(changed) > 6 else ""
     return f"Without the exclusions {len(changed)} of {len(relations.pairs)} pairs change: {shown}{more}."
 
 
@@ -318,6 +332,6 @@ def _head(score: Quantity) -> str:
     return f"{score.label} ↓" if score.wanted == "lower" else score.label
 
 
-def _direction(quantity: Quantity | Score) -> str:
+def _direction(quantity: Quantity) -> str:
     words = {"higher": "higher is better", "lower": "lower is better", None: "no wanted direction"}
     return words[quantity.wanted]
