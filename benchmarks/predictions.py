@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -100,6 +101,16 @@ def questions(count: int, seed: int = 0) -> list[QAItem]:
 
 
 @dataclass(frozen=True)
+class Way:
+    """A way of asking: ``callers`` threads that each ask for ``size`` items a time."""
+
+    name: str
+    ask: Callable[[Sequence[QAItem]], None]
+    size: int
+    callers: int = 1
+
+
+@dataclass(frozen=True)
 class Rate:
     """Predictions a second of one way of asking, and the median latency of its requests."""
 
@@ -109,28 +120,51 @@ class Rate:
     median_ms: float
 
 
-def measure(way: str, ask: Callable[[Sequence[QAItem]], None], *, items: Sequence[QAItem], size: int,
-            callers: int, seconds: float) -> Rate:  # fmt: skip
-    """Let ``callers`` threads ask for ``size`` items a time, over and over, for about ``seconds``."""
-    requests = _chunks(items, size)
+def measure(ways: Sequence[Way], items: Sequence[QAItem], *, seconds: float) -> list[Rate]:
+    """Ask in each way for about ``seconds``.
 
-    def caller(offset: int) -> list[float]:
-        times: list[float] = []
-        for request in itertools.islice(itertools.cycle(requests), offset, None):
-            if time.perf_counter() >= end:
-                return times
-            started = time.perf_counter()
-            ask(request)
-            times.append(time.perf_counter() - started)
-        return times
+    The ways take turns, a second or so at a time: other work on the machine then slows all of them alike,
+    and their ratios hold.
+    """
+    turns = max(1, round(seconds))
+    latencies: dict[str, list[float]] = {way.name: [] for way in ways}
+    elapsed = dict.fromkeys(latencies, 0.0)
+    for way in ways:
+        way.ask(items[: way.size])
+    for turn in range(turns):
+        for way in ways:
+            taken, found = _turn(way, _chunks(items, way.size), turn, seconds / turns)
+            elapsed[way.name] += taken
+            latencies[way.name] += found
+    return [
+        Rate(
+            way=way.name,
+            predictions=way.size * len(found),
+            per_second=way.size * len(found) / elapsed[way.name],
+            median_ms=1000 * statistics.median(found),
+        )
+        for way in ways
+        for found in (latencies[way.name],)
+    ]
 
-    ask(requests[0])
+
+def _turn(way: Way, requests: list[list[QAItem]], turn: int, seconds: float) -> tuple[float, list[float]]:
+    """Ask for about ``seconds``; return how long it took and the latency of each request, all in seconds."""
     started = time.perf_counter()
-    end = started + seconds
-    with ThreadPoolExecutor(callers) as pool:
-        times = sorted(itertools.chain.from_iterable(pool.map(caller, range(callers))))
-    done = len(times) * size
-    return Rate(way, done, done / (time.perf_counter() - started), 1000 * times[len(times) // 2])
+
+    def caller(number: int) -> list[float]:
+        found: list[float] = []
+        for request in itertools.islice(itertools.cycle(requests), 7 * turn + number, None):
+            asked = time.perf_counter()
+            if asked - started >= seconds:
+                return found
+            way.ask(request)
+            found.append(time.perf_counter() - asked)
+        return found
+
+    with ThreadPoolExecutor(way.callers) as pool:
+        found = list(itertools.chain.from_iterable(pool.map(caller, range(way.callers))))
+    return time.perf_counter() - started, found
 
 
 def _chunks(items: Sequence[QAItem], size: int) -> list[list[QAItem]]:
@@ -151,31 +185,24 @@ def over_http(client: ModelClient, system: str, items: Sequence[QAItem]) -> None
             raise RuntimeError(outcome.message)
 
 
-def benchmark(name: str, weights: Path | None, seconds: float) -> list[Rate]:
+def benchmark(name: str, weights: Path | None, *, threads: int, seconds: float) -> list[Rate]:
     """Measure every way of asking for ``seconds`` each."""
     items = questions(512)
     fake = name == "fake"
     chosen = f"{name}={weights}" if weights else name
-    command = ["modelserver.fake"] if fake else ["modelserver", "serve", "--systems", chosen]
-    with (
-        running(*command, "--port", "0", OMP_NUM_THREADS=os.environ["OMP_NUM_THREADS"]) as server,
-        ModelClient(server.url) as client,
-    ):
+    served = ["modelserver", "serve", "--systems", chosen, "--threads", str(threads)]
+    command = ["modelserver.fake"] if fake else served
+    without = partial(bare, FakeSystem() if fake else _loaded(name, weights))
+    with running(*command, "--port", "0") as server, ModelClient(server.url) as client:
         ask = partial(over_http, client, name)
-        time_ = partial(measure, ask=ask, items=items, seconds=seconds)
-        rates = [
-            time_("one by one", size=1, callers=1),
-            time_(f"{PER_REQUEST} items a request", size=PER_REQUEST, callers=1),
-            time_(f"{CLIENTS} clients, one item a request", size=1, callers=CLIENTS),
-        ]
-    ask = partial(bare, FakeSystem() if fake else _loaded(name, weights))
-    return [
-        *rates,
-        measure("bare, one by one", ask, items=items, size=1, callers=1, seconds=seconds),
-        measure(
-            f"bare, batches of {PER_REQUEST}", ask, items=items, size=PER_REQUEST, callers=1, seconds=seconds
-        ),
-    ]
+        ways = (
+            Way("one by one", ask, size=1),
+            Way(f"{PER_REQUEST} items a request", ask, size=PER_REQUEST),
+            Way(f"{CLIENTS} clients, one item a request", ask, size=1, callers=CLIENTS),
+            Way("without a server, one by one", without, size=1),
+            Way(f"without a server, batches of {PER_REQUEST}", without, size=PER_REQUEST),
+        )
+        return measure(ways, items, seconds=seconds)
 
 
 def _loaded(name: str, weights: Path | None) -> Predictor:
@@ -201,15 +228,16 @@ def main() -> int:
     parser.add_argument("--system", default="qi2019", help="served system, or fake (default: %(default)s)")
     parser.add_argument("--weights", type=Path, help="folder of weights (default: those shipped)")
     parser.add_argument("--seconds", type=float, default=6.0, help="for each way (default: %(default)s)")
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads of torch (default: %(default)s)")
+    cores = len(os.sched_getaffinity(0))
+    parser.add_argument("--threads", type=int, default=cores, help="model threads (default: %(default)s)")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    os.environ["OMP_NUM_THREADS"] = str(options.threads)
-    rates = benchmark(options.system, options.weights, options.seconds)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    rates = benchmark(options.system, options.weights, threads=options.threads, seconds=options.seconds)
     if options.json:
         print(json.dumps({"system": options.system, "rates": [*map(asdict, rates)], "ratios": ratios(rates)}))
         return 0
-    print(f"{options.system}, {options.threads} CPU thread(s), {len(os.sched_getaffinity(0))} cores\n")
+    print(f"{options.system}, {cores} cores, {options.threads} model thread(s); without a server 1 thread\n")
     print(f"{'way of asking':<36} {'predictions/s':>13} {'median ms':>10}")
     for rate in rates:
         print(f"{rate.way:<36} {rate.per_second:>13.1f} {rate.median_ms:>10.1f}")

@@ -74,7 +74,7 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="file with the bearer token to ask for (or MODELSERVER_TOKEN)",
     )
-    add("--threads", type=_positive, help="CPU threads (default: OMP_NUM_THREADS, or all cores but one)")
+    add("--threads", type=_positive, help="batches computed at once (default: cores; on a GPU 1)")
     limits, batch = DEFAULTS, DEFAULTS.batch
     for flag, default, text in (
         ("--max-batch-tokens", batch.tokens, "tokens in a batch, padding included; also the longest item"),
@@ -106,7 +106,10 @@ def _serve(options: argparse.Namespace) -> int:
     log_to_stderr(options.log_level)
     token = _token(options.token_file)
     listener = bind(options.host, options.port)
-    _set_threads(options.threads)
+    # Read by torch when it is imported. One core a batch and a batch a core: threads of torch that share
+    # one batch wait for each other, so that one of them on a busy core holds up all.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    cores = len(os.sched_getaffinity(0)) if options.device == "cpu" else 1
     limits = ServerLimits(
         body_bytes=options.max_body_bytes,
         items=options.max_items,
@@ -116,7 +119,12 @@ def _serve(options: argparse.Namespace) -> int:
         ),
     )
     with listener:
-        service = Service(_loaders(options.systems, options.device), limits=limits, token=token)
+        service = Service(
+            _loaders(options.systems, options.device),
+            limits=limits,
+            token=token,
+            threads=options.threads or cores,
+        )
         return run(service, listener, drain_seconds=options.drain_seconds)
 
 
@@ -130,18 +138,6 @@ def _token(path: Path | None) -> str | None:
     if not token:
         raise UnreadableData(f"{path}: holds no token")
     return token
-
-
-def _set_threads(threads: int | None) -> None:
-    """Set how many CPU threads torch may use, before it is imported.
-
-    The default leaves one core to the event loop and to other programs: threads of torch wait for each
-    other, so that one on a busy core holds up all.
-    """
-    if threads is not None:
-        os.environ["OMP_NUM_THREADS"] = str(threads)
-    else:
-        os.environ.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) - 1)))
 
 
 def _loaders(chosen: str | None, device: str) -> dict[str, Loader]:

@@ -1,7 +1,7 @@
-"""Dynamic micro-batching: items of many requests run together in one model thread.
+"""Dynamic micro-batching: items of many requests run together in the model threads.
 
-Nothing waits for a batch to fill: while the thread computes, requests gather, and what has gathered is
-the next batch. The oldest item always goes first, and only items of like cost join it, so that neither
+Nothing waits for a batch to fill: while a thread computes, requests gather, and what has gathered is the
+next batch. The oldest item always goes first, and only items of like cost join it, so that neither
 a long nor a rare item starves and little of a batch is padding.
 """
 
@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from modelserver.errors import Overloaded, TooLarge, Unavailable
@@ -31,6 +31,7 @@ class Predictor(Protocol):
     """What serving needs of a system: the same shape as ``modelserver.systems.base.System``.
 
     Declared here too because importing the systems imports torch, which client, fake and site must not.
+    Several threads may call its methods at once.
     """
 
     name: str
@@ -49,16 +50,16 @@ class BatchLimits:
     """Bounds of a batch and of the queue before it.
 
     ``tokens`` bounds items times the cost of the longest, which is what a padded batch holds; ``items``
-    bounds their number. ``fill`` is the least share of a batch that is not padding. ``queue`` is how many
-    items may wait. ``linger`` (seconds) is how long a batch waits for as many items as the last one had
-    when several requests are being served at once; a lone caller never waits.
+    bounds their number. ``fill`` is the least share of a batch that is not padding. What waits is spread
+    over the threads that are free, but not into batches of fewer than ``spread_from`` items, for which one
+    thread is as quick as two. ``queue`` is how many items may wait.
     """
 
     tokens: int = 16_384
     items: int = 256
     fill: float = 0.75
+    spread_from: int = 8
     queue: int = 4_096
-    linger: float = 0.002
 
     def allow(self, *, count: int, longest: int, total: int) -> bool:
         """Whether ``count`` items of ``total`` cost, the longest costing ``longest``, may run together."""
@@ -123,34 +124,45 @@ def log_failure(event: str, error: BaseException, **fields: Any) -> None:
     logger.error(event, extra={"fields": {"error": type(error).__name__, "at": place, **fields}})
 
 
-class ModelThread:
-    """The one thread that runs systems.
+class ModelThreads:
+    """The threads that run systems.
 
-    A daemon, unlike a thread of an executor: a system that hangs must not keep the process from ending.
+    Daemons, unlike those of an executor: a system that hangs must not keep the process from ending.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, count: int = 1) -> None:
         self._calls: queue.SimpleQueue[tuple[asyncio.Future[Any], Callable[[], Any]] | None] = (
             queue.SimpleQueue()
         )
-        self._thread = threading.Thread(target=self._work, name="model", daemon=True)
-        self._thread.start()
+        self._threads = [
+            threading.Thread(target=self._work, name=f"model-{number}", daemon=True)
+            for number in range(count)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def __len__(self) -> int:
+        return len(self._threads)
 
     @property
     def alive(self) -> bool:
-        return self._thread.is_alive()
+        """Whether all of them are."""
+        return all(thread.is_alive() for thread in self._threads)
 
     async def call(self, function: Callable[[], T]) -> T:
-        """Run the function in the thread, after all earlier ones, and return or raise what it does."""
+        """Run the function in the next free thread, and return or raise what it does."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._calls.put((future, function))
         return await future
 
     def stop(self, *, within: float = 0.0) -> bool:
-        """End the thread after what it has been given; False when that takes more than ``within`` seconds."""
-        self._calls.put(None)
-        self._thread.join(within)
-        return not self.alive
+        """End the threads after what they have been given; False if that takes over ``within`` seconds."""
+        for _ in self._threads:
+            self._calls.put(None)
+        end = time.monotonic() + within
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _work(self) -> None:
         while (call := self._calls.get()) is not None:
@@ -226,15 +238,18 @@ class BatchReport:
 
 
 class Batcher:
-    """Queues jobs by system and feeds them to the model thread in batches, the oldest first.
+    """Queues jobs by system and feeds them to the model threads in batches, the oldest first.
 
-    All methods run in the event loop; only systems run in the thread.
+    All methods run in the event loop; only systems run in the threads.
     """
 
     def __init__(
-        self, thread: ModelThread, limits: BatchLimits, report: Callable[[BatchReport], None] = lambda _: None
+        self,
+        threads: ModelThreads,
+        limits: BatchLimits,
+        report: Callable[[BatchReport], None] = lambda _: None,
     ) -> None:
-        self._thread = thread
+        self._threads = threads
         self._limits = limits
         self._report = report
         # A lane per system: a dict is a queue here, since it keeps its order and drops a job at once.
@@ -242,8 +257,7 @@ class Batcher:
         self._arrived = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._running: list[Job] = []
-        self._last: list[Job] = []
+        self._running: list[list[Job]] = []
         self._seconds_per_token = 0.0
 
     @property
@@ -278,24 +292,29 @@ class Batcher:
     def expected_wait(self) -> float:
         """Return whole seconds until the queue has been worked off, between 1 and 60."""
         tokens = sum(job.cost for lane in self._lanes.values() for job in lane)
-        return float(min(60, max(1, math.ceil(tokens * self._seconds_per_token))))
+        seconds = tokens * self._seconds_per_token / len(self._threads)
+        return float(min(60, max(1, math.ceil(seconds))))
 
     async def run(self) -> None:
-        """Work batches off until cancelled."""
+        """Work batches off in all threads until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(len(self._threads)):
+                group.create_task(self._work())
+
+    async def _work(self) -> None:
         while True:
-            if not self.waiting:
-                self._idle.set()
+            while not self.waiting:
+                if not self._running:
+                    self._idle.set()
                 self._arrived.clear()
                 await self._arrived.wait()
-                await self._linger()
-            else:
-                await self._compute(self._take())
+            await self._compute(self._take())
 
     def abandon(self) -> None:
         """Answer Unavailable to everything queued or being computed: the process is about to end."""
-        queued = [job for lane in self._lanes.values() for job in lane]
+        unfinished = {job.ticket for jobs in (*self._lanes.values(), *self._running) for job in jobs}
         self._lanes.clear()
-        for ticket in {job.ticket for job in (*queued, *self._running)}:
+        for ticket in unfinished:
             if not ticket.done.done():
                 ticket.done.set_exception(Unavailable("the server shut down before it could answer"))
 
@@ -303,35 +322,28 @@ class Batcher:
         """Return once nothing is queued or being computed."""
         await self._idle.wait()
 
-    async def _linger(self) -> None:
-        """Let the callers of the last batch come back, if there were several, so that they share again."""
-        if len({job.ticket for job in self._last}) < 2:
-            return
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._limits.linger):
-                while self.waiting < len(self._last):
-                    self._arrived.clear()
-                    await self._arrived.wait()
-
     def _take(self) -> list[Job]:
         """Remove and return the next batch: of the system whose first job is the oldest."""
         lanes = (lane for lane in self._lanes.values() if lane)
         lane = min(lanes, key=lambda lane: next(iter(lane)).since)
         queued = list(lane)
-        batch = [queued[position] for position in companions([job.cost for job in queued], self._limits)]
+        free = len(self._threads) - len(self._running)
+        share = max(self._limits.spread_from, math.ceil(len(queued) / free))
+        limits = replace(self._limits, items=min(self._limits.items, share))
+        batch = [queued[position] for position in companions([job.cost for job in queued], limits)]
         for job in batch:
             del lane[job]
         return batch
 
     async def _compute(self, batch: list[Job]) -> None:
-        self._running = batch
+        self._running.append(batch)
         system, items = batch[0].ticket.system, [job.item for job in batch]
         started = time.monotonic()
-        outcomes = await self._thread.call(lambda: predict_each(system, items))
+        outcomes = await self._threads.call(lambda: predict_each(system, items))
         seconds = time.monotonic() - started
         for job, outcome in zip(batch, outcomes, strict=True):
             job.ticket.settle(job.position, outcome)
-        self._running, self._last = [], batch
+        self._running.remove(batch)
         self._account(batch, outcomes, started, seconds)
 
     def _account(self, batch: list[Job], outcomes: list[Outcome], started: float, seconds: float) -> None:

@@ -178,7 +178,7 @@ class FakeModelServer:
         if self._loop is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join()
-        self.service.thread.stop(within=1.0)
+        self.service.threads.stop(within=1.0)
 
     def __enter__(self) -> Self:
         return self

@@ -27,7 +27,7 @@ from modelserver.batching import (
     Batcher,
     BatchLimits,
     BatchReport,
-    ModelThread,
+    ModelThreads,
     Outcome,
     Predictor,
     Ticket,
@@ -113,7 +113,12 @@ class Service:
     """The systems of one process and the way to them: load, check, queue, answer, drain."""
 
     def __init__(
-        self, loaders: Mapping[str, Loader], *, limits: ServerLimits | None = None, token: str | None = None
+        self,
+        loaders: Mapping[str, Loader],
+        *,
+        limits: ServerLimits | None = None,
+        token: str | None = None,
+        threads: int = 1,
     ) -> None:
         self.limits = limits or ServerLimits()
         self.token = token
@@ -121,17 +126,17 @@ class Service:
         self.systems: dict[str, Predictor] = {}
         self._loaders = dict(loaders)
         self.metrics = Metrics(self)
-        self.thread = ModelThread()
-        self.batcher = Batcher(self.thread, self.limits.batch, self.metrics.batch)
+        self.threads = ModelThreads(threads)
+        self.batcher = Batcher(self.threads, self.limits.batch, self.metrics.batch)
 
     async def load(self) -> None:
-        """Load and warm every system in the model thread, then take requests.
+        """Load and warm every system in a model thread, then take requests.
 
         Raises UnreadableWeights when one cannot be loaded.
         """
         for name, loader in self._loaders.items():
             started = time.monotonic()
-            self.systems[name] = await self.thread.call(partial(_loaded, name, loader))
+            self.systems[name] = await self.threads.call(partial(_loaded, name, loader))
             fields = {"system": name, "seconds": round(time.monotonic() - started, 3)}
             logger.info("loaded", extra={"fields": fields | {"revision": self.systems[name].revision}})
         if self.state == "starting":
@@ -226,8 +231,8 @@ def create_app(service: Service) -> FastAPI:
 
     @app.get("/health")
     async def health() -> dict[str, str]:
-        if not service.thread.alive:
-            raise ModelServerError("the model thread has ended")
+        if not service.threads.alive:
+            raise ModelServerError("a model thread has ended")
         return {"status": "ok"}
 
     @app.get("/ready")

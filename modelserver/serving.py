@@ -118,7 +118,7 @@ def run(service: Service, listener: socket.socket, *, drain_seconds: float) -> i
     logger.info("listening", extra={"fields": {"url": url_of(listener), "pid": os.getpid()}})
     finished = asyncio.run(_run(service, listener, drain_seconds))
     logger.info("stopped", extra={"fields": {"finished": finished}})
-    if not service.thread.stop(within=0.5):
+    if not service.threads.stop(within=0.5):
         # A system is still at work: ending the interpreter around it could hang or crash.
         logging.shutdown()
         os._exit(0 if finished else 1)

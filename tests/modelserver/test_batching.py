@@ -12,7 +12,7 @@ from modelserver.batching import (
     Batcher,
     BatchLimits,
     BatchReport,
-    ModelThread,
+    ModelThreads,
     Ticket,
     companions,
     plan,
@@ -115,18 +115,19 @@ def batching(
     scenario: Callable[[Batcher], Awaitable[None]],
     limits: BatchLimits | None = None,
     report: Callable[[BatchReport], None] = lambda _: None,
+    threads: int = 1,
 ) -> None:
     """Run a scenario against a working batcher."""
 
     async def run() -> None:
-        thread = ModelThread()
-        batcher = Batcher(thread, limits or BatchLimits(), report)
+        model = ModelThreads(threads)
+        batcher = Batcher(model, limits or BatchLimits(), report)
         working = asyncio.create_task(batcher.run())
         try:
             await asyncio.wait_for(scenario(batcher), 20)
         finally:
             working.cancel()
-            thread.stop()
+            model.stop()
 
     asyncio.run(run())
 
@@ -265,30 +266,36 @@ class TestBatcher:
 
         batching(scenario)
 
-    def test_a_lone_caller_never_lingers(self):
-        async def scenario(batcher):
-            started = time.monotonic()
-            for n in range(5):
-                await submit(batcher, FakeSystem(), item(str(n)), item(f"{n}b")).done
-            assert time.monotonic() - started < 2.5
-
-        batching(scenario, BatchLimits(linger=5.0))
-
-    def test_several_callers_are_waited_for_until_they_are_back(self):
+    def test_what_waits_is_spread_over_the_free_threads(self):
         async def scenario(batcher):
             system = GatedSystem()
-            await occupied(batcher, system)
-            pair = [submit(batcher, system, item(name)) for name in "ab"]
             system.gate.set()
-            await asyncio.gather(*(ticket.done for ticket in pair))
-            started = time.monotonic()
-            first = submit(batcher, system, item("c"))
-            await asyncio.sleep(0.05)
-            await asyncio.gather(first.done, submit(batcher, system, item("d")).done)
-            assert time.monotonic() - started < 5
-            assert system.batches[-1] == ["c", "d"]
+            await submit(batcher, system, *(item(f"{n:02}") for n in range(20))).done
+            await submit(batcher, system, item("a"), item("b")).done
+            assert sorted(system.batches) == [
+                [f"{n:02}" for n in range(10)],
+                [f"{n:02}" for n in range(10, 20)],
+                ["a", "b"],
+            ]
 
-        batching(scenario, BatchLimits(linger=10.0))
+        batching(scenario, threads=2)
+
+    def test_a_busy_thread_does_not_hold_up_the_other(self):
+        async def scenario(batcher):
+            slow, quick = GatedSystem("slow"), FakeSystem("quick")
+            held = await occupied(batcher, slow)
+            for n in range(3):
+                await submit(batcher, quick, item(str(n))).done
+            assert not held.done.done()
+            assert batcher.waiting == 0
+            drained = asyncio.ensure_future(batcher.drained())
+            await asyncio.sleep(0.01)
+            assert not drained.done()
+            slow.gate.set()
+            await drained
+            assert held.done.done()
+
+        batching(scenario, threads=2)
 
     def test_a_batch_is_reported(self):
         reports: list[BatchReport] = []
@@ -303,10 +310,10 @@ class TestBatcher:
         assert reports[0].request_ids == ("request",)
 
 
-class TestModelThread:
+class TestModelThreads:
     def test_an_error_reaches_the_caller_and_the_thread_goes_on(self):
         async def scenario() -> None:
-            thread = ModelThread()
+            thread = ModelThreads()
             with pytest.raises(ZeroDivisionError):
                 await thread.call(lambda: 1 // 0)
             assert await thread.call(lambda: 5) == 5
@@ -317,7 +324,7 @@ class TestModelThread:
 
     def test_a_caller_that_gives_up_does_not_stop_it(self):
         async def scenario() -> None:
-            thread = ModelThread()
+            thread = ModelThreads()
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(thread.call(lambda: time.sleep(0.1)), 0.01)
             assert await thread.call(lambda: 1) == 1

@@ -310,14 +310,14 @@ class TestLifeCycle:
             try:
                 await service.load()
             finally:
-                service.thread.stop()
+                service.threads.stop()
 
         with pytest.raises(UnreadableWeights, match="bad could not be loaded: ZeroDivisionError"):
             asyncio.run(load())
 
     def test_a_dead_model_thread_shows_in_health(self):
         with FakeModelServer() as server:
-            assert server.service.thread.stop(within=5)
+            assert server.service.threads.stop(within=5)
             response = httpx.get(f"{server.url}/health")
         assert (response.status_code, error(response).error) == (500, "internal_error")
 
