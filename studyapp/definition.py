@@ -175,7 +175,7 @@ class CompletionDefinition(Frozen):
 
 
 class StudyDefinition(Frozen):
-    """A study, as written. What is left out has the value shown in the reference page."""
+    """A study, as written."""
 
     study: Annotated[str, Field(pattern=r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$", max_length=100)] = Field(
         description="short name for addresses and commands: lower case, digits, - and _"

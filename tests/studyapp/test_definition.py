@@ -6,6 +6,7 @@ from textwrap import dedent
 import pytest
 
 from studyapp.definition import DefinitionError, StudyDefinition, load_definition
+from studyapp.definition_reference import page
 from studyapp.questionnaires import TEMPLATES
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "study.yaml"
@@ -269,3 +270,16 @@ def test_no_text(tmp_path):
 @pytest.mark.parametrize("url", ["https://x.example/done?cc={code}", "https://x.example/a%20b"])
 def test_redirect(load, url):
     assert load(SMALL + f"completion: {{redirect_url: '{url}'}}").completion.redirect_url == url
+
+
+def test_the_reference_page_is_up_to_date():
+    stored = (EXAMPLE.parents[1] / "reference" / "study-definition.md").read_text("utf-8")
+    assert stored == page(), (
+        "run: python -m studyapp.definition_reference > docs/reference/study-definition.md"
+    )
+
+
+def test_the_example_names_every_field_of_a_study():
+    assert {*load_definition(EXAMPLE).model_fields_set} >= StudyDefinition.model_fields.keys() - {
+        "assignment_block"
+    }
