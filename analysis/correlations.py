@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from analysis.grid import Array
-from analysis.ranks import DECIMALS, paired_values
+from analysis.ranks import paired_values, settled
 from analysis.resampling import percentile_interval
 
 Coefficient = Literal["pearson", "spearman", "kendall"]
@@ -71,13 +71,13 @@ def correlate(
     if n < LEAST_SYSTEMS:
         return Correlation(coefficient, n, None, reason="with two systems every correlation is +1 or −1")
     for name, values in (("the human measure", x), ("the model score", y)):
-        if (values == values[0]).all():
+        if _constant(values[None]).all():
             return Correlation(coefficient, n, None, reason=f"{name} is the same for all systems")
     statistic = _STATISTICS[coefficient]
     value = float(statistic(x[None], y[None])[0])
     interval = None
     if replicates is not None:
-        interval = percentile_interval(statistic(np.round(replicates, DECIMALS), y[None]))
+        interval = percentile_interval(statistic(replicates, y[None]))
     least = smallest_p(n, coefficient)
     if n < LEAST_FOR_P:
         return Correlation(coefficient, n, value, interval, smallest_p=least)
@@ -118,8 +118,13 @@ _STATISTICS: dict[Coefficient, Callable[[Array, Array], Array]] = {
 
 def _centred(values: Array) -> Array:
     """Rows minus their mean; exactly 0 for a constant row, whatever the mean's last digits."""
-    constant = (values == values[:, :1]).all(axis=1, keepdims=True)
-    return np.where(constant, 0.0, values - values.mean(axis=1, keepdims=True))
+    return np.where(_constant(values), 0.0, values - values.mean(axis=1, keepdims=True))
+
+
+def _constant(values: Array) -> NDArray[np.bool_]:
+    """Whether all values of a row are ties; rows × 1."""
+    rounded = settled(values)
+    return (rounded == rounded[:, :1]).all(axis=1, keepdims=True)
 
 
 def _cosine(x: Array, y: Array) -> Array:
@@ -130,12 +135,13 @@ def _cosine(x: Array, y: Array) -> Array:
 
 
 def _ranks(values: Array) -> Array:
-    return np.asarray(rankdata(values, axis=1, nan_policy="propagate"))
+    return np.asarray(rankdata(settled(values), axis=1, nan_policy="propagate"))
 
 
 def _pair_signs(values: Array) -> Array:
     first, second = np.triu_indices(values.shape[1], k=1)
-    return np.sign(values[:, first] - values[:, second])
+    rounded = settled(values)
+    return np.sign(rounded[:, first] - rounded[:, second])
 
 
 @lru_cache(maxsize=4)

@@ -137,11 +137,11 @@ def _replicates(
     advance: Callable[[int], None],
 ) -> dict[str, Array]:
     found = {m.key: np.full((resamples, len(grids)), np.nan) for m in measures}
-    done = 0
+    done, median = 0, any(m.key == "time_median" for m in measures)
     for weights in resample(rng, [len(g.participants) for g in grids], len(grids[0].items), resamples):
         rows = slice(done, done + weights.replicates)
         for column, grid in enumerate(grids):
-            sums = weighted_sums(grid, weights.items)
+            sums = weighted_sums(grid, weights.items, median=median)
             for m in measures:
                 if not reasons[m.key, grid.condition]:
                     means = over_participants(

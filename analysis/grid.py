@@ -127,17 +127,19 @@ def quantities(grid: Grid) -> dict[str, Array]:
     return {name: values.astype(float) for name, values in arrays.items()}
 
 
-def weighted_sums(grid: Grid, item_weights: Array) -> Sums:
+def weighted_sums(grid: Grid, item_weights: Array, *, median: bool = True) -> Sums:
     """Sums over items for every participant and replicate.
 
-    item_weights: items × replicates; how often each item counts.
+    item_weights: items × replicates; how often each item counts. median: whether to find the median times,
+    which are no sums and take longest.
     """
     arrays = quantities(grid)
     stacked = np.stack(list(arrays.values()))
     summed = stacked.reshape(-1, len(grid.items)) @ item_weights
     summed = summed.reshape(len(arrays), len(grid.participants), item_weights.shape[1])
     sums = dict(zip(arrays, summed, strict=True))
-    sums["median_seconds"] = _weighted_median(grid.seconds, item_weights)
+    if median:
+        sums["median_seconds"] = _weighted_median(grid.seconds, item_weights)
     for name, values in grid.post.items():
         sums[name] = np.broadcast_to(values[:, None], (len(values), item_weights.shape[1]))
     return sums

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from analysis.grid import Array
 
-DECIMALS = 12  # values that agree this far are ties: summing in another order may change the last digits
+TIE = 1e-12  # values this near, relative to the largest, are ties: another order of summing may do that
 
 Direction = Literal["higher", "lower"] | None
 
@@ -36,7 +36,7 @@ def rank_relation(human: ArrayLike, model: ArrayLike) -> RankRelation:
     >>> rank_relation([0.1, 0.2, 0.4], [3, 2, 1])
     RankRelation(sign='-', tied=False)
     """
-    x, y = paired_values(human, model)
+    x, y = map(settled, paired_values(human, model))
     if len(np.unique(x)) < len(x) or len(np.unique(y)) < len(y):
         return RankRelation("", tied=True)
     x_order, y_order = np.argsort(x), np.argsort(y)
@@ -62,7 +62,7 @@ def desirability(
 
 
 def paired_values(human: ArrayLike, model: ArrayLike) -> tuple[Array, Array]:
-    """Both sides as arrays, rounded so that equal values are equal; ValueError where they do not pair."""
+    """Both sides as arrays; ValueError where they do not pair."""
     x, y = np.asarray(human, dtype=float), np.asarray(model, dtype=float)
     for name, values in (("human", x), ("model", y)):
         if values.ndim != 1:
@@ -73,4 +73,11 @@ def paired_values(human: ArrayLike, model: ArrayLike) -> tuple[Array, Array]:
         raise ValueError(f"human has {len(x)} systems, model has {len(y)}")
     if len(x) < 2:
         raise ValueError(f"a ranking needs at least 2 systems, not {len(x)}")
-    return np.round(x, DECIMALS), np.round(y, DECIMALS)
+    return x, y
+
+
+def settled(values: Array) -> Array:
+    """The values (along the last axis) rounded relative to the largest, so that ties are equal numbers."""
+    largest = np.abs(values).max(axis=-1, keepdims=True)
+    scale = np.where(largest > 0, largest, 1.0) * TIE
+    return np.round(values / scale) * scale

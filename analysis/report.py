@@ -177,7 +177,7 @@ def _methods_section(study: Study) -> Section:
         "both independently. Such intervals tend to be wide rather than narrow. They assume that "
         "participants and items are draws from larger populations of their kind.",
         "The rank table follows Schuff, Adel and Vu (2020), section 6.6; the correlations follow their "
-        "appendix H. Values equal to 12 decimals are ties.",
+        "appendix H. Values that agree to 12 digits are ties.",
         "No test between conditions is reported here, and none over trials taken as independent.",
     ]
     return Section("methods", "How this was computed", [Points(sentences)])

@@ -1,0 +1,112 @@
+"""Correlations of few systems, against scipy and theory."""
+
+import math
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.correlations import COEFFICIENTS, correlate, smallest_p
+
+REFERENCES = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+
+
+@pytest.mark.parametrize("coefficient", COEFFICIENTS)
+@pytest.mark.parametrize("n", [3, 5, 8])
+@pytest.mark.parametrize("ties", [False, True])
+def test_it_agrees_with_scipy(coefficient, n, ties):
+    rng = np.random.default_rng(n)
+    for _ in range(20 if n < 8 else 4):
+        x, y = (rng.integers(0, 3, (2, n)) if ties else rng.normal(size=(2, n))).astype(float)
+        if np.ptp(x) == 0 or np.ptp(y) == 0:
+            continue
+        found = correlate(x, y, coefficient)
+        assert found.value == pytest.approx(REFERENCES[coefficient](x, y).statistic, abs=1e-12)
+        assert found.n == n
+
+
+def test_no_p_below_six_systems_but_the_smallest_possible_one():
+    found = correlate([1, 2, 3], [1, 2, 3], "spearman")
+    assert (found.value, found.p, found.p_method) == (1, None, "")
+    assert found.smallest_p == pytest.approx(1 / 3)
+    assert smallest_p(3, "pearson") == pytest.approx(1 / 6)
+    assert correlate(range(5), range(5), "pearson").p is None
+
+
+@pytest.mark.parametrize("coefficient", ["spearman", "kendall"])
+def test_a_perfect_ranking_of_six_reaches_the_smallest_p(coefficient):
+    found = correlate(range(6), range(6), coefficient)
+    assert (found.p, found.p_method) == (pytest.approx(2 / math.factorial(6)), "exact")
+    assert found.p == pytest.approx(found.smallest_p)
+
+
+def test_exact_p_against_scipy_and_by_hand():
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(2, 7))
+    assert correlate(x, y, "kendall").p == pytest.approx(stats.kendalltau(x, y, method="exact").pvalue)
+    observed = abs(np.corrcoef(x, y)[0, 1])
+    orders = [
+        abs(np.corrcoef(x, y[list(order)])[0, 1]) >= observed - 1e-12 for order in permutations(range(7))
+    ]
+    assert correlate(x, y, "pearson").p == pytest.approx(np.mean(orders))
+
+
+def test_sampled_p_is_near_the_exact_one_and_never_zero():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=10)
+    perfect = correlate(x, x, "pearson", rng=rng)
+    assert (perfect.p_method, perfect.p) == ("sampled", 1 / 20_000)
+    y = x + rng.normal(size=10) * 2
+    found = correlate(x, y, "kendall", rng=np.random.default_rng(1))
+    exact = stats.kendalltau(x, y, method="exact").pvalue
+    assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 20_000))
+    with pytest.raises(ValueError, match="rng is needed"):
+        correlate(x, y, "pearson")
+
+
+def test_p_is_uniform_enough_under_no_relation():
+    """Type-I error at .05 over 400 draws of 6 unrelated systems stays within binomial error."""
+    rng = np.random.default_rng(5)
+    below = sum(correlate(*rng.normal(size=(2, 6)), "pearson").p <= 0.05 for _ in range(400))
+    assert below <= stats.binom.ppf(0.999, 400, 0.05)
+    assert below >= stats.binom.ppf(0.001, 400, 0.05)
+
+
+@pytest.mark.parametrize("coefficient", COEFFICIENTS)
+def test_metamorphic(coefficient):
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(size=(2, 6))
+    base = correlate(x, y, coefficient)
+    order = rng.permutation(6)
+    assert correlate(x[order], y[order], coefficient).value == pytest.approx(base.value)
+    assert correlate(3 * x + 7, y, coefficient).value == pytest.approx(base.value)
+    assert correlate(-x, y, coefficient).value == pytest.approx(-base.value)
+    assert correlate(-x, y, coefficient).p == pytest.approx(base.p)
+    assert correlate(y, x, coefficient).p == pytest.approx(base.p)
+
+
+@pytest.mark.parametrize("coefficient", COEFFICIENTS)
+def test_undefined_ones_say_why(coefficient):
+    two = correlate([1, 2], [1, 2], coefficient)
+    assert two.value is None
+    assert "two systems" in two.reason
+    constant = correlate([0.1 + 0.2, 0.3, 0.3], [1, 2, 3], coefficient)
+    assert constant.value is None
+    assert constant.reason == "the human measure is the same for all systems"
+    assert correlate([1, 2, 3], [4, 4, 4], coefficient).reason.startswith("the model score is the same")
+
+
+def test_the_interval_is_that_of_the_replicates():
+    rng = np.random.default_rng(7)
+    model = np.array([1.0, 2.0, 4.0, 3.0])
+    replicates = model + rng.normal(size=(500, 4))
+    found = correlate(model, model, "pearson", replicates=replicates)
+    values = [np.corrcoef(row, model)[0, 1] for row in replicates]
+    assert found.interval == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])))
+
+
+def test_no_interval_where_too_many_replicates_are_undefined():
+    replicates = np.array([[1.0, 2.0, 3.0]] * 90 + [[1.0, 1.0, 1.0]] * 10)
+    found = correlate([1, 2, 3], [1, 2, 3], "pearson", replicates=replicates)
+    assert (found.value, found.interval) == (1, None)
