@@ -87,23 +87,23 @@ def _publish(task: Task[Any, Any], calls: Iterable[tuple[int, int, int]]) -> Non
         raise _no_broker(error) from error
 
 
-def worker_answers() -> bool:
-    """Whether any worker is there. Takes up to a second. Raises NoBroker."""
+def workers() -> list[str]:
+    """The names of the workers that answer within a second. Raises NoBroker."""
     try:
-        return bool(current_app.control.ping(timeout=1.0))
+        return [name for reply in current_app.control.ping(timeout=1.0) or [] for name in reply]
     except BrokerError as error:
         raise _no_broker(error) from error
 
 
-def under_way(task: Task[Any, Any], run_id: int) -> bool:
-    """Whether slices of a run wait in the queue or are held by a worker that answers. Raises NoBroker.
+def under_way(task: Task[Any, Any], run_id: int, names: list[str]) -> bool:
+    """Whether slices of a run wait in the queue or are held by one of these workers. Raises NoBroker.
 
     Work of another run in the queue counts too: slices behind it are not lost.
     """
     try:
         if _queued():
             return True
-        inspect = current_app.control.inspect(timeout=1.0)
+        inspect = current_app.control.inspect(names, timeout=5.0)
         held = [inspect.active(), inspect.reserved(), inspect.scheduled()]
     except BrokerError as error:
         raise _no_broker(error) from error

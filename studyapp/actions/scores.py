@@ -142,7 +142,7 @@ def _scored(run: PredictionRun) -> Iterator[scoring.Scored]:
     stream = questions.iterator(chunk_size=BATCH)
     while batch := list(islice(stream, BATCH)):
         columns = ("question_id", "answer", "facts", "answer_type", "location")
-        within = run.predictions.filter(question__range=(batch[0][0], batch[-1][0]))
+        within = run.predictions.filter(question__gte=batch[0][0], question__lte=batch[-1][0])
         predicted = {row[0]: row[1:] for row in within.values_list(*columns)}
         for key, gold_answer, gold_facts in batch:
             yield scoring.Scored(gold_answer, gold_facts, *predicted.get(key, ()))

@@ -14,6 +14,8 @@ def _storable(text: str) -> str:
 
 
 Text = Annotated[str, Field(strict=True), AfterValidator(_storable)]
+Id = Annotated[str, Field(strict=True, min_length=1, max_length=200), AfterValidator(_storable)]
+LongText = Annotated[str, Field(strict=True, min_length=1, max_length=10_000), AfterValidator(_storable)]
 Label = Annotated[str, Field(strict=True, max_length=40), AfterValidator(_storable)]
 Index = Annotated[NonNegativeInt, Field(strict=True)]
 

@@ -13,7 +13,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, Validation
 from pydantic_core import PydanticCustomError
 
 from studyapp.errors import BadFile
-from studyapp.formats.fields import Index, Label, Text, first_error
+from studyapp.formats.fields import Id, Index, Label, LongText, Text, first_error
 from studyapp.formats.json_stream import read_values
 from studyapp.formats.records import QuestionRecord
 
@@ -43,14 +43,12 @@ GoldFact = tuple[Text, Index]
 class _Entry(BaseModel):
     """One question as the files have it; other keys are ignored. The limits are those of the wire."""
 
-    external_id: Annotated[
-        Text, Field(min_length=1, max_length=200, validation_alias=AliasChoices("_id", "id"))
-    ]
-    text: Annotated[Text, Field(min_length=1, max_length=10_000, validation_alias="question")]
+    external_id: Annotated[Id, Field(validation_alias=AliasChoices("_id", "id"))]
+    text: Annotated[LongText, Field(validation_alias="question")]
     answer: Text
     kind: Annotated[Label, Field(validation_alias="type")] = ""
     level: Label = ""
-    context: Annotated[list[Article], BeforeValidator(_paired("title", "sentences")), Field(min_length=1)]
+    context: Annotated[list[Article], Field(min_length=1), BeforeValidator(_paired("title", "sentences"))]
     supporting_facts: Annotated[list[GoldFact] | None, BeforeValidator(_paired("title", "sent_id"))]
 
 

@@ -90,7 +90,8 @@ class _Window:
                 raise self.error(f"not JSON: {error.msg}", at=error.pos) from error
             except (ValueError, RecursionError) as error:
                 raise self.error(f"not JSON that can be read: {error}") from error
-            if end == len(self._text) and self._text[-1] not in '}]"' and self._more():
+            closed = self._text[end - 1] in '}]"' or self._text[end : end + 1] in tuple(" \t\r\n,]")
+            if not closed and end > len(self._text) - LONGEST_TOKEN and self._more():
                 continue  # a number may go on in the next block
             self._go(end)
             return value

@@ -10,7 +10,7 @@ from celery import Task
 from studyapp.actions.model_server import server_problem
 from studyapp.errors import NoBroker, RunFailed
 from studyapp.management.terminal import Bar
-from studyapp.tasks import under_way, worker_answers
+from studyapp.tasks import under_way, workers
 
 POLL_SECONDS = 0.3
 STALL_SECONDS = 5.0
@@ -47,10 +47,14 @@ def wait(job: Job, bar: Bar) -> None:
             done, lost, said = now, 0, ""
             looked = time.monotonic()
         elif time.monotonic() - looked > STALL_SECONDS:
-            problem = _problem()
-            if problem is None and _is_lost(job):
-                lost += 1
-                problem = _bring_back(job, lost)
+            try:
+                names = workers()
+                problem = _problem(names)
+                if problem is None and not under_way(job.task, job.run_id, names) and not job.finished():
+                    lost += 1
+                    problem = _bring_back(job, lost)
+            except NoBroker as error:
+                problem = f"Waiting: {error}."
             if problem and problem != said:
                 bar.say(problem)
             said = problem or said
@@ -58,22 +62,12 @@ def wait(job: Job, bar: Bar) -> None:
         time.sleep(POLL_SECONDS)
 
 
-def _problem() -> str | None:
+def _problem(names: list[str]) -> str | None:
     """What the job waits for, as a sentence; None when worker and server are there."""
-    try:
-        if not worker_answers():
-            return f"Waiting: no worker answers. Start one with: {WORKER_COMMAND}"
-    except NoBroker as error:
-        return f"Waiting: {error}."
+    if not names:
+        return f"Waiting: no worker answers. Start one with: {WORKER_COMMAND}"
     unavailable = server_problem()
     return f"Waiting. {unavailable}" if unavailable else None
-
-
-def _is_lost(job: Job) -> bool:
-    try:
-        return not job.finished() and not under_way(job.task, job.run_id)
-    except NoBroker:
-        return False
 
 
 def _bring_back(job: Job, times: int) -> str | None:
@@ -81,8 +75,5 @@ def _bring_back(job: Job, times: int) -> str | None:
         raise RunFailed(
             f"slices were enqueued {LOST_LIMIT} times and never came back; the log of the worker says why"
         )
-    try:
-        number = job.enqueue()
-    except NoBroker as error:
-        return f"Waiting: {error}."
+    number = job.enqueue()
     return f"{number} slices were lost with their worker and are enqueued again." if number else None

@@ -1,0 +1,33 @@
+"""Made-up questions in the HotpotQA form, for tests of import, prediction and scores."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def entry(number: int = 0, **changes: Any) -> dict[str, Any]:
+    """One valid entry of the official list; the fake system answers it with "Paul Stone" or the like."""
+    person = f"Paul Stone {'I' * (number + 1)}"
+    film = f"Night Ferry {number}"
+    return {
+        "_id": f"q{number}",
+        "question": f"Who directed the film {film}?",
+        "answer": person,
+        "type": "bridge",
+        "level": "easy",
+        "supporting_facts": [[film, 0], [person, 0]],
+        "context": [
+            [film, [f"The film {film} was directed by {person}.", f" {film} was shot in Oslo."]],
+            [person, [f"{person} is a director.", f" He lives in Bergen {number}."]],
+            ["Oslo", ["Oslo is a city."]],
+        ],
+    } | changes
+
+
+def entries(count: int) -> list[dict[str, Any]]:
+    return [entry(number) for number in range(count)]
+
+
+def write_json(path: Path, content: Any) -> Path:
+    path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+    return path

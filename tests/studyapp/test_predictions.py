@@ -1,0 +1,245 @@
+"""Prediction runs: slices twice or at once, failures, other revisions, and how a run ends."""
+
+import threading
+from typing import Any
+
+import pytest
+from django.db import connection
+from pytest_django.fixtures import Settings
+
+from modelserver.errors import Unavailable
+from modelserver.fake import FAILS, INVALID, FakeModelServer, FakeSystem
+from modelserver.server import ServerLimits
+from studyapp.actions import predictions
+from studyapp.actions.model_server import Outcome, ask, served_system
+from studyapp.actions.predictions import compute_slice, fail_run, finish_run, start_run
+from studyapp.models import Dataset, Event, Prediction, PredictionRun
+from studyapp.queries.predictions import latest_run, latest_runs, missing, progress, slices
+from studyapp.tasks import enqueue_missing
+from tests.studyapp.questions import entries, entry
+from tests.studyapp.serving import eager, failing, made_dataset, model_server, no_model_server
+
+__all__ = ["eager", "model_server", "no_model_server"]
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+def started(dataset: Dataset, system: str = "fake") -> PredictionRun:
+    return start_run(dataset=dataset, system=system, revision=served_system(system).revision)
+
+
+def whole(run: PredictionRun) -> dict[str, int]:
+    keys = list(run.dataset.questions.values_list("pk", flat=True))
+    return {"run_id": run.pk, "first": min(keys), "last": max(keys)}
+
+
+def test_it_works(model_server: FakeModelServer):
+    run = started(made_dataset("films", entries(5)))
+    assert compute_slice(**whole(run)) == 5
+    run.refresh_from_db()
+    assert run.status == "done"
+    assert run.finished_at is not None
+    prediction = run.predictions.get(question__external_id="q0")
+    assert prediction.answer == "Paul Stone I"
+    assert prediction.answer_type == "span"
+    assert prediction.threshold == 0.4
+    wire = prediction.wire("q0")
+    assert wire.location is not None
+    assert wire.location.first == ("Night Ferry 0", 0)
+    assert wire.fact_probabilities is not None
+    assert len(wire.fact_probabilities) == 5
+    assert Event.objects.filter(kind="run_finished").count() == 1
+
+
+def test_a_slice_run_twice_stores_nothing_twice(model_server: FakeModelServer):
+    run = started(made_dataset("films", entries(5)))
+    assert compute_slice(**whole(run)) == 5
+    PredictionRun.objects.update(status="running")
+    assert compute_slice(**whole(run)) == 0
+    assert Prediction.objects.count() == 5
+
+
+def test_only_what_is_missing_in_the_range_is_computed(model_server: FakeModelServer):
+    run = started(made_dataset("films", entries(6)))
+    keys = list(missing(run).order_by("pk").values_list("pk", flat=True))
+    assert compute_slice(run_id=run.pk, first=keys[1], last=keys[2]) == 2
+    assert compute_slice(run_id=run.pk, first=keys[0], last=keys[3]) == 2
+    run.refresh_from_db()
+    assert run.status == "running"
+    assert run.progressed_at is not None
+    assert (progress(run).done, progress(run).questions) == (4, 6)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_slice_on_two_workers_at_once_stores_each_prediction_once(model_server: FakeModelServer):
+    run = started(made_dataset("films", entries(40)))
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            compute_slice(**whole(run))
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert Prediction.objects.filter(run=run).count() == 40
+    run.refresh_from_db()
+    assert run.status == "done"
+    assert Event.objects.filter(kind="run_finished").count() == 1
+
+
+@pytest.mark.parametrize("mark, kind", [(FAILS, "prediction_failed"), (INVALID, "invalid_item")])
+def test_a_question_that_fails_does_not_hold_up_the_others(
+    model_server: FakeModelServer, mark: str, kind: str
+):
+    run = started(made_dataset("films", [entry(0), failing(1, mark), entry(2)]))
+    compute_slice(**whole(run))
+    run.refresh_from_db()
+    assert run.status == "done"
+    assert set(run.predictions.values_list("question__external_id", flat=True)) == {"q0", "q2"}
+    failure = run.failures.get()
+    assert (failure.question.external_id, failure.kind) == ("q1", kind)
+    assert mark in failure.message
+
+
+def test_a_new_start_tries_failures_again(model_server: FakeModelServer):
+    run = started(made_dataset("films", [entry(0), failing(1, FAILS)]))
+    compute_slice(**whole(run))
+    again = started(run.dataset)
+    assert again.pk == run.pk
+    assert again.status == "running"
+    assert [question.external_id for question in missing(again)] == ["q1"]
+
+
+def test_a_complete_run_stays_as_it_is(model_server: FakeModelServer):
+    run = started(made_dataset("films", entries(2)))
+    compute_slice(**whole(run))
+    assert started(run.dataset).status == "done"
+    assert Event.objects.filter(kind="run_started").count() == 1
+
+
+def test_a_grown_dataset_is_taken_up_again(model_server: FakeModelServer):
+    run = started(made_dataset("films", entries(2)))
+    compute_slice(**whole(run))
+    made_dataset("films", entries(5))
+    again = started(run.dataset)
+    assert again.status == "running"
+    assert missing(again).count() == 3
+
+
+def test_a_server_that_is_away_leaves_the_run_as_it_is(
+    model_server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("studyapp.actions.model_server.PATIENCE_SECONDS", 0.0)
+    run = started(made_dataset("films", entries(3)))
+    with model_server.outage(), pytest.raises(Unavailable):
+        compute_slice(**whole(run))
+    run.refresh_from_db()
+    assert run.status == "running"
+    assert compute_slice(**whole(run)) == 3
+
+
+class OtherRevision(FakeSystem):
+    """The fake system with other weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.revision = "other"
+
+
+def test_another_revision_fails_the_run_and_mixes_nothing_in(
+    model_server: FakeModelServer, settings: Settings
+):
+    run = started(made_dataset("films", entries(3)))
+    with FakeModelServer(OtherRevision()) as other:
+        settings.MODEL_SERVER_URL = other.url
+        assert compute_slice(**whole(run)) == 0
+        run.refresh_from_db()
+        assert run.status == "failed"
+        assert "now serves fake in revision other" in run.error
+        assert not run.predictions.exists()
+        new = started(run.dataset)
+        assert new.pk != run.pk
+        assert compute_slice(**whole(new)) == 3
+    assert latest_run(run.dataset, "fake") == new
+
+
+def test_a_failed_run_can_be_taken_up_again(model_server: FakeModelServer):
+    run = started(made_dataset("films", entries(3)))
+    assert fail_run(run_id=run.pk, error="given up")
+    assert compute_slice(**whole(run)) == 0
+    again = started(run.dataset)
+    assert (again.pk, again.status, again.error) == (run.pk, "running", "")
+    assert compute_slice(**whole(run)) == 3
+
+
+def test_a_system_that_is_served_no_more_fails_the_run(model_server: FakeModelServer, settings: Settings):
+    run = started(made_dataset("films", entries(3)))
+    with FakeModelServer(FakeSystem("another")) as other:
+        settings.MODEL_SERVER_URL = other.url
+        compute_slice(**whole(run))
+    run.refresh_from_db()
+    assert run.status == "failed"
+    assert "another" in run.error
+
+
+def test_more_than_the_server_takes_at_once_is_sent_in_parts(settings: Settings):
+    with FakeModelServer(limits=ServerLimits(items=3)) as server:
+        settings.MODEL_SERVER_URL = server.url
+        run = started(made_dataset("films", entries(20)))
+        assert compute_slice(**whole(run)) == 20
+    assert run.predictions.count() == 20
+    assert not run.failures.exists()
+
+
+def test_one_question_too_large_for_the_server_fails_by_itself(settings: Settings):
+    huge = entry(1, context=[["A", ["word " * 5000]]])
+    with FakeModelServer(limits=ServerLimits(body_bytes=10_000)) as server:
+        settings.MODEL_SERVER_URL = server.url
+        run = started(made_dataset("films", [entry(0), huge, entry(2)]))
+        compute_slice(**whole(run))
+    assert run.predictions.count() == 2
+    assert run.failures.get().question.external_id == "q1"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_server_is_never_asked_inside_a_transaction(
+    model_server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+):
+    inside = []
+
+    def watched(**question: Any) -> list[Outcome]:
+        inside.append(connection.in_atomic_block)
+        return ask(**question)
+
+    monkeypatch.setattr(predictions, "ask", watched)
+    compute_slice(**whole(started(made_dataset("films", entries(3)))))
+    assert inside == [False]
+
+
+def test_a_run_left_complete_by_a_crash_is_finished(model_server: FakeModelServer, eager: None):
+    run = started(made_dataset("films", entries(3)))
+    compute_slice(**whole(run))
+    PredictionRun.objects.update(status="running", finished_at=None)
+    assert enqueue_missing(run) == 0
+    run.refresh_from_db()
+    assert run.status == "done"
+
+
+def test_an_incomplete_run_is_not_finished(model_server: FakeModelServer):
+    run = started(made_dataset("films", entries(3)))
+    assert not finish_run(run_id=run.pk)
+    assert not latest_runs(run.dataset)
+
+
+def test_slices_cover_every_key_once():
+    keys = [3, 4, 9, 10, 11, 50, 51]
+    assert slices(keys, 3) == [(3, 9), (10, 50), (51, 51)]
+    assert slices([], 3) == []
