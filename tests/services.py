@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from scripts import servers
 from scripts.debian import chromium
+from scripts.processes import ROOT
 
 Server = Callable[[], AbstractContextManager[str]]
 
@@ -113,3 +114,12 @@ def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context()
     yield context.new_page()
     context.close()
+
+
+@pytest.fixture(scope="session")
+def axe_script() -> str:
+    """The source of axe-core, which finds accessibility problems in a page."""
+    path = ROOT / "node_modules/axe-core/axe.min.js"
+    if not path.is_file():
+        require("axe-core is not installed (npm ci).")
+    return path.read_text(encoding="utf-8")
