@@ -17,8 +17,9 @@ _INTRODUCTION = """\
 # The study definition
 
 `python manage.py create_study FILE.yaml` reads a study from a YAML file. \
-[An example](../examples/study.yaml) shows most fields; [how to run a study](../how-to/run-a-study.md) says what to do with it. An unknown \
-field, a field given twice and a value out of place are errors that name file, line and field.
+[An example](../examples/study.yaml) shows most fields; [how to run a study](../how-to/run-a-study.md) says \
+what to do with it. An unknown field, a field given twice and a value out of place are errors that name \
+file, line and field.
 
 Launching a study freezes everything below, with the texts, answers and facts that it refers to, into a \
 version with a hash. A change makes a new version at the next launch; participants stay in the version they \

@@ -5,7 +5,11 @@ StudyappError
 ├── Conflict       what is to be stored contradicts what is stored
 ├── NotFound       no dataset, system or run of that name
 ├── RunFailed      a prediction run cannot go on until somebody acts
-└── NoBroker       the work queue cannot be reached
+├── NoBroker       the work queue cannot be reached
+├── DefinitionError   (definition) a study's file is wrong; names file, line and field of every problem
+├── StudyRefused      (queries.designs) what a definition refers to is missing; names the field
+├── NotAdmitted       (policies) a person cannot take part; the sentence is for that person
+└── AlteredVersion    (queries.studies) what a launch froze is no longer what is stored
 """
 
 from pathlib import Path

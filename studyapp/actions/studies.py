@@ -58,19 +58,19 @@ def launch_study(*, study: Study, by: User | None) -> StudyVersion:
 @transaction.atomic
 def close_study(*, study: Study, by: User | None) -> Study:
     """Admit nobody more; who has consented may finish. Raises ForbiddenTransition unless it is open."""
-    return _turn(study, "close", by)
+    return _turn(study, "close", "study_closed", by)
 
 
 @transaction.atomic
 def reopen_study(*, study: Study, by: User | None) -> Study:
     """Admit participants again. Raises ForbiddenTransition unless it is closed."""
-    return _turn(study, "reopen", by)
+    return _turn(study, "reopen", "study_reopened", by)
 
 
-def _turn(study: Study, act: str, by: User | None) -> Study:
+def _turn(study: Study, act: str, kind: str, by: User | None) -> Study:
     study = Study.objects.select_for_update().get(pk=study.pk)
     _move(study, act)
-    events.record(kind=f"study_{study.status}", study=study, by=by)
+    events.record(kind=kind, study=study, by=by)
     return study
 
 

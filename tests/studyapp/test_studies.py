@@ -346,7 +346,7 @@ class TestStates:
         assert close_study(study=study, by=None).status == "closed"
         assert reopen_study(study=study, by=None).status == "open"
         kinds = Event.objects.order_by("pk").values_list("kind", flat=True)
-        assert list(kinds)[-2:] == ["study_closed", "study_open"]
+        assert list(kinds)[-2:] == ["study_closed", "study_reopened"]
 
     @pytest.mark.parametrize(
         ("launched", "act", "sentence"),
