@@ -2,8 +2,11 @@
 
 import os
 import tempfile
+from pathlib import Path
 
 os.environ.setdefault("SECRET_KEY", "only-for-tests")
 os.environ.setdefault("VAR_DIR", tempfile.mkdtemp(prefix="touchstone-test-"))
 os.environ.setdefault("DEBUG", "true")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
+# WhiteNoise warns about a missing folder of static files, and a warning fails a test.
+(Path(os.environ["VAR_DIR"]) / "static").mkdir(parents=True, exist_ok=True)

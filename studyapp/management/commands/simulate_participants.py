@@ -1,0 +1,164 @@
+"""Has simulated participants walk through a study on a running site."""
+
+import argparse
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+from django.conf import settings
+from django.core.management.base import CommandError
+from django.urls import reverse
+
+from studyapp import bots
+from studyapp.actions.links import create_link
+from studyapp.bots import BEHAVIOURS, Bot
+from studyapp.freezing import MinTimeRule
+from studyapp.management.job import JobCommand, count, slug
+from studyapp.management.terminal import Bar
+from studyapp.models import EntryLink, Mode, Study
+from studyapp.policies import NotAdmitted, check_admission
+from studyapp.queries.bots import plan_of, stored
+from studyapp.queries.studies import frozen, latest_version, study_named
+
+
+class Command(JobCommand):
+    help = (
+        "Have bots walk the real pages of a study over HTTP, from a link to the completion code. The site "
+        f"must run on this database. Behaviours: {', '.join(BEHAVIOURS)}."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("slug", type=slug, help="the study; it must be open")
+        parser.add_argument("-n", type=count, required=True, metavar="N", help="how many bots")
+        parser.add_argument(
+            "--behaviour", type=_mix, default="honest", metavar="MIX",
+            help="one behaviour, or shares such as honest=0.7,random=0.2,drop-out=0.1 (honest)",
+        )  # fmt: skip
+        parser.add_argument("--seed", type=int, default=1, help="decides what the bots answer (1)")
+        parser.add_argument("--url", type=_address, default=settings.SITE_URL, help="the site (SITE_URL)")
+        parser.add_argument("--concurrency", type=count, default=4, metavar="C", help="bots at once (4)")
+        parser.add_argument(
+            "--think", type=_seconds, default=0.0, metavar="SECONDS",
+            help="really wait this long on each page, on average (0); the server's clock shows it",
+        )  # fmt: skip
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        # It logs every request, and with it the token of the link.
+        logging.getLogger("httpx").setLevel(logging.WARNING)
+        study = study_named(options["slug"])
+        plan = plan_of(study)
+        self._warn(study, options["think"])
+        link, address = _link(study, options["url"])
+        crowd = bots.make_bots(options["n"], options["behaviour"], seed=options["seed"])
+        done = 0
+        begun = time.monotonic()
+        with Bar("Bots", total=len(crowd)) as bar:
+
+            def finished(bot: Bot) -> None:
+                nonlocal done
+                done += 1
+                bar.at(done)
+
+            walking = bots.run_bots(
+                crowd, address, plan,
+                concurrency=options["concurrency"], think=options["think"], finished=finished,
+            )  # fmt: skip
+            asyncio.run(walking)
+        self._tell(crowd, time.monotonic() - begun)
+        self._compare(crowd, link)
+
+    def _warn(self, study: Study, think: float) -> None:
+        """Bots are quick on the server's clock, and what is too quick is excluded from the report."""
+        version = latest_version(study)
+        assert version is not None  # there is a plan
+        for rule in frozen(version).rules:
+            if isinstance(rule, MinTimeRule) and rule.clock == "server" and 500 * think < rule.milliseconds:
+                self.stderr.write(
+                    f"The rule {rule.name} excludes what took under {rule.milliseconds / 1000:g} s on the "
+                    "server's clock, where these bots are quicker: give --think, or let the rules of a study "
+                    "for bots read client_total, which the bots fill with simulated times."
+                )
+
+    def _tell(self, crowd: Sequence[Bot], took: float) -> None:
+        completed, left = sum(bool(bot.code) for bot in crowd), sum(bot.left for bot in crowd)
+        failed = [bot for bot in crowd if bot.error]
+        seconds = sorted(second for bot in crowd for second in bot.seconds)
+        self.stdout.write(f"{len(crowd)} bots: {completed} completed, {left} left, {len(failed)} failed")
+        if seconds:
+            p50, p95 = (1000 * seconds[int(len(seconds) * share)] for share in (0.5, 0.95))
+            self.stdout.write(
+                f"{len(seconds)} requests in {took:.1f} s: {len(seconds) / took:.0f} a second, "
+                f"half within {p50:.0f} ms, 95 % within {p95:.0f} ms"
+            )
+        for bot in failed[:5]:
+            self.stderr.write(f"bot {bot.number} ({bot.kind}): {bot.error}")
+
+    def _compare(self, crowd: Sequence[Bot], link: EntryLink) -> None:
+        """What the bots sent and were told is stored must be in the database, neither less nor more."""
+        found = stored(link)
+        sent = {
+            "participants": sum(bot.consented for bot in crowd),
+            "items": sum(bot.items for bot in crowd),
+            "surveys": sum(bot.surveys for bot in crowd),
+            "completed": sum(bool(bot.code) for bot in crowd),
+        }
+        counts = ", ".join(f"{number} {name}" for name, number in found.items())
+        if found != sent:
+            expected = ", ".join(f"{number} {name}" for name, number in sent.items())
+            raise CommandError(f"the database holds {counts}, but the bots saw {expected}")
+        self.stdout.write(f"stored: {counts}; the same as the bots saw")
+        failed = sum(bool(bot.error) for bot in crowd)
+        if failed:
+            raise CommandError(f"{failed} of {len(crowd)} bots failed")
+
+
+def _link(study: Study, url: str) -> tuple[EntryLink, str]:
+    """A link for bots and its address at the site, which must answer and know it."""
+    _ask(url + reverse("studyapp:home"), url)
+    try:
+        check_admission(EntryLink(study=study))
+    except NotAdmitted as refusal:
+        raise CommandError(f"{study} takes nobody: {refusal}") from refusal
+    link, token = create_link(study=study, by=None, label="bots", mode=Mode.BOT)
+    address = url + reverse("studyapp:join", args=[token])
+    if _ask(address, url) == 404:
+        raise CommandError(f"the site at {url} does not know study {study}: it runs on another database")
+    return link, address
+
+
+def _ask(address: str, url: str) -> int:
+    """The status of a page. A GET makes no participant."""
+    try:
+        return httpx.get(address, timeout=30, trust_env=False).status_code
+    except httpx.HTTPError as error:
+        raise CommandError(
+            f"no site answers at {url} ({error}); start it, for example with make demo, or give --url"
+        ) from error
+
+
+def _mix(text: str) -> dict[str, float]:
+    try:
+        return bots.parse_mix(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _address(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise argparse.ArgumentTypeError(f"{text!r} is no address; it begins with http:// or https://")
+    return text.rstrip("/")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= 3600:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to 3600")
+    return seconds

@@ -1,0 +1,41 @@
+"""What simulated participants need to know: the frozen questions, and which shown answers are correct.
+
+Bots look this up by the question and the answer that they are shown, as a person would judge the answer.
+"""
+
+from studyapp.bots import StudyPlan
+from studyapp.errors import NotFound
+from studyapp.models import EntryLink, Stimulus, Study, SurveyResponse, Trial
+from studyapp.queries.studies import frozen, latest_version
+
+
+def plan_of(study: Study) -> StudyPlan:
+    """The plan of the newest version. Raises NotFound where the study was never launched."""
+    version = latest_version(study)
+    if version is None:
+        raise NotFound(f"study {study.slug!r} was never launched; run launch_study first")
+    content = frozen(version)
+    rows = Stimulus.objects.filter(condition__version=version).values_list(
+        "item__text", "shown_answer", "system_correct"
+    )
+    knowledge: dict[tuple[str, str], bool | None] = {}
+    for text, answer, correct in rows:
+        key = (text or "", answer or "")
+        knowledge[key] = correct if knowledge.get(key, correct) == correct else None
+    return StudyPlan(
+        items=len(content.items),
+        item_questions=content.item_questionnaire,
+        post_survey=content.post_survey,
+        knowledge=knowledge,
+    )
+
+
+def stored(link: EntryLink) -> dict[str, int]:
+    """How many participants came by a link, and how many items, surveys and completions are stored."""
+    people = link.participants.all()
+    return {
+        "participants": people.count(),
+        "items": Trial.objects.filter(participant__link=link, answers__isnull=False).count(),
+        "surveys": SurveyResponse.objects.filter(participant__link=link, answers__isnull=False).count(),
+        "completed": people.filter(status="completed").count(),
+    }
