@@ -7,14 +7,13 @@ from typing import Any
 
 from scripts.site import Site
 
-SYSTEMS = ("right", "wrong")
+SYSTEMS = ("right", "wrong", "also-wrong")
 DEFINITION = """
 study: {slug}
 title: Do the explanations help?
 dataset: {dataset}
 conditions:
-  - system: right
-  - system: wrong
+{conditions}
   - ground_truth: true
 items: {{count: {items}, seed: 2020}}
 consent: I take part of my own will.
@@ -22,20 +21,25 @@ instructions: Judge whether the answer is correct.
 """
 
 
-def load_example(site: Site, *, slug: str = "example", questions: int = 60, items: int = 25) -> None:
-    """Bring in questions and two systems' predictions, and launch a study of three conditions with them."""
+def load_example(
+    site: Site, *, slug: str = "example", questions: int = 60, items: int = 25, systems: int = 2
+) -> None:
+    """Bring in questions and the predictions of up to three systems; launch a study of them and the gold."""
+    names = SYSTEMS[:systems]
     folder = site.var / slug
     folder.mkdir()
     site.python("modelserver", "world", "--out", str(folder), "--train", "0", "--dev", "0",
                 "--test", str(questions))  # fmt: skip
     site.manage("import_dataset", "hotpot", str(folder / "test.json"), "--name", slug)
     examples = json.loads((folder / "test.json").read_text(encoding="utf-8"))
-    for system in SYSTEMS:
+    for system in names:
         path = folder / f"{system}.json"
         path.write_text(json.dumps(predictions(examples, right=system == "right")), encoding="utf-8")
         site.manage("import_predictions", str(path), "--dataset", slug, "--system", system)
+    conditions = "\n".join(f"  - system: {name}" for name in names)
+    text = DEFINITION.format(slug=slug, dataset=slug, items=items, conditions=conditions)
     definition = folder / "study.yaml"
-    definition.write_text(DEFINITION.format(slug=slug, dataset=slug, items=items), encoding="utf-8")
+    definition.write_text(text, encoding="utf-8")
     site.manage("create_study", str(definition))
     site.manage("launch_study", slug)
 
