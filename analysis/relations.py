@@ -30,7 +30,8 @@ class Quantity:
 class Relation:
     """One human measure and one model score over the systems that have both.
 
-    rank is None and `reason` set where fewer than two systems have both.
+    rank is None and `reason` set where fewer than two systems have both. desirable is "" where any system
+    lacks a value: the ranking is then not one of the systems to choose from.
     """
 
     measure: Quantity
@@ -85,7 +86,7 @@ def _relation(measure: Quantity, score: Quantity, rng: np.random.Generator) -> R
         score=score,
         n=n,
         rank=rank,
-        desirable=desirability(rank.sign, measure.wanted, score.wanted),
+        desirable=desirability(rank.sign, measure.wanted, score.wanted) if both.all() else "",
         correlations={
             coefficient: correlate(x, y, coefficient, replicates=replicates, rng=rng)
             for coefficient in COEFFICIENTS

@@ -244,9 +244,7 @@ def _rank_cell(relation: Relation, systems: int) -> Cell:
     fewer = f"n = {relation.n}" if relation.n < systems else ""
     if relation.rank.tied:
         return Cell("", "sign", " ".join(filter(None, ("tie", fewer))))
-    if fewer:  # a ranking of other systems than the rest of the row: shown, not judged
-        return Cell(sign, "sign", fewer)
-    return Cell(f"{sign} {mark}".strip(), f"sign {relation.desirable}".strip())
+    return Cell(f"{sign} {mark}".strip(), f"sign {relation.desirable}".strip(), fewer)
 
 
 def _correlation_table(relations: Relations, coefficient: Coefficient, part: _Part) -> Table:
