@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from django.conf import settings
 from django.db.models import Model
 
+from studyapp.bots import BEHAVIOURS
 from studyapp.exports.bundle import FILES, write_bundle
 from studyapp.exports.columns import FIELDS, TABLES, Column, question_columns
 from studyapp.models import (
@@ -93,3 +95,26 @@ def test_a_key_with_two_scales_is_a_mixed_column():
     assert columns["new"] == Column(
         "new", "integer", "new?", unit="scale point", values="1 = label 0; 2 = label 1; 3 = label 2"
     )
+
+
+def test_the_reference_page_names_every_column_and_file():
+    page = (settings.BASE_DIR / "docs" / "reference" / "bundle.md").read_text(encoding="utf-8")
+    for table in TABLES.values():
+        for column in (*table.before, *table.after):
+            assert f"`{column.name}`" in page, column.name
+    for name in FILES:
+        if not name.endswith((".parquet", ".jsonl")):
+            assert f"`{name}`" in page, name
+
+
+def test_the_how_to_states_the_behaviours_of_bots():
+    page = (settings.BASE_DIR / "docs" / "how-to" / "simulate.md").read_text(encoding="utf-8")
+    for name, behaviour in BEHAVIOURS.items():
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{name}`"))
+        if "as `honest`" not in row:
+            assert f"| {behaviour.yes_if_right:.0%} |".replace("%", " %") in row
+            assert f"| {behaviour.yes_if_wrong:.0%} |".replace("%", " %") in row
+            assert f"| {behaviour.seconds:g} s |" in row
+        else:
+            honest = BEHAVIOURS["honest"]
+            assert behaviour._replace(leaves=honest.leaves, tabs=honest.tabs) == honest
