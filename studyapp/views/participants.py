@@ -218,7 +218,7 @@ def _timed_page(
 def _note_shown(participant: Participant, page: CurrentPage) -> None:
     if page.trial is not None:
         actions.show_trial(trial=page.trial)
-    else:
+    elif page.survey is not None and page.survey.shown_at is None:
         actions.show_survey(participant=participant)
 
 

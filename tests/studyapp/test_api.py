@@ -1,0 +1,62 @@
+"""Tests of the progress API."""
+
+import pytest
+from rest_framework.authtoken.models import Token
+
+from tests.studyapp import factories
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return factories.make_study(conditions=2, items=2)
+
+
+def bearer(user):
+    return {"Authorization": f"Token {Token.objects.create(user=user).key}"}
+
+
+def test_it_works(client, study):
+    participant = factories.make_participant(study=study, completed=True)
+    headers = bearer(factories.make_user())
+    [listed] = client.get("/api/studies/", headers=headers).json()
+    assert (listed["slug"], listed["status"], listed["assigned"], listed["completed"]) == (
+        study.slug,
+        "open",
+        1,
+        1,
+    )
+    progress = client.get(listed["progress"], headers=headers).json()
+    assert (progress["study"], progress["status"]) == (study.slug, "open")
+    [live] = progress["modes"]
+    assert live["mode"] == "live"
+    counts = {row["condition"]: (row["assigned"], row["completed"]) for row in live["conditions"]}
+    assert counts.pop(participant.condition.name) == (1, 1)
+    assert list(counts.values()) == [(0, 0)]
+
+
+def test_a_session_of_staff_will_do(client, study):
+    client.force_login(factories.make_user())
+    assert client.get(f"/api/studies/{study.slug}/progress/").status_code == 200
+
+
+@pytest.mark.parametrize("address", ["/api/studies/", "/api/studies/{}/progress/"])
+def test_others_are_refused(client, study, address):
+    address = address.format(study.slug)
+    assert client.get(address).status_code in (401, 403)
+    headers = bearer(factories.make_user(is_staff=False))
+    assert client.get(address, headers=headers).status_code == 403
+
+
+def test_it_only_reads(client, study):
+    headers = bearer(factories.make_user())
+    for act in (client.post, client.put, client.delete):
+        assert act("/api/studies/", headers=headers).status_code == 405
+        assert act(f"/api/studies/{study.slug}/progress/", headers=headers).status_code == 405
+
+
+def test_an_unknown_study_is_not_found(client):
+    assert (
+        client.get("/api/studies/nothing/progress/", headers=bearer(factories.make_user())).status_code == 404
+    )
