@@ -60,7 +60,7 @@ def scores_section(
     blocks: list[Block] = []
     absent = [name for _, name in systems if name not in known]
     if absent:
-        blocks.append(Text(f"Systems without model scores: {', '.join(absent)}"))
+        blocks.append(Text(f"Systems without model scores: {_quoted(absent)}."))
     if rows:
         notes = [_provenance(title, name, known[name]) for title, name in systems if name in known]
         notes += [f"({mark}) {reason}" for mark, reason in enumerate(reasons, start=1)]
@@ -69,7 +69,7 @@ def scores_section(
         data_header, data = _scores_data(systems, known)
         blocks.append(Table("scores", caption, header, rows, notes, data_header, data, words=(1,)))
     if unused:
-        text = f"Systems with scores but without a condition in this study: {', '.join(unused)}"
+        text = f"Systems with scores but without a condition in this study: {_quoted(unused)}."
         blocks.append(Text(text, "note"))
     return Section("scores", "Model scores", blocks)
 
@@ -172,6 +172,10 @@ def relations_data(relations: Relations) -> tuple[list[str], list[list[object]]]
             end = [found.value, low, high, found.p, found.p_method, found.smallest_p, found.reason]
             rows.append([*start, name, *end])
     return header, rows
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f"“{name}”" for name in names)
 
 
 def _score_cell(score: Score, name: str, known: Mapping[str, SystemScores], reasons: list[str]) -> Cell:

@@ -226,7 +226,7 @@ def test_a_missing_score_says_why(tmp_path):
     html = render(build_report(study))
     assert "no farm_4 here" in html
     assert "no scores for this system" in html
-    assert "Systems without model scores: sys-3" in html
+    assert "Systems without model scores: “sys-3”." in html
     relation = study.retained.relations.get("agreement", "farm_4")
     assert (relation.n, relation.rank) == (1, None)
     assert study.retained.relations.get("agreement", "em").n == 2
