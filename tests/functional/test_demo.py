@@ -1,0 +1,132 @@
+"""The launcher of ``make demo``: it starts everything, prints links that work, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from scripts.processes import ROOT, free_port
+
+FIRST_START = 300.0
+SECOND_START = 20.0
+
+
+class Demo:
+    """A running launcher with what it has printed."""
+
+    def __init__(self, var: Path) -> None:
+        self.var = var
+        env = {name: value for name, value in os.environ.items() if name not in ("SECRET_KEY", "DEBUG")}
+        env |= {"VAR_DIR": str(var), "PORT": str(free_port()), "MODEL_SERVER_PORT": str(free_port())}
+        self.begun = time.monotonic()
+        self.output = var.parent / f"output-{time.monotonic_ns()}"
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "scripts.demo"], cwd=ROOT, env=env, stdin=subprocess.DEVNULL,
+                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+
+    @property
+    def text(self) -> str:
+        return self.output.read_text(encoding="utf-8")
+
+    def wait_ready(self, seconds: float) -> float:
+        """Wait until the links are printed; return how long that took since the start, in seconds."""
+        while "Ctrl-C ends everything" not in self.text:
+            assert self.process.poll() is None, self.text
+            assert time.monotonic() - self.begun < seconds, self.text
+            time.sleep(0.1)
+        return time.monotonic() - self.begun
+
+    def links(self) -> dict[str, str]:
+        found = re.findall(r"^  (Researcher|Participant)\s+(http\S+)", self.text, re.MULTILINE)
+        return dict(found)
+
+    def login(self) -> tuple[str, str]:
+        found = re.search(r"user (\S+), password (\S+)", self.text)
+        assert found, self.text
+        return found[1], found[2]
+
+
+@contextmanager
+def started(var: Path) -> Iterator[Demo]:
+    demo = Demo(var)
+    try:
+        yield demo
+    finally:
+        demo.process.send_signal(signal.SIGINT)
+        try:
+            demo.process.wait(60)
+        finally:
+            for pid in processes(var):
+                os.kill(pid, signal.SIGKILL)
+
+
+def processes(var: Path) -> dict[int, str]:
+    """Process ids and command lines of all that run on this folder of data."""
+    found = {}
+    mark = f"VAR_DIR={var}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (folder / "environ").read_bytes().split(b"\0"):
+                found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue  # it ended meanwhile, or is somebody else's
+    return found
+
+
+def test_it_starts_prints_links_that_work_and_ends_cleanly_twice(tmp_path: Path):
+    var = tmp_path / "var"
+    with started(var) as demo:
+        demo.wait_ready(FIRST_START)
+        first = demo.links(), demo.login()
+        for url in demo.links().values():
+            assert httpx.get(url, follow_redirects=True).status_code == 200
+        commands = " ".join(processes(var).values())
+        for part in ("valkey-server", "celery", "modelserver serve", "granian", "scripts.demo"):
+            assert part in commands
+        demo.process.send_signal(signal.SIGINT)
+        assert demo.process.wait(60) == 0
+        assert "Everything is kept" in demo.text
+        assert processes(var) == {}
+    with started(var) as again:
+        assert again.wait_ready(SECOND_START) < SECOND_START
+        links, login = first
+        assert again.login() == login
+        path = httpx.URL(links["Participant"]).path
+        assert httpx.URL(again.links()["Participant"]).path == path
+        worker = next(pid for pid, command in processes(var).items() if "celery" in command)
+        os.kill(worker_group(worker), signal.SIGKILL)
+        assert again.process.wait(60) == 1
+        assert re.search(r"The worker ended with status -9\. The end of .*worker\.log", again.text)
+        assert processes(var) == {}
+    assert var.stat().st_mode & 0o777 == 0o700
+    assert (var / "env").stat().st_mode & 0o077 == 0
+
+
+def worker_group(pid: int) -> int:
+    """The worker's first process, which is its group's leader."""
+    return os.getpgid(pid)
+
+
+def test_a_taken_port_is_one_sentence(tmp_path: Path):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        env = {**os.environ, "VAR_DIR": str(tmp_path / "var"), "PORT": str(port)}
+        done = subprocess.run(
+            [sys.executable, "-m", "scripts.demo"], cwd=ROOT, env=env, capture_output=True, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr == f"Port {port} is taken; choose another one with PORT=PORT make demo.\n"
+    assert done.stdout == ""

@@ -1,0 +1,204 @@
+"""The main job from data to report, by the commands of the README alone, on a running site."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts.processes import ROOT
+from tests.site import Site, running_site
+
+DATA = Path(os.environ.get("TOUCHSTONE_DATA") or ROOT / "../shared/data") / "hotpot"
+
+OFFICIAL = {"em", "f1", "prec", "recall", "sp_em", "sp_f1", "sp_prec", "sp_recall"}
+OFFICIAL |= {"joint_em", "joint_f1", "joint_prec", "joint_recall"}
+
+REAL_STUDY = """
+study: real-data
+title: Do the explanations help?
+dataset: hotpot-dev
+conditions:
+  - system: srlgrn
+  - system: hp_model_9
+  - ground_truth: true
+items: {count: 25, seed: 2020}
+consent: I take part of my own will.
+instructions: Judge whether the answer is correct.
+exclusions:
+  - {name: too-fast, kind: min_time, clock: client_total, seconds: 15}
+  - {name: too-slow, kind: max_time, clock: client_total, seconds: 300}
+  - {name: known-before, kind: answered, question: known_before, value: true}
+order_seed: 7
+"""
+
+
+def rows(bundle: Path, table: str) -> list[dict[str, str]]:
+    with (bundle / table).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def document(bundle: Path, name: str) -> dict[str, Any]:
+    return json.loads((bundle / name).read_text(encoding="utf-8"))
+
+
+def study_to_report(site: Site, tmp_path: Path, definition: Path, slug: str) -> tuple[Path, Path]:
+    """Create, launch, link, simulate, export, report; return the bundle and the report."""
+    bundle, report = tmp_path / "bundle", tmp_path / "report"
+    site.manage("create_study", str(definition))
+    site.manage("launch_study", slug)
+    assert "/join/" in site.manage("study_link", slug, "--label", "test")
+    said = site.manage("simulate_participants", slug, "-n", "40", "--seed", "3")
+    assert "40 completed" in said
+    site.manage("export_results", slug, "--out", str(bundle))
+    site.python("analysis", "report", str(bundle), "--out", str(report), "--resamples", "200")
+    return bundle, report
+
+
+def check_bundle(bundle: Path, slug: str, conditions: set[str], items: int) -> None:
+    """Forty participants, evenly spread, each with every item once and all questions answered."""
+    people = rows(bundle, "participants.csv")
+    assert {row["status"] for row in people} == {"completed"}
+    sizes = Counter(row["condition"] for row in people)
+    assert set(sizes) == conditions
+    assert sum(sizes.values()) == 40
+    assert max(sizes.values()) - min(sizes.values()) <= 1
+    trials = rows(bundle, "trials.csv")
+    assert len(trials) == 40 * items
+    assert len({(row["participant_id"], row["item_id"]) for row in trials}) == 40 * items
+    assert {row["rated_correct"] for row in trials} == {"true", "false"}
+    assert {row["certainty"] for row in trials} <= set("12345")
+    orders = {person: [] for person in {row["participant_id"] for row in trials}}
+    for row in sorted(trials, key=lambda row: int(row["position"])):
+        orders[row["participant_id"]].append(row["item_id"])
+    assert len({tuple(order) for order in orders.values()}) > 30  # each has an order of their own
+    assert len(rows(bundle, "post_survey.csv")) == 40
+    assert len(rows(bundle, "items.csv")) == items * len(conditions)
+    version = document(bundle, "study_version.json")
+    assert version["study"] == slug
+    assert len(version["versions"][0]["hash"]) == 64
+    codebook = {(entry["table"], entry["column"]) for entry in columns_of(document(bundle, "codebook.json"))}
+    for table in ("trials", "participants", "post_survey", "items", "events"):
+        for column in rows_header(bundle / f"{table}.csv"):
+            assert (table, column) in codebook
+
+
+def columns_of(codebook: dict[str, Any]) -> list[dict[str, str]]:
+    return [
+        {"table": table.removesuffix(".csv"), "column": column["name"]}
+        for table, columns in codebook["tables"].items()
+        for column in (columns["columns"] if isinstance(columns, dict) else columns)
+    ]
+
+
+def rows_header(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()[0].split(",")
+
+
+def check_report(report: Path, systems: set[str]) -> str:
+    """One self-contained page with tables and figures beside it."""
+    [page] = report.glob("*.html")
+    text = page.read_text(encoding="utf-8")
+    for outside in ('src="http', "src='http", 'href="http', "url(http", "@import"):
+        assert outside not in text
+    assert "<svg" in text
+    for name in systems:
+        assert name in text
+    assert list(report.rglob("*.csv"))
+    assert list(report.rglob("*.svg"))
+    return text
+
+
+@pytest.fixture(scope="module")
+def site_without_systems() -> Iterator[Site]:
+    with running_site(fake=("fake",)) as running:
+        yield running
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="The real HotpotQA data are not here (TOUCHSTONE_DATA).")
+def test_real_questions_and_predictions(site_without_systems: Site, tmp_path: Path):
+    site = site_without_systems
+    said = site.manage("import_dataset", "hotpot", str(DATA / "hotpot_sample.json"), "--name", "hotpot-dev")
+    assert "586 questions added" in said
+    ids = {entry["_id"] for entry in json.loads((DATA / "hotpot_sample.json").read_text(encoding="utf-8"))}
+    for system in ("srlgrn", "hp_model_9"):
+        path = DATA / "predictions" / f"{system}.json"
+        said = site.manage("import_predictions", str(path), "--dataset", "hotpot-dev", "--system", system)
+        answered = json.loads(path.read_text(encoding="utf-8"))["answer"].keys() & ids
+        assert f"{len(answered)} predictions added" in said
+    site.manage("score", "--dataset", "hotpot-dev", "--out", str(tmp_path / "scores.json"))
+    definition = tmp_path / "study.yaml"
+    definition.write_text(REAL_STUDY, encoding="utf-8")
+    bundle, report = study_to_report(site, tmp_path, definition, "real-data")
+
+    check_bundle(bundle, "real-data", {"srlgrn", "hp_model_9", "ground truth"}, 25)
+    scores = document(bundle, "scores.json")["systems"]
+    assert scores == document(tmp_path, "scores.json")["systems"]
+    gold = DATA / "hotpot_sample.json"
+    for system in ("srlgrn", "hp_model_9"):
+        path = DATA / "predictions" / f"{system}.json"
+        alone = json.loads(
+            site.python("analysis", "xqa-scores", "--gold", str(gold), "--predictions", str(path))
+        )
+        found = scores[system]["scores"]
+        assert {key: found[key] for key in OFFICIAL} == pytest.approx({key: alone[key] for key in OFFICIAL})
+        # The files say nothing of fact probabilities: these scores are missing, with a reason, and not 0.
+        assert found["farm_4"] is None
+        assert scores[system]["reasons"]["farm_4"]
+    truth = [row for row in rows(bundle, "items.csv") if row["condition"] == "ground truth"]
+    assert {row["system_correct"] for row in truth} == {"true"}
+    check_report(report, {"srlgrn", "hp_model_9"})
+
+
+@pytest.fixture(scope="module")
+def site_with_systems() -> Iterator[Site]:
+    with running_site(fake=()) as running:
+        yield running
+
+
+def test_generated_questions_and_the_shipped_systems(site_with_systems: Site, tmp_path: Path):
+    site = site_with_systems
+    site.python("modelserver", "world", "--out", str(tmp_path), "--train", "0", "--dev", "0", "--test", "60",
+                "--seed", "5")  # fmt: skip
+    site.manage("import_dataset", "hotpot", str(tmp_path / "test.json"), "--name", "world-test")
+    for system in ("qi2019", "select-and-forget"):
+        said = site.manage("predict", "--dataset", "world-test", "--system", system, "--wait")
+        assert "60 of 60 questions predicted" in said
+    site.manage("score", "--dataset", "world-test", "--out", str(tmp_path / "scores.json"))
+    bundle, report = study_to_report(site, tmp_path, ROOT / "examples/world-study.yaml", "world-facts")
+
+    check_bundle(bundle, "world-facts", {"qi2019", "select-and-forget", "ground truth"}, 25)
+    scores = document(bundle, "scores.json")["systems"]
+    for system in ("qi2019", "select-and-forget"):
+        values = scores[system]["scores"]
+        assert not [key for key, value in values.items() if value is None]
+        assert 0.3 < values["em"] < 1.0
+        assert 0.0 < values["farm_4"] <= 1.0
+    # What it selected is all that select-and-forget sees when it answers.
+    assert scores["select-and-forget"]["scores"]["loca"] > scores["qi2019"]["scores"]["loca"]
+    text = check_report(report, {"qi2019", "select-and-forget"})
+    assert "FaRM" in text
+
+
+def test_what_is_wrong_is_said_and_leaves_nothing_behind(site_without_systems: Site, tmp_path: Path):
+    site = site_without_systems
+    done = site.run(*site.stack.manage("predict", "--dataset", "nothing", "--system", "fake"), status=1)
+    assert "nothing" in done.stderr
+    broken = tmp_path / "broken.json"
+    broken.write_text('[{"_id": "1", "question": "Who?"}]', encoding="utf-8")
+    done = site.run(*site.stack.manage("import_dataset", "hotpot", str(broken), "--name", "broken"), status=1)
+    assert str(broken) in done.stderr
+    assert "answer" in done.stderr
+    definition = tmp_path / "study.yaml"
+    definition.write_text(REAL_STUDY.replace("hotpot-dev", "broken"), encoding="utf-8")
+    done = site.run(*site.stack.manage("create_study", str(definition)), status=1)
+    assert f"{definition}:4: dataset" in done.stderr
+    done = site.run(*site.stack.manage("launch_study", "no-such-study"), status=1)
+    assert "no-such-study" in done.stderr
+    assert "Traceback" not in done.stderr
