@@ -2,6 +2,7 @@
 
 import csv
 import json
+from typing import Any
 
 import numpy as np
 
@@ -9,13 +10,13 @@ from tests.analysis.data import real_data
 
 LIKERT = ("strong_disagree", "disagree", "neutral", "agree", "strong_agree")
 FIVE = {"points": 5, "labels": ["strongly disagree", "disagree", "neutral", "agree", "strongly agree"]}
-ITEM_QUESTIONS = [
+ITEM_QUESTIONS: list[dict[str, Any]] = [
     {"key": "rated_correct", "text": "Is it correct?", "scale": "yes_no", "role": "correctness_rating"},
     {"key": "known_before", "text": "Did you know it?", "scale": "yes_no", "role": "known_before"},
     {"key": "certainty", "text": "I am confident.", "scale": FIVE, "role": "certainty"},
     {"key": "helpfulness", "text": "It helps.", "scale": FIVE, "role": "helpfulness"},
 ]
-POST_QUESTIONS = [
+POST_QUESTIONS: list[dict[str, Any]] = [
     {"key": key, "text": f"About {key}.", "scale": FIVE, "role": key}
     for key in ("trust", "relevant_information", "irrelevant_information", "satisfaction")
 ]

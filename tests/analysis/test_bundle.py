@@ -36,13 +36,16 @@ def test_it_works(folder):
     assert bundle.trials["rated_correct"].isin([0.0, 1.0]).all()
     assert bundle.trials["client_total_ms"].isna().all()
     assert bundle.study.title == "A study & its title"
-    assert bundle.version(1).question("certainty").key == "certainty"
+    question = bundle.version(1).question("certainty")
+    assert question
+    assert question.key == "certainty"
     assert [condition.system for condition in bundle.version(1).conditions] == [
         "sys-1",
         "sys-2",
         "sys-3",
         None,
     ]
+    assert bundle.scores
     assert bundle.scores.systems["sys-1"].reasons == {"farm_4": "no farm_4 here"}
     assert set(bundle.hashes) == {path.name for path in folder.iterdir()}
     assert re.fullmatch("[0-9a-f]{64}", bundle.hashes["trials.csv"])

@@ -1,6 +1,7 @@
 """Fact removal, answer location and error propagation."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -110,7 +111,7 @@ def test_farm_refuses_answers_that_do_not_pair():
 
 def test_loca_counts_sentences_titles_and_spans_across():
     fact = ("A", 0)
-    records = [
+    records: list[Any] = [
         ("span", fact, fact, [["A", 0]]),  # inside
         ("span", ["A", 0], ("A", 0), [("B", 0), ("A", 0)]),  # inside
         ("span", ("A", 1), ("A", 1), [fact]),  # outside
@@ -145,7 +146,7 @@ def test_published_scores_follow_from_their_published_parts():
         n = 10_000
         inside, outside = round(part["I"] * n), round(part["O"] * n)
         fact = ("A", 0)
-        records = [("span", fact, fact, [fact])] * inside + [("span", fact, fact, [])] * outside
+        records: list[Any] = [("span", fact, fact, [fact])] * inside + [("span", fact, fact, [])] * outside
         records += [("span", None, None, [fact])] * (n - inside - outside)
         assert coupling.loca(records).loca == pytest.approx(rows["LocA"][system] / 100, abs=2e-4)
         answers = {str(i): "old" for i in range(n)}

@@ -2,12 +2,13 @@
 
 import math
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.bundle import Question
+from analysis.bundle import Points, Question
 from analysis.estimates import estimate, over_participants
 from analysis.grid import build_grids, pooled_sums, weighted_sums
 from analysis.measures import MEASURES, find_measure, own_measures
@@ -44,9 +45,8 @@ def value(key, grid):
     return KEYS[key].formula(weighted_sums(grid, np.ones((len(grid.items), 1))))[:, 0]
 
 
-def estimates(grid_list, **more):
-    options = {"rng": np.random.default_rng(1), "resamples": 50} | more
-    return estimate(grid_list, MEASURES, **options)
+def estimates(grid_list):
+    return estimate(grid_list, MEASURES, rng=np.random.default_rng(1), resamples=50)
 
 
 def test_it_works():
@@ -149,7 +149,9 @@ def test_over_estimation_takes_both_parts_from_the_same_trials():
 
 
 def test_times():
-    rows = [("p", "a", f"q{i}", 1, 1, ms, 3) for i, ms in enumerate([10_000, 20_000, 40_000, 1_280_000])]
+    rows: list[Any] = [
+        ("p", "a", f"q{i}", 1, 1, ms, 3) for i, ms in enumerate([10_000, 20_000, 40_000, 1_280_000])
+    ]
     rows += [("r", "a", "q0", 1, 1, 5_000, 3), ("r", "a", "q1", 1, 1, np.nan, 3)]
     (grid,) = grids(rows)
     assert value("time_mean", grid) == pytest.approx([337.5, 5])
@@ -257,7 +259,7 @@ def test_over_participants():
 
 
 def test_own_questions_become_measures():
-    question = Question(key="fun", text="It was fun.", scale={"points": 7}, role=None)
+    question = Question(key="fun", text="It was fun.", scale=Points(points=7), role=None)
     item, post = own_measures([question], [Question(key="age", text="Old?", scale="yes_no")])
     assert (item.key, item.unit, item.wanted, post.unit) == ("fun", "points", None, "share")
     sums = {"fun": np.array([[9.0]]), "fun_n": np.array([[2.0]]), "age": np.array([[1.0]])}

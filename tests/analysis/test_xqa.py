@@ -126,9 +126,9 @@ def second_reading(gold, predictions):
         r = n_common / n_gold if n_gold else 0
         return p, r, 2 * p * r / (p + r) if p + r else 0
 
-    columns = {key: [] for key in xqa.KEYS}
+    columns: dict[str, list[float]] = {key: [] for key in xqa.KEYS}
     for question in gold:
-        row = dict.fromkeys(xqa.KEYS, 0)
+        row: dict[str, float] = dict.fromkeys(xqa.KEYS, 0)
         answer = predictions["answer"].get(question["_id"])
         facts = predictions["sp"].get(question["_id"])
         if answer is not None:
