@@ -4,7 +4,7 @@ import pytest
 from django.contrib import admin
 from django.urls import reverse
 
-from studyapp.models import Participant, Study
+from studyapp.models import EntryLink
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -45,7 +45,10 @@ def test_nothing_is_written(admin_client, study, model):
 
 
 def test_no_secret_is_shown(admin_client, study):
-    link = Participant.objects.get().link
-    for row, secret in ((study, Study.objects.get().pseudonym_key), (link, link.token_hash)):
-        page = admin_client.get(reverse(f"admin:studyapp_{row._meta.model_name}_change", args=[row.pk]))
+    link = EntryLink.objects.get()
+    for name, pk, secret in (
+        ("study", study.pk, study.pseudonym_key),
+        ("entrylink", link.pk, link.token_hash),
+    ):
+        page = admin_client.get(reverse(f"admin:studyapp_{name}_change", args=[pk]))
         assert secret not in page.content.decode()

@@ -53,7 +53,14 @@ def address_of(client, name, *arguments):
 
 
 def key_of(response):
-    return re.search(rb'name="page_key" value="([^"]+)"', response.content)[1].decode()
+    return matched(r'name="page_key" value="([^"]+)"', response)
+
+
+def matched(pattern, response):
+    """The first group of a pattern in a page."""
+    found = re.search(pattern, response.content.decode())
+    assert found is not None, pattern
+    return found[1]
 
 
 def send(client, address, **data):
@@ -243,7 +250,7 @@ def test_an_item_sent_twice_is_stored_once(page):
     assert page.post(address, form | ITEM).url == address_of(page, "item", 2)
     assert page.post(address, form | ITEM | {"certainty": "1"}).url == address_of(page, "item", 2)
     trial = Trial.objects.get(position=1)
-    assert trial.answers["certainty"] == 4
+    assert trial.answers == factories.ITEM_ANSWERS
     assert Participant.objects.get().items_submitted == 1
 
 
@@ -309,8 +316,7 @@ def test_a_reload_does_not_restart_the_clock(page):
 
 def test_a_personal_link_goes_on_on_another_device(page):
     send(page, address_of(page, "item", 1), **ITEM)
-    body = page.get(address_of(page, "item", 2)).content.decode()
-    path = re.search(r"http://[^/]+(/resume/[^<\s]+)", body)[1]
+    path = matched(r"http://[^/]+(/resume/[^<\s]+)", page.get(address_of(page, "item", 2)))
     device = Client()
     assert device.get(path, follow=True).redirect_chain[-1][0] == address_of(page, "item", 2)
     assert Client().get(path[:-2] + "x/").status_code == 404
