@@ -1,0 +1,52 @@
+"""The table of systems that this package carries, and how one is loaded by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from modelserver.errors import UnknownSystem
+from modelserver.systems import recurrent
+from modelserver.systems.base import System
+
+__all__ = ["SYSTEMS", "WEIGHTS", "System", "SystemSpec", "load_system"]
+
+WEIGHTS = Path(__file__).resolve().parent.parent / "weights"
+
+
+@dataclass(frozen=True)
+class SystemSpec:
+    """A system by name. ``load`` takes a weights folder (None: the shipped one) and a device."""
+
+    name: str
+    description: str
+    load: Callable[[Path | None, torch.device], System]
+
+
+def _recurrent(name: str, description: str) -> SystemSpec:
+    def load(weights: Path | None, device: torch.device) -> System:
+        return recurrent.load(weights or WEIGHTS / name, device, name=name, description=description)
+
+    return SystemSpec(name, description, load)
+
+
+SYSTEMS: dict[str, SystemSpec] = {
+    spec.name: spec
+    for spec in (
+        _recurrent("qi2019", "BiDAF++ with joint fact and answer heads over one shared encoding"),
+        _recurrent("select-and-forget", "Selects facts, then answers from the selected facts alone"),
+    )
+}
+
+
+def load_system(name: str, *, weights: Path | None = None, device: str | torch.device = "cpu") -> System:
+    """Return the named system, ready to predict.
+
+    Raises UnknownSystem for a name not in SYSTEMS and UnreadableWeights for a damaged weights folder.
+    """
+    if name not in SYSTEMS:
+        raise UnknownSystem(f"no system {name!r}; known systems: {', '.join(SYSTEMS)}")
+    return SYSTEMS[name].load(weights, torch.device(device))

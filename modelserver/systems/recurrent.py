@@ -1,0 +1,572 @@
+"""The recurrent readers `qi2019` and `select-and-forget`, whole: from numbers to predictions.
+
+Sources: Qi et al. 2019 (the BiDAF++ reader of "Answering Complex Open-domain Questions Through Iterative
+Query Generation"), Clark and Gardner 2018 (BiDAF++), Schuff, Adel and Vu 2020 §3 (Select & Forget).
+The order of this file is the order of computation. Sizes in the comments:
+
+    N examples, K context tokens of them all (no padding), M question tokens (padded), F facts of them all,
+    U spellings, T tokens of the longest context, d = 2 * hidden.
+
+Tokens are kept flat, [K, d], and padded only inside a layer, so that padding never reaches a result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 - the name everyone uses
+
+from modelserver.decoding import best_span, prediction
+from modelserver.errors import InvalidRequest, UnreadableWeights
+from modelserver.schema import AnswerType, QAItem, QAPrediction
+from modelserver.text import CHARACTERS, NO_FACT, Features, Vocabulary, featurise, tokenise
+
+THRESHOLD = 0.33  # of the positive class, as in the released code of Schuff et al. 2020
+ANSWER_TYPES: tuple[AnswerType, ...] = ("span", "yes", "no")
+MAX_TOKENS = 6000  # self-attention takes memory with the square of this
+_NEVER = -1e30  # a logit whose probability is 0, finite so that an empty row stays a number
+
+
+@dataclass(frozen=True)
+class Config:
+    """Sizes of a reader. ``system`` is the structure: which facts its answer heads may see."""
+
+    system: Literal["qi2019", "select-and-forget"]
+    word_size: int = 48
+    character_size: int = 12
+    character_filters: int = 32
+    hidden: int = 40
+    dropout: float = 0.15
+    threshold: float = THRESHOLD
+
+
+# --- what goes in -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which of G groups each of K rows belongs to, rows of a group lying together in order."""
+
+    row: Tensor  # [K] where the row goes in a padded [G * L] array
+    reverse: Tensor  # [K] where it goes when each group is read backwards
+    mask: Tensor  # [G, L] true where a row is
+
+    @classmethod
+    def of(cls, ids: Tensor, n: int) -> Groups:
+        count = torch.bincount(ids, minlength=n)  # [G]
+        start = count.cumsum(0) - count
+        place = torch.arange(len(ids), device=ids.device) - start[ids]  # [K]
+        longest = max(1, int(count.max())) if n else 1
+        mask = torch.arange(longest, device=ids.device) < count[:, None]
+        return cls(ids * longest + place, ids * longest + count[ids] - 1 - place, mask)
+
+    def pad(self, rows: Tensor, *, backwards: bool = False) -> Tensor:  # [K, d] -> [G, L, d]
+        groups, longest = self.mask.shape
+        flat = rows.new_zeros(groups * longest, *rows.shape[1:])
+        index = self.reverse if backwards else self.row
+        return flat.index_copy(0, index, rows).view(groups, longest, *rows.shape[1:])
+
+    def flatten(self, padded: Tensor, *, backwards: bool = False) -> Tensor:  # [G, L, d] -> [K, d]
+        return padded.flatten(0, 1)[self.reverse if backwards else self.row]
+
+
+@dataclass(frozen=True)
+class Context:
+    """The context tokens that a layer may see: K rows, with the example, article and fact of each."""
+
+    example: Tensor  # [K]
+    article: Tensor  # [K] numbered through the batch
+    fact: Tensor  # [K] numbered through the batch; NO_FACT in a title
+    key: Tensor  # [K] equal for equal words
+    n: int  # examples
+    by_article: Groups = field(init=False)
+    by_example: Groups = field(init=False)
+    same: Tensor = field(init=False)  # [N, T, T] 1 where another token of the example is the same word
+
+    def __post_init__(self) -> None:
+        _, dense = torch.unique_consecutive(self.article, return_inverse=True)
+        articles = int(dense[-1]) + 1 if len(dense) else 0
+        by_example = Groups.of(self.example, self.n)
+        keys = by_example.pad(self.key)  # [N, T]
+        object.__setattr__(self, "by_article", Groups.of(dense, articles))
+        object.__setattr__(self, "by_example", by_example)
+        object.__setattr__(self, "same", keys[:, :, None] == keys[:, None, :])
+
+    def only(self, kept: Tensor) -> Context:
+        """Return the context without the rows where ``kept`` [K] is false; they leave not even a gap."""
+        return Context(self.example[kept], self.article[kept], self.fact[kept], self.key[kept], self.n)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Several items as tensors."""
+
+    question_word: Tensor  # [N, M]
+    question_form: Tensor  # [N, M]
+    question_key: Tensor  # [N, M]
+    question_mask: Tensor  # [N, M]
+    word: Tensor  # [K]
+    form: Tensor  # [K]
+    asked: Tensor  # [K] 1 where the word is in the question
+    forms: Tensor  # [U, FORM_LENGTH]
+    context: Context
+    facts: int  # F
+    fact_example: Tensor  # [F]
+
+
+def collate(features: Sequence[Features], device: torch.device) -> Batch:
+    """Join items into one batch."""
+
+    def flat(arrays: Sequence[np.ndarray]) -> Tensor:
+        return torch.from_numpy(np.concatenate(arrays)).to(device)
+
+    def padded(arrays: Sequence[np.ndarray]) -> Tensor:
+        return nn.utils.rnn.pad_sequence([torch.from_numpy(a) for a in arrays], batch_first=True).to(device)
+
+    forms = np.cumsum([0] + [len(f.forms) for f in features])
+    facts = np.cumsum([0] + [len(f.facts) for f in features])
+    articles = np.cumsum([0] + [1 + int(f.article.max(initial=0)) for f in features])
+    context = Context(
+        example=flat([np.full(len(f.word), i) for i, f in enumerate(features)]),
+        article=flat([f.article + articles[i] for i, f in enumerate(features)]),
+        fact=flat([np.where(f.fact == NO_FACT, NO_FACT, f.fact + facts[i]) for i, f in enumerate(features)]),
+        key=flat([f.key for f in features]),
+        n=len(features),
+    )
+    return Batch(
+        question_word=padded([f.question_word for f in features]),
+        question_form=padded([f.question_form + forms[i] for i, f in enumerate(features)]),
+        question_key=padded([f.question_key for f in features]),
+        question_mask=padded([np.ones(len(f.question_word), dtype=bool) for f in features]),
+        word=flat([f.word for f in features]),
+        form=flat([f.form + forms[i] for i, f in enumerate(features)]),
+        asked=flat([np.isin(f.key, f.question_key) for f in features]),
+        forms=flat([f.forms for f in features]),
+        context=context,
+        facts=int(facts[-1]),
+        fact_example=flat([np.full(len(f.facts), i) for i, f in enumerate(features)]),
+    )
+
+
+# --- layers -------------------------------------------------------------------------------------------
+
+
+class Embedding(nn.Module):
+    """Words as vectors: a table for known words, a character CNN for every spelling (Kim et al. 2016).
+
+    Any module with ``size`` and the same call can stand in its place: other word vectors, or an encoder.
+    """
+
+    def __init__(self, config: Config, words: int) -> None:
+        super().__init__()
+        self.words = nn.Embedding(words, config.word_size, padding_idx=0)
+        self.characters = nn.Embedding(CHARACTERS, config.character_size, padding_idx=0)
+        self.convolution = nn.Conv1d(config.character_size, config.character_filters, 5, padding=2)
+        self.dropout = nn.Dropout(config.dropout)
+        self.size = config.word_size + config.character_filters + 1
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:  # -> [N, M, size], [K, size]
+        characters = self.characters(batch.forms).transpose(1, 2)  # [U, character_size, FORM_LENGTH]
+        spelling = F.relu(self.convolution(characters)).amax(2)  # [U, filters]: each distinct word only once
+        in_context = batch.question_mask[..., None].float()  # a question's word is in the question
+        question = torch.cat([self.words(batch.question_word), spelling[batch.question_form], in_context], -1)
+        asked = batch.asked[:, None].float()
+        context = torch.cat([self.words(batch.word), spelling[batch.form], asked], -1)
+        return self.dropout(question), self.dropout(context)
+
+
+class Recurrence(torch.autograd.Function):
+    """c[t] = forget[t] * c[t-1] + update[t] along the first axis, from c[-1] = 0."""
+
+    @staticmethod
+    def forward(ctx: Any, forget: Tensor, update: Tensor) -> Tensor:  # [L, G, d] each
+        states = update.clone()
+        for t in range(1, len(states)):
+            states[t].addcmul_(forget[t], states[t - 1])
+        ctx.save_for_backward(forget, states)
+        return states
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+        forget, states = ctx.saved_tensors
+        carried = grad.clone()
+        for t in range(len(states) - 2, -1, -1):
+            carried[t].addcmul_(forget[t + 1], carried[t + 1])
+        to_forget = torch.zeros_like(forget)
+        torch.mul(carried[1:], states[:-1], out=to_forget[1:])
+        return to_forget, carried
+
+
+class BiSRU(nn.Module):
+    """A recurrent layer in both directions over each group of rows by itself.
+
+    The simple recurrent unit of Lei et al. 2018 without its peephole: its gates look at the input alone,
+    so that all large products are done at once; on a CPU a step is several times faster than a GRU's.
+    """
+
+    def __init__(self, size: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.size = 2 * hidden
+        self.dropout = dropout
+        self.gates = nn.Linear(size, 3 * self.size)
+        nn.init.constant_(self.gates.bias[self.size : 2 * self.size], 1.5)  # remember, to begin with
+        self.highway = nn.Identity() if size == self.size else nn.Linear(size, self.size, bias=False)
+
+    def forward(self, rows: Tensor, groups: Groups) -> Tensor:  # [K, size] -> [K, 2 * hidden]
+        if not len(rows):
+            return rows.new_zeros(0, self.size)
+        rows = self._drop(rows, groups)
+        value, forget, out = self.gates(rows).split(self.size, -1)  # [K, d] each
+        forget, out = torch.sigmoid(forget), torch.sigmoid(out)
+        states = self._scan(forget, (1 - forget) * value, groups)
+        return out * torch.tanh(states) + (1 - out) * self.highway(rows)
+
+    def _drop(self, rows: Tensor, groups: Groups) -> Tensor:
+        """Drop features of a whole group at a time (Gal and Ghahramani 2016), so that gates see one noise."""
+        if not self.training or not self.dropout:
+            return rows
+        kept = rows.new_full((len(groups.mask), rows.shape[1]), 1 - self.dropout).bernoulli_()
+        return rows * (kept / (1 - self.dropout))[groups.row // groups.mask.shape[1]]
+
+    def _scan(self, forget: Tensor, update: Tensor, groups: Groups) -> Tensor:  # [K, d], [K, d] -> [K, d]
+        half = self.size // 2
+        padded = [
+            torch.cat([groups.pad(x[:, :half]), groups.pad(x[:, half:], backwards=True)], -1).transpose(0, 1)
+            for x in (forget, update)
+        ]  # [L, G, d] each: the second half of the columns is read backwards
+        states = Recurrence.apply(padded[0].contiguous(), padded[1].contiguous()).transpose(0, 1)
+        onwards, backwards = states[..., :half], states[..., half:]
+        return torch.cat([groups.flatten(onwards), groups.flatten(backwards, backwards=True)], -1)
+
+
+class Similarity(nn.Module):
+    """Trilinear similarity of Seo et al. 2017, with a learned extra for equal words.
+
+    The extra lets a name be followed from one article to another though it was never seen in training.
+    """
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.left = nn.Linear(d, 1)
+        self.right = nn.Linear(d, 1, bias=False)
+        self.both = nn.Parameter(torch.full((d,), d**-0.5))
+        self.equal = nn.Linear(d, 1)
+        nn.init.constant_(self.equal.bias, 3.0)  # equal words attract from the first step on
+
+    def forward(self, left: Tensor, right: Tensor, same: Tensor) -> Tensor:  # [N,A,d], [N,B,d] -> [N,A,B]
+        dot = torch.baddbmm(self.right(right).transpose(1, 2), left * self.both, right.transpose(1, 2))
+        return dot + self.left(left) + same * self.equal(left)
+
+
+def _weights(scores: Tensor, mask: Tensor) -> Tensor:
+    """Softmax over the last axis where the mask is true; a row with nothing to attend to gives zeros."""
+    return torch.softmax(scores.masked_fill(~mask, _NEVER), -1) * mask
+
+
+class BiAttention(nn.Module):
+    """Context attends to question and question to context (Seo et al. 2017)."""
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.similarity = Similarity(d)
+        self.merge = nn.Linear(4 * d, d)
+
+    def forward(self, rows: Tensor, context: Context, question: Tensor, batch: Batch) -> Tensor:
+        x = context.by_example.pad(rows)  # [N, T, d]
+        keys = context.by_example.pad(context.key)
+        same = (keys[:, :, None] == batch.question_key[:, None, :]).float()  # [N, T, M]
+        scores = self.similarity(x, question, same)
+        seen = batch.question_mask[:, None, :]
+        to_question = _weights(scores, seen) @ question  # [N, T, d]
+        peak = scores.masked_fill(~seen, _NEVER).amax(2)  # [N, T]
+        to_context = _weights(peak, context.by_example.mask)[:, None] @ x  # [N, 1, d]
+        merged = torch.cat([x, to_question, x * to_question, to_context * to_question], -1)
+        return context.by_example.flatten(F.relu(self.merge(merged)))
+
+
+class SelfAttention(nn.Module):
+    """Each token attends to the others of its context; the result is added to it (Clark and Gardner 2018)."""
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.similarity = Similarity(d)
+        self.merge = nn.Linear(3 * d, d)
+
+    def forward(self, rows: Tensor, context: Context) -> Tensor:  # [K, d] -> [K, d]
+        x = context.by_example.pad(rows)  # [N, T, d]
+        itself = torch.eye(x.shape[1], dtype=torch.bool, device=x.device)
+        others = context.by_example.mask[:, None, :] & ~itself  # [N, T, T]
+        attended = _weights(self.similarity(x, x, context.same), others) @ x
+        merged = F.relu(self.merge(torch.cat([x, attended, x * attended], -1)))
+        return rows + context.by_example.flatten(merged)
+
+
+class Reading(nn.Module):
+    """A question and a context into one encoding of the context's tokens."""
+
+    def __init__(self, size: int, config: Config) -> None:
+        super().__init__()
+        d = 2 * config.hidden
+        self.encode = BiSRU(size, config.hidden, 0.0)
+        self.attend = BiAttention(d)
+        self.compose = BiSRU(d, config.hidden, config.dropout)
+        self.reflect = SelfAttention(d)
+
+    def forward(self, question: Tensor, rows: Tensor, context: Context, batch: Batch) -> Tensor:
+        asked = Groups.of(batch.question_mask.nonzero()[:, 0], context.n)
+        question = asked.pad(self.encode(question[batch.question_mask], asked))  # [N, M, d]
+        encoded = self.encode(rows, context.by_article)  # [K, d]
+        encoded = self.attend(encoded, context, question, batch)
+        encoded = self.compose(encoded, context.by_article)
+        return self.reflect(encoded, context)  # [K, d]
+
+
+class FactHead(nn.Module):
+    """Pools the tokens of each fact and says whether the fact is relevant."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.recur = BiSRU(2 * config.hidden, config.hidden, config.dropout)
+        self.out = nn.Linear(2 * config.hidden, 2)
+
+    def forward(self, rows: Tensor, context: Context, facts: int) -> tuple[Tensor, Tensor]:
+        states = self.recur(rows, context.by_article)
+        inside = context.fact != NO_FACT
+        total = states.new_zeros(facts, states.shape[1]).index_add(0, context.fact[inside], states[inside])
+        count = torch.bincount(context.fact[inside], minlength=facts).clamp(min=1)
+        pooled = total / count[:, None]  # [F, d]
+        return pooled, self.out(pooled)  # [F, d], [F, 2]
+
+
+class AnswerHead(nn.Module):
+    """Start, end and type of the answer, each from a recurrent layer stacked on the one before."""
+
+    def __init__(self, size: int, config: Config) -> None:
+        super().__init__()
+        d = 2 * config.hidden
+        self.read_start = BiSRU(size, config.hidden, config.dropout)
+        self.read_end = BiSRU(size + d, config.hidden, config.dropout)
+        self.read_type = BiSRU(size + d, config.hidden, config.dropout)
+        self.start_out, self.end_out = nn.Linear(d, 1), nn.Linear(d, 1)
+        self.type_out = nn.Linear(d, len(ANSWER_TYPES))
+
+    def forward(self, rows: Tensor, context: Context) -> tuple[Tensor, Tensor, Tensor]:
+        start = self.read_start(rows, context.by_article)  # [K, d]
+        end = self.read_end(torch.cat([rows, start], -1), context.by_article)
+        kind = self.read_type(torch.cat([rows, end], -1), context.by_article)
+        pooled = context.by_example.pad(F.relu(kind)).amax(1)  # [N, d]
+        return self.start_out(start)[:, 0], self.end_out(end)[:, 0], self.type_out(pooled)
+
+
+# --- the two readers ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Logits. Tokens that the answer heads did not see have the logit of probability 0."""
+
+    start: Tensor  # [K]
+    end: Tensor  # [K]
+    type: Tensor  # [N, 3] span, yes, no
+    facts: Tensor  # [F, 2] irrelevant, relevant
+    seen: Tensor  # [K] whether the answer heads saw the token
+
+
+class Qi2019(nn.Module):
+    """One encoding for both heads; the answer heads also see the pooled state of each token's fact."""
+
+    def __init__(self, config: Config, words: int) -> None:
+        super().__init__()
+        d = 2 * config.hidden
+        self.embed = Embedding(config, words)
+        self.read = Reading(self.embed.size, config)
+        self.judge = FactHead(config)
+        self.tell = nn.Linear(d, d)
+        self.answer = AnswerHead(d, config)
+
+    def forward(self, batch: Batch, gold: Tensor | None = None) -> Outputs:
+        """Return the logits; ``gold`` is taken for the sake of the other reader and not looked at."""
+        question, rows = self.embed(batch)
+        context = batch.context
+        rows = self.read(question, rows, context, batch)  # [K, d]
+        pooled, facts = self.judge(rows, context, batch.facts)
+        none = pooled.new_zeros(1, pooled.shape[1])  # what a title's token sees: NO_FACT points here
+        rows = rows + torch.cat([self.tell(pooled), none])[context.fact]  # [K, d]
+        start, end, kind = self.answer(rows, context)
+        return Outputs(start, end, kind, facts, torch.ones_like(context.fact, dtype=torch.bool))
+
+
+class SelectAndForget(nn.Module):
+    """Encodes twice: one encoding selects facts, the other sees the selected facts alone.
+
+    Schuff et al. zero the answer-specific encoding outside the selected facts. A recurrent encoding has
+    by then carried words across the border, so here those tokens are dropped before the answer-specific
+    encoder as well: nothing of an unselected fact, and no title, can reach the answer.
+    """
+
+    def __init__(self, config: Config, words: int) -> None:
+        super().__init__()
+        self.threshold = config.threshold
+        self.embed = Embedding(config, words)
+        self.read_for_facts = Reading(self.embed.size, config)
+        self.judge = FactHead(config)
+        self.read_for_answer = Reading(self.embed.size, config)
+        self.answer = AnswerHead(2 * config.hidden, config)
+
+    def forward(self, batch: Batch, gold: Tensor | None = None) -> Outputs:
+        """Return the logits. ``gold`` [F], in training, adds the gold facts to the selected ones."""
+        question, rows = self.embed(batch)
+        context = batch.context
+        _, facts = self.judge(self.read_for_facts(question, rows, context, batch), context, batch.facts)
+        selected = torch.softmax(facts.detach(), -1)[:, 1] > self.threshold  # [F]
+        if gold is not None:
+            selected = selected | gold
+        never = selected.new_zeros(1)  # titles: NO_FACT points here
+        seen = torch.cat([selected, never])[context.fact]  # [K]
+        rest = context.only(seen)
+        encoded = self.read_for_answer(question, rows[seen], rest, batch)
+        start, end, kind = self.answer(encoded, rest)
+        return Outputs(_spread(start, seen), _spread(end, seen), kind, facts, seen)
+
+
+def _spread(logits: Tensor, seen: Tensor) -> Tensor:
+    """Put the logits of the seen tokens back in their places among all K."""
+    return logits.new_full(seen.shape, _NEVER).masked_scatter(seen, logits)
+
+
+def build(config: Config, words: int) -> Qi2019 | SelectAndForget:
+    """Return an untrained reader of the structure that the configuration names."""
+    return (Qi2019 if config.system == "qi2019" else SelectAndForget)(config, words)
+
+
+# --- the system ---------------------------------------------------------------------------------------
+
+
+class RecurrentSystem:
+    """A trained reader as the server sees it."""
+
+    def __init__(
+        self,
+        model: Qi2019 | SelectAndForget,
+        config: Config,
+        vocabulary: Vocabulary,
+        *,
+        name: str,
+        description: str,
+        revision: str,
+        device: torch.device,
+    ) -> None:
+        self.name, self.description, self.revision = name, description, revision
+        self.config, self.vocabulary, self.device = config, vocabulary, device
+        self.model = model.to(device).eval()
+
+    def cost(self, item: QAItem) -> int:
+        """Return an estimate of the item's tokens: its characters by the mean length of a token."""
+        texts = [item.question, *(text for title, sentences in item.context for text in (title, *sentences))]
+        return 1 + sum(map(len, texts)) // 5
+
+    def check(self, item: QAItem) -> None:
+        """Raise InvalidRequest for a question without words, no article, or more tokens than fit."""
+        if not item.context:
+            raise InvalidRequest("at least one article is needed", field="context")
+        if not tokenise(item.question):
+            raise InvalidRequest("there is no word in it", field="question")
+        texts = [item.question, *(text for title, sentences in item.context for text in (title, *sentences))]
+        tokens = sum(len(tokenise(text)) for text in texts)
+        if tokens > MAX_TOKENS:
+            message = f"{tokens} tokens with the question; at most {MAX_TOKENS} are read"
+            raise InvalidRequest(message, field="context")
+
+    def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
+        """Answer the items as one batch. Raises InvalidRequest when `check` would for any of them."""
+        if not items:
+            return []
+        for item in items:
+            self.check(item)
+        features = [featurise(item, self.vocabulary) for item in items]
+        return self.predict_features(items, features)
+
+    def predict_features(self, items: Sequence[QAItem], features: Sequence[Features]) -> list[QAPrediction]:
+        """Answer items that have been turned into numbers already."""
+        batch = collate(features, self.device)
+        with torch.inference_mode():
+            outputs = self.model(batch)
+        relevance = torch.softmax(outputs.facts, -1)[:, 1].tolist()
+        types = [ANSWER_TYPES[i] for i in outputs.type.argmax(-1).tolist()]
+        start, end, seen = (x.cpu().numpy() for x in (outputs.start, outputs.end, outputs.seen))
+        results, token, fact = [], 0, 0
+        for item, features_of, kind in zip(items, features, types, strict=True):
+            tokens = slice(token, token := token + len(features_of.word))
+            facts = slice(fact, fact := fact + len(features_of.facts))
+            span = best_span(start[tokens], end[tokens], seen[tokens], features_of)
+            results.append(
+                prediction(
+                    item,
+                    features_of,
+                    span=span,
+                    kind=kind,
+                    relevance=relevance[facts],
+                    threshold=self.config.threshold,
+                )
+            )
+        return results
+
+
+def save(folder: Path, model: nn.Module, config: Config, vocabulary: Vocabulary) -> None:
+    """Write weights (16-bit floats), configuration and vocabulary; each file appears whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: tensor.detach().half().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    save_file(weights, folder / "model.safetensors.part")
+    (folder / "config.json.part").write_text(json.dumps(asdict(config), indent=2) + "\n", encoding="utf-8")
+    vocabulary.save(folder / "vocab.json.part")
+    for name in ("model.safetensors", "config.json", "vocab.json"):
+        (folder / f"{name}.part").replace(folder / name)
+
+
+def load(folder: Path, device: torch.device, *, name: str, description: str) -> RecurrentSystem:
+    """Load a weights folder. Raises UnreadableWeights, naming the file and what is wrong with it."""
+    digest = hashlib.sha256()
+    for file in ("config.json", "vocab.json", "model.safetensors"):
+        with _blaming(folder / file):
+            digest.update((folder / file).read_bytes())
+    with _blaming(folder / "config.json"):
+        config = Config(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
+        if config.system != name:
+            raise ValueError(f"system is {config.system!r}, not {name!r}")
+    with _blaming(folder / "vocab.json"):
+        vocabulary = Vocabulary.load(folder / "vocab.json")
+    with _blaming(folder / "model.safetensors"):
+        model = build(config, len(vocabulary))
+        weights = load_file(folder / "model.safetensors")
+        model.load_state_dict({key: tensor.float() for key, tensor in weights.items()})
+    return RecurrentSystem(
+        model,
+        config,
+        vocabulary,
+        name=name,
+        description=description,
+        revision=digest.hexdigest()[:12],
+        device=device,
+    )
+
+
+@contextmanager
+def _blaming(path: Path) -> Iterator[None]:
+    """Turn whatever reading a file raises into our error, with the file's name."""
+    try:
+        yield
+    except OSError as error:
+        raise UnreadableWeights(f"{path}: {error.strerror or error}") from error
+    except (TypeError, ValueError, RuntimeError, SafetensorError) as error:
+        raise UnreadableWeights(f"{path}: {error}") from error

@@ -1,0 +1,209 @@
+"""Text to numbers: tokens with code-point offsets, the vocabulary, and the features of one item."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from modelserver.schema import Fact, QAItem
+
+Ints = npt.NDArray[np.int64]
+
+CHARACTERS = 256  # ASCII as itself, everything else folded into the upper half
+FORM_LENGTH = 12  # characters of a word that are looked at: the first 8 and the last 4 of a longer one
+NO_FACT = -1  # fact number of a title's token
+IN_TITLE = -1  # sentence number of a title's token
+
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W_]+|[^\w\s]|_")
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token and where it stands in its text: code points, end exclusive."""
+
+    text: str
+    start: int
+    end: int
+
+
+def tokenise(text: str) -> list[Token]:
+    """Split into numbers (with their inner points and commas), words, and single other signs.
+
+    White space is dropped. Offsets lead back to the text as given.
+    """
+    return [Token(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words with an embedding of their own, lower-cased. Ids: 0 padding, 1 unknown, then the words."""
+
+    words: tuple[str, ...]
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {word: index for index, word in enumerate(self.words, start=2)}
+
+    def __len__(self) -> int:
+        return len(self.words) + 2
+
+    def id(self, word: str) -> int:
+        return self._ids.get(word, 1)
+
+    @classmethod
+    def build(cls, texts: Iterable[str], *, at_least: int) -> Vocabulary:
+        """Keep the words that occur ``at_least`` times, most frequent first, then by spelling."""
+        counts = Counter(token.text.lower() for text in texts for token in tokenise(text))
+        kept = [word for word, count in counts.items() if count >= at_least]
+        return cls(tuple(sorted(kept, key=lambda word: (-counts[word], word))))
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(self.words, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Vocabulary:
+        words = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise ValueError(f"{path}: a list of words is expected")
+        return cls(tuple(words))
+
+
+class Place(NamedTuple):
+    """Where a context token stands: article, sentence (IN_TITLE: its title), code points in that text."""
+
+    article: int
+    sentence: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Features:
+    """One item as numbers. M question tokens, K context tokens, F facts, U distinct spellings.
+
+    ``forms`` holds the characters of each spelling; ``*_form`` say which spelling a token has;
+    ``*_key`` are equal exactly where two words are equal but for case (up to a 32-bit digest).
+    """
+
+    question_word: Ints  # [M]
+    question_form: Ints  # [M]
+    question_key: Ints  # [M]
+    word: Ints  # [K]
+    form: Ints  # [K]
+    key: Ints  # [K]
+    fact: Ints  # [K] number of the fact in ``facts``, NO_FACT in a title
+    forms: Ints  # [U, FORM_LENGTH]
+    facts: tuple[Fact, ...]  # F, in context order; two paragraphs with one title share theirs
+    places: Ints  # [K, 4] the fields of Place
+
+    def __len__(self) -> int:
+        return len(self.word) + len(self.question_word)
+
+    @property
+    def article(self) -> Ints:
+        """Return the article of each context token, [K], never decreasing."""
+        return self.places[:, 0]
+
+    def place(self, token: int) -> Place:
+        return Place(*self.places[token].tolist())
+
+
+class _Forms:
+    """Numbers the distinct spellings of one item."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def number(self, tokens: Sequence[str]) -> Ints:
+        return _ints([self.numbers.setdefault(text, len(self.numbers)) for text in tokens])
+
+    def characters(self) -> Ints:
+        return _ints([_characters(text) for text in self.numbers]).reshape(-1, FORM_LENGTH)
+
+
+def featurise(item: QAItem, vocabulary: Vocabulary) -> Features:
+    """Turn an item into numbers. Empty sentences and articles are allowed, and give no tokens."""
+    question = [token.text for token in tokenise(item.question)]
+    texts: list[str] = []
+    places: list[Place] = []
+    numbers: dict[Fact, int] = {}
+    fact: list[int] = []
+    for article, (title, sentences) in enumerate(item.context):
+        for index, text in enumerate((title, *sentences)):
+            sentence = index - 1  # IN_TITLE for the title
+            number = numbers.setdefault((title, sentence), len(numbers)) if index else NO_FACT
+            tokens = tokenise(text)
+            texts.extend(token.text for token in tokens)
+            places.extend(Place(article, sentence, token.start, token.end) for token in tokens)
+            fact.extend([number] * len(tokens))
+    forms = _Forms()
+    return Features(
+        question_word=_ints([vocabulary.id(text.lower()) for text in question]),
+        question_form=forms.number(question),
+        question_key=_ints([_key(text) for text in question]),
+        word=_ints([vocabulary.id(text.lower()) for text in texts]),
+        form=forms.number(texts),
+        key=_ints([_key(text) for text in texts]),
+        fact=_ints(fact),
+        forms=forms.characters(),
+        facts=tuple(numbers),
+        places=_ints(places).reshape(-1, 4),
+    )
+
+
+def text_between(item: QAItem, first: Place, last: Place) -> str:
+    """Return the text of the context from one token to another of the same article."""
+    title, sentences = item.context[first.article]
+    if first.sentence == IN_TITLE or last.sentence == IN_TITLE:
+        return title[first.start : last.end]
+    if first.sentence == last.sentence:
+        return sentences[first.sentence][first.start : last.end]
+    between = sentences[first.sentence + 1 : last.sentence]
+    return "".join([sentences[first.sentence][first.start :], *between, sentences[last.sentence][: last.end]])
+
+
+def find_answer(features: Features, answer: str, facts: set[Fact]) -> tuple[int, int] | None:
+    """Return the first and last token of the answer's first occurrence, whole tokens only.
+
+    Looks in the given facts first, then in the other facts, then in titles.
+    """
+    wanted = [_key(token.text) for token in tokenise(answer)]
+    keys = features.key.tolist()
+    fact, article = features.fact.tolist(), features.article.tolist()
+    found: dict[int, int] = {}
+    for start in range(len(keys) - len(wanted) + 1 if wanted else 0):
+        end = start + len(wanted)
+        if keys[start:end] == wanted and article[start] == article[end - 1]:
+            number = fact[start]
+            rank = 2 if number == NO_FACT else 0 if features.facts[number] in facts else 1
+            found.setdefault(rank, start)
+    if not found:
+        return None
+    start = found[min(found)]
+    return start, start + len(wanted) - 1
+
+
+def _key(text: str) -> int:
+    return zlib.crc32(text.lower().encode("utf-8", "surrogatepass"))
+
+
+def _characters(text: str) -> list[int]:
+    short = text if len(text) <= FORM_LENGTH else text[: FORM_LENGTH - 4] + text[-4:]
+    codes = [
+        ord(sign) if ord(sign) < CHARACTERS // 2 else CHARACTERS // 2 + ord(sign) % 128 for sign in short
+    ]
+    return codes + [0] * (FORM_LENGTH - len(codes))
+
+
+def _ints(values: Sequence[int] | Sequence[Sequence[int]]) -> Ints:
+    return np.asarray(values, dtype=np.int64)

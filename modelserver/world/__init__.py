@@ -1,0 +1,128 @@
+"""A generated text world in the official HotpotQA form: fictional, so that nobody knew the answers before.
+
+Every question gets a small world of its own (`entities`), out of which two articles are needed and the
+others distract. Names belong to one split each (`names`), and every example depends on nothing but the
+seed, the split and its index.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypedDict
+
+from modelserver.world.articles import Article, write_article
+from modelserver.world.entities import Entity, World
+from modelserver.world.names import SPLITS, Names, Split, split_of
+from modelserver.world.questions import Question, ask
+
+__all__ = ["SPLITS", "Example", "Split", "add_arguments", "generate", "run", "split_of", "write_split"]
+
+ARTICLES = 8
+
+
+class Example(TypedDict):
+    """One example in the official form; ``supporting_facts`` are [title, sentence index]."""
+
+    _id: str
+    question: str
+    answer: str
+    supporting_facts: list[list[str | int]]
+    context: list[list[str | list[str]]]
+    type: str
+    level: str
+
+
+def generate(split: Split, n: int, seed: int) -> Iterator[Example]:
+    """Yield ``n`` examples of a split, one at a time.
+
+    The same split and seed give the same examples in every process, and the first examples of a longer
+    run are those of a shorter one.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
+    for index in range(n):
+        yield _example(f"{seed}/{split}/{index}", split)
+
+
+def write_split(path: Path, split: Split, n: int, seed: int) -> None:
+    """Write ``n`` examples as one JSON list, one example a line; the file appears whole or not at all."""
+    partial = path.with_name(path.name + ".part")
+    with partial.open("w", encoding="utf-8") as file:
+        for index, example in enumerate(generate(split, n, seed)):
+            file.write(("[\n" if index == 0 else ",\n") + json.dumps(example, ensure_ascii=False))
+        file.write("\n]\n" if n else "[]\n")
+    os.replace(partial, path)
+
+
+def _example(key: str, split: Split) -> Example:
+    rng = random.Random(key)  # a string seed is digested by SHA-512, whatever PYTHONHASHSEED says
+    world = World(rng, Names(rng, split))
+    question = ask(world, rng)
+    articles = _articles(world, question, rng)
+    by_title = {article.title: article for article in articles}
+    facts = [(entity.title, by_title[entity.title].place[need]) for entity, need in question.needs]
+    rng.shuffle(articles)
+    return Example(
+        _id=hashlib.sha256(key.encode()).hexdigest()[:24],
+        question=question.text[0].upper() + question.text[1:],
+        answer=question.answer,
+        supporting_facts=[list(fact) for fact in dict.fromkeys(facts)],
+        context=[[article.title, article.sentences] for article in articles],
+        type=question.type,
+        level=question.level,
+    )
+
+
+def _articles(world: World, question: Question, rng: random.Random) -> list[Article]:
+    """Write the articles that the question needs, then others that look like them."""
+    gold = [entity for entity, _ in question.needs]
+    keys = {entity.kind: need for entity, need in question.needs}
+    others = _distractors(world, gold, rng)
+    articles = [_write(entity, {need}, rng) for entity, need in question.needs]
+    for entity in others:
+        # Most distractors state what is asked as well, of someone or something else.
+        key = keys.get(entity.kind)
+        alike = key is not None and key in entity.words and rng.random() < 0.7
+        articles.append(_write(entity, {key} if alike and key else set(), rng))
+    return articles
+
+
+def _write(entity: Entity, needed: set[str], rng: random.Random) -> Article:
+    return write_article(entity, rng, needed=frozenset(needed), length=rng.choice((2, 3, 3, 4, 4, 5)))
+
+
+def _distractors(world: World, gold: list[Entity], rng: random.Random) -> list[Entity]:
+    """Choose entities with titles of their own, most of them of the kinds of the gold ones."""
+    pool = [entity for entity in world.entities if entity.title not in {g.title for g in gold}]
+    rng.shuffle(pool)
+    unlike = [entity for entity in pool if entity.kind not in {g.kind for g in gold}]
+    alike = [entity for entity in pool if entity.kind in {g.kind for g in gold}]
+    chosen = {e.title: e for e in alike[: ARTICLES - len(gold) - 2] + unlike + alike}
+    return list(chosen.values())[: ARTICLES - len(gold)]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, required=True, help="folder for train.json, dev.json, test.json")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the world (default 1)")
+    for split, default in zip(SPLITS, (10_000, 500, 1000), strict=True):
+        parser.add_argument(f"--{split}", type=int, default=default, help=f"examples (default {default})")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the three splits; returns 0, or 2 for bad arguments."""
+    for split in SPLITS:
+        if getattr(args, split) < 0:
+            print(f"--{split} must not be negative", file=sys.stderr)  # noqa: T201
+            return 2
+    args.out.mkdir(parents=True, exist_ok=True)
+    for split in SPLITS:
+        write_split(args.out / f"{split}.json", split, getattr(args, split), args.seed)
+        print(args.out / f"{split}.json", getattr(args, split), "examples")  # noqa: T201
+    return 0

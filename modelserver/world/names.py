@@ -1,0 +1,141 @@
+"""Invented names, each belonging to exactly one split.
+
+People, towns, countries and rivers are built from syllables; films, novels, bands and albums from
+words. A digest of the name decides its split, so that no name of one split can turn up in another,
+however many examples are drawn, in whatever order, by whichever process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable
+from typing import Literal
+
+Split = Literal["train", "dev", "test"]
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+
+
+def word_list(text: str, separator: str | None = None) -> list[str]:
+    """Return the words of a list that is written as one text."""
+    return [word.strip() for word in text.split(separator)]
+
+
+_ONSETS = word_list("b br c d dr f fl g gr h j k l m n p pr r s st t th tr v w")
+_VOWELS = word_list("a a a e e e i i i o o o u u ae ia ea")  # the plain ones more often
+_PLAIN = word_list("a e i o u")
+_CODAS = word_list("l l n n r r s m d k lt nd rn rk th v")
+_SHE = word_list("a ena ia elle ine isa ora una eth ild")
+_HE = word_list("o an en ic or us ald ek im in")
+_SURNAMES = word_list("ar ane ard ell en er esk ett ick ik il in old om ona ov ow und urn yx")
+_TOWNS = word_list("born brook dale feld firth ford ham haven holm mere mouth ness ster vik wick")
+_RIVERS = word_list("el en er is or une ay ow")
+
+_ADJECTIVES = word_list(
+    """
+    Amber Bitter Borrowed Broken Copper Crimson Crooked Distant Drifting Empty Fallen Final First Forgotten
+    Frozen Gentle Gilded Glass Golden Hidden Hollow Iron Last Little Lonely Lost Midnight Narrow Northern
+    Painted Paper Patient Quiet Restless Rusted Sacred Salt Scarlet Second Secret Shallow Silent Silver
+    Sleeping Southern Stolen Stone Summer Sunken Tender Twin Velvet Wandering White Wild Winter Wooden
+    """
+)
+_NOUNS = word_list(
+    """
+    Anchor Archive Avenue Bell Bridge Candle Canyon Caravan Carousel Cathedral Chapel Circus Compass Corridor
+    Dancer Diary Engine Falcon Ferry Garden Harbour Harvest Heron Horizon Island Kingdom Ladder Lantern Letter
+    Library Lighthouse Machine Map Meadow Mirror Mountain Oak Ocean Orchard Palace Passenger Pilgrim Portrait
+    Promise River Road Sailor Season Shepherd Shore Signal Sparrow Stair Station Stranger Tailor Tide Tower
+    Valley Violin Voyage Watchman Window Witness
+    """
+)
+_PLURALS = word_list(
+    """
+    Anchors Arrows Astronomers Bakers Beacons Bellringers Butchers Candles Captains Clerks Comets Cousins
+    Dancers Drifters Engines Falcons Foxes Gardeners Ghosts Herons Janitors Kites Lanterns Magpies Mariners
+    Mechanics Moths Orphans Pilgrims Pilots Poets Ravens Sailors Satellites Shadows Signals Sparrows Strangers
+    Tailors Tigers Travellers Umbrellas Violets Wolves
+    """
+)
+
+
+def split_of(name: str) -> Split:
+    """Return the one split that a name may appear in: 8 of 10 names train, 1 dev, 1 test."""
+    digit = hashlib.sha256(name.casefold().encode()).digest()[0] % 10
+    return "train" if digit < 8 else "dev" if digit == 8 else "test"
+
+
+class Names:
+    """Draws names of one split for one small world, never the same name twice."""
+
+    def __init__(self, rng: random.Random, split: Split) -> None:
+        self.rng = rng
+        self.split = split
+        self._used: set[str] = set()
+
+    def surname(self) -> str:
+        return self._fresh(lambda: (self._stem(1) + self._pick(_SURNAMES)).capitalize())
+
+    def given_name(self, *, female: bool) -> str:
+        # Given names may recur across splits: the surname alone keeps people apart.
+        return (self._stem(1) + self._pick(_SHE if female else _HE)).capitalize()
+
+    def country(self) -> tuple[str, str]:
+        """Return a country and what belongs to it, as in ``Valdoria``, ``Valdorian``."""
+        name = self._fresh(lambda: (self._stem(2) + "ia").capitalize())
+        return name, name + "n"
+
+    def region(self) -> str:
+        return self._fresh(lambda: (self._stem(2) + self._pick(["land", "mark", "shire"])).capitalize())
+
+    def town(self) -> str:
+        return self._fresh(lambda: (self._stem(1) + self._pick(_TOWNS)).capitalize())
+
+    def river(self) -> str:
+        return self._fresh(lambda: (self._stem(1) + self._pick(_RIVERS)).capitalize())
+
+    def work(self, near: str | None = None) -> str:
+        """Return the title of a film, a novel or an album, sharing a word with ``near`` if given."""
+        return self._fresh(lambda: self._work(near))
+
+    def band(self) -> str:
+        return self._fresh(self._band)
+
+    def company(self) -> str:
+        return self._fresh(lambda: f"{self._stem(1).capitalize()}{self._pick(_SURNAMES)}")
+
+    def _work(self, near: str | None) -> str:
+        adjective, noun = self._pick(_ADJECTIVES), self._pick(_NOUNS)
+        if (
+            near is not None and self.rng.random() < 0.5
+        ):  # not for ever: it may have no such title in this split
+            return f"{adjective} {near.split()[-1]}"
+        form = self.rng.randrange(4)
+        if form == 0:
+            return f"The {adjective} {noun}"
+        if form == 1:
+            return f"The {noun} of {self._stem(1).capitalize()}{self._pick(_RIVERS)}"
+        if form == 2:
+            article = "An" if noun[0] in "AEIOU" else "A"
+            return f"{article} {noun} for {self.given_name(female=self.rng.random() < 0.5)}"
+        return f"{adjective} {noun}"
+
+    def _band(self) -> str:
+        first = self._pick(_ADJECTIVES)
+        if self.rng.random() < 0.5:
+            first = (self._stem(1) + self._pick(_TOWNS)).capitalize()
+        return f"The {first} {self._pick(_PLURALS)}"
+
+    def _stem(self, syllables: int) -> str:
+        # One closed syllable at least, so that a name never is a short everyday word.
+        open_ones = "".join(self._pick(_ONSETS) + self._pick(_PLAIN) for _ in range(syllables - 1))
+        return open_ones + self._pick(_ONSETS) + self._pick(_VOWELS) + self._pick(_CODAS)
+
+    def _fresh(self, make: Callable[[], str]) -> str:
+        while True:
+            name = make()
+            if name not in self._used and split_of(name) == self.split:
+                self._used.add(name)
+                return name
+
+    def _pick(self, choices: list[str]) -> str:
+        return self.rng.choice(choices)
