@@ -57,7 +57,7 @@ def text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return value.isoformat(timespec="microseconds")[:26] + "Z"  # always UTC here
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
