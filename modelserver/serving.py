@@ -12,6 +12,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
+from typing import NoReturn
 
 import uvicorn
 
@@ -113,16 +114,15 @@ async def _until(stopped: asyncio.Task[bool], parts: set[asyncio.Task[None]]) ->
             task.result()
 
 
-def run(service: Service, listener: socket.socket, *, drain_seconds: float) -> int:
-    """Serve until SIGTERM or SIGINT and return the exit status: 0, or 1 when work was left undone."""
+def run(service: Service, listener: socket.socket, *, drain_seconds: float) -> NoReturn:
+    """Serve until SIGTERM or SIGINT, then end the process: with 0, or with 1 when work was left undone."""
     logger.info("listening", extra={"fields": {"url": url_of(listener), "pid": os.getpid()}})
     finished = asyncio.run(_run(service, listener, drain_seconds))
     logger.info("stopped", extra={"fields": {"finished": finished}})
-    if not service.threads.stop(within=0.5):
-        # A system is still at work: ending the interpreter around it could hang or crash.
-        logging.shutdown()
-        os._exit(0 if finished else 1)
-    return 0 if finished else 1
+    logging.shutdown()
+    # All is answered and written. Taking torch apart would need seconds, and could hang or crash while a
+    # system is still at work in its thread.
+    os._exit(0 if finished else 1)
 
 
 async def _run(service: Service, listener: socket.socket, drain_seconds: float) -> bool:
