@@ -210,4 +210,6 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
+    # httpx logs whole addresses, and those of entry links hold tokens.
+    "loggers": {"httpx": {"level": "WARNING"}},
 }
