@@ -76,16 +76,21 @@ def measures_section(study: Study) -> Section:
         "measures",
         "Measures per condition",
         [
-            Text(
-                "Each value is a mean over participants of their own values, so that everybody counts "
-                "once. In brackets: 95 % percentile intervals of a two-way bootstrap, which resamples "
-                f"participants within their condition and items across the study ({study.options.resamples} "
-                f"replicates). Times are those of {clock}."
-            ),
+            Text(f"{_how_averaged(study)} Times are those of {clock}."),
             _measures_table(study, available),
             _comparison_table(study, available),
             _pooled_table(study, available),
         ],
+    )
+
+
+def _how_averaged(study: Study) -> str:
+    text = "Each value is a mean over participants of their own values, so that everybody counts once."
+    if not study.options.resamples:
+        return f"{text} No intervals were asked for."
+    return (
+        f"{text} In brackets: 95 % percentile intervals of a two-way bootstrap, which resamples participants "
+        f"within their condition and items across the study ({study.options.resamples} replicates)."
     )
 
 

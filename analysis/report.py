@@ -16,7 +16,7 @@ from analysis.people import (
 )
 from analysis.relations import Relations
 from analysis.scores import SCORES, STANDARD_GROUPS
-from analysis.study import Study
+from analysis.study import Options, Study
 from analysis.systems import correlations_section, ranks_section, scores_section
 from analysis.tables import Cell, Table
 
@@ -172,15 +172,23 @@ def _methods_section(study: Study) -> Section:
         "false negatives, true positives and true negatives are shares of all responses; rates per actual "
         "class have names of their own. d′ and c use the log-linear correction.",
         f"Completion times are those of {clock}.",
-        f"Intervals are 95 % percentile intervals of a two-way bootstrap with {options.resamples} replicates "
-        f"and seed {options.seed}: participants are resampled within each condition, items across the study, "
-        "both independently. Such intervals tend to be wide rather than narrow. They assume that "
-        "participants and items are draws from larger populations of their kind.",
+        _interval_method(options),
         "The rank table follows Schuff, Adel and Vu (2020), section 6.6; the correlations follow their "
         "appendix H. Values that agree to 12 digits are ties.",
         "No test between conditions is reported here, and none over trials taken as independent.",
     ]
     return Section("methods", "How this was computed", [Points(sentences)])
+
+
+def _interval_method(options: Options) -> str:
+    if not options.resamples:
+        return "No intervals were asked for."
+    return (
+        f"Intervals are 95 % percentile intervals of a two-way bootstrap with {options.resamples} replicates "
+        f"and seed {options.seed}: participants are resampled within each condition, items across the study, "
+        "both independently. Such intervals tend to be wide rather than narrow. They assume that "
+        "participants and items are draws from larger populations of their kind."
+    )
 
 
 def _reproduction_section(study: Study) -> Section:

@@ -320,3 +320,12 @@ def test_one_participant_in_all(tmp_path):
     assert estimate.value is not None
     assert estimate.interval is None
     assert "Systems can be compared from two on" in render(build_report(study))
+
+
+@pytest.mark.usefixtures("no_drawing")
+def test_without_resamples_there_are_no_intervals_and_the_page_says_so(tmp_path):
+    study = analyse(load_bundle(planted_study(tmp_path, scores=scores())), Options(resamples=0))
+    html = render(build_report(study))
+    assert html.count("No intervals were asked for.") == 2
+    assert "In brackets" not in html
+    assert study.retained.estimates.get("agreement", "one").interval is None
