@@ -12,6 +12,8 @@ from typing import Any
 from analysis.coupling import REMOVALS, reduce_context, removal_order
 from modelserver.schema import Context
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 @dataclass(frozen=True)
 class Reductions:
@@ -45,7 +47,7 @@ def reductions(
     def without(removed: Sequence[tuple[str, int]]) -> dict[int, str]:
         digests = {}
         for k in REMOVALS:
-            reduced = reduce_context(context, removed, k)
+            reduced = reduce_context(context, removed[:k], k)
             digests[k] = digest(reduced)
             contexts[digests[k]] = [(title, sentences) for title, sentences in reduced]
         return digests
@@ -58,5 +60,4 @@ def reductions(
 
 def digest(context: Sequence[Sequence[Any]]) -> str:
     """SHA-256 of a context, in hex digits."""
-    text = json.dumps(context, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_encode(context).encode()).hexdigest()

@@ -4,7 +4,7 @@ A slice computes what is missing in a range of keys, so any worker may run it, t
 lost one only waits until somebody enqueues what is missing again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from celery import Task, current_app, shared_task
@@ -17,8 +17,7 @@ from studyapp.actions.predictions import compute_slice, fail_run, finish_run
 from studyapp.actions.scores import compute_reductions
 from studyapp.errors import NoBroker
 from studyapp.models import PredictionRun
-from studyapp.queries.predictions import missing, slices
-from studyapp.queries.reductions import pending_reductions
+from studyapp.queries.predictions import Slice, missing, slices
 
 SLICE = 32  # questions
 REDUCTION_SLICE = 8  # predictions, each with up to eight reduced inputs
@@ -71,9 +70,11 @@ def enqueue_missing(run: PredictionRun, *, size: int = SLICE) -> int:
     return len(parts)
 
 
-def enqueue_reductions(run: PredictionRun, *, size: int = REDUCTION_SLICE) -> int:
-    """Enqueue slices for the reduced inputs that lack an answer; return their number. Raises NoBroker."""
-    parts = pending_reductions(run, size).slices
+def enqueue_reductions(run: PredictionRun, parts: Sequence[Slice]) -> int:
+    """Enqueue slices of predictions whose reduced inputs lack answers; return their number.
+
+    Raises NoBroker.
+    """
     _publish(reduce_slice, [(run.pk, *part) for part in parts])
     return len(parts)
 

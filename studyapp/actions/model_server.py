@@ -1,7 +1,9 @@
 """What the actions ask of the model server. Never called inside a transaction: an answer may take minutes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
+import httpx
 from django.conf import settings
 
 from modelserver.client import ModelClient, Retry
@@ -68,7 +70,11 @@ def _asked(client: ModelClient, system: str, revision: str, items: Sequence[QAIt
     return list(response.predictions)
 
 
-def _client(*, patience: float) -> ModelClient:
-    return ModelClient(
-        settings.MODEL_SERVER_URL, token=settings.MODEL_SERVER_TOKEN or None, retry=Retry(total=patience)
-    )
+@contextmanager
+def _client(*, patience: float) -> Iterator[ModelClient]:
+    url: str = settings.MODEL_SERVER_URL
+    # Loading the certificates for TLS takes longer than a small request, and a plain URL needs none.
+    with httpx.Client(trust_env=False, verify=url.startswith("https:")) as http:
+        yield ModelClient(
+            url, http=http, token=settings.MODEL_SERVER_TOKEN or None, retry=Retry(total=patience)
+        )

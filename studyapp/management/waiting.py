@@ -23,13 +23,13 @@ WORKER_COMMAND = "celery -A config worker"
 class Job:
     """Slices of one run: how many units are done, whether all are, and how to enqueue what is missing.
 
-    ``finished`` raises RunFailed when the run has ended otherwise.
+    ``finished`` is told what ``done`` gave, and raises RunFailed when the run has ended otherwise.
     """
 
     run_id: int
     task: Task[Any, Any]
     done: Callable[[], int]
-    finished: Callable[[], bool]
+    finished: Callable[[int], bool]
     enqueue: Callable[[], int]
 
 
@@ -40,8 +40,7 @@ def wait(job: Job, bar: Bar) -> None:
     """
     done, lost, said = -1, 0, ""
     looked = time.monotonic()
-    while not job.finished():
-        now = job.done()
+    while not job.finished(now := job.done()):
         bar.at(now)
         if now != done:
             done, lost, said = now, 0, ""
@@ -50,8 +49,8 @@ def wait(job: Job, bar: Bar) -> None:
             try:
                 names = workers()
                 problem = _problem(names)
-                if problem is None and not under_way(job.task, job.run_id, names) and not job.finished():
-                    lost += 1
+                if problem is None and not under_way(job.task, job.run_id, names):
+                    lost += not job.finished(job.done())  # the last slice may have ended meanwhile
                     problem = _bring_back(job, lost)
             except NoBroker as error:
                 problem = f"Waiting: {error}."

@@ -80,7 +80,7 @@ def _served(name: str, bar: Bar, *, patient: bool) -> SystemInfo:
 
 
 def _job(run: PredictionRun, size: int) -> Job:
-    def finished() -> bool:
+    def finished(done: int) -> bool:
         run.refresh_from_db(fields=["status", "error"])
         if run.status == PredictionRun.Status.FAILED:
             raise RunFailed(f"{run}: {run.error}")

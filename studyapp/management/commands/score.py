@@ -18,7 +18,7 @@ from studyapp.management.waiting import Job, wait
 from studyapp.models import Dataset, PredictionRun, Score
 from studyapp.payloads import scores_document
 from studyapp.queries.data import dataset_named
-from studyapp.queries.predictions import latest_run, latest_runs
+from studyapp.queries.predictions import Slice, latest_run, latest_runs
 from studyapp.queries.reductions import answered, pending_reductions
 from studyapp.tasks import REDUCTION_SLICE, enqueue_reductions, reduce_slice
 
@@ -85,21 +85,21 @@ def _answer_reductions(run: PredictionRun) -> None:
     if not pending.slices:
         return
 
-    def enqueue() -> int:
+    def enqueue(parts: Sequence[Slice]) -> int:
         obstacle = server_obstacle(run)
         if obstacle:
             raise RunFailed(obstacle)
-        return enqueue_reductions(run)
+        return enqueue_reductions(run, parts)
 
     job = Job(
         run_id=run.pk,
         task=reduce_slice,
         done=lambda: answered(run),
-        finished=lambda: answered(run) >= pending.total,
-        enqueue=enqueue,
+        finished=lambda done: done >= pending.total,
+        enqueue=lambda: enqueue(pending_reductions(run, REDUCTION_SLICE).slices),
     )
     with Bar(f"{run.system.name}: reduced contexts", pending.total) as bar:
-        enqueue()
+        enqueue(pending.slices)
         wait(job, bar)
 
 
