@@ -20,7 +20,7 @@ from analysis.resampling import percentile_interval
 
 Coefficient = Literal["pearson", "spearman", "kendall"]
 COEFFICIENTS: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall")
-LEAST_SYSTEMS = 3  # with two systems every coefficient is +1 or -1
+LEAST_SYSTEMS = 2  # with two, every coefficient is +1 or -1 and only says which system is ahead
 LEAST_FOR_P = 6
 MOST_FOR_ENUMERATION = 8  # 8! = 40,320 orders
 SAMPLED_ORDERS = 19_999
@@ -68,8 +68,6 @@ def correlate(
     """
     x, y = paired_values(human, model)
     n = len(x)
-    if n < LEAST_SYSTEMS:
-        return Correlation(coefficient, n, None, reason="with two systems every correlation is +1 or −1")
     for name, values in (("the human measure", x), ("the model score", y)):
         if _constant(values[None]).all():
             return Correlation(coefficient, n, None, reason=f"{name} is the same for all systems")
@@ -89,9 +87,10 @@ def smallest_p(n: int, coefficient: Coefficient) -> float:
     """The smallest two-sided permutation p that n systems could ever reach.
 
     Rank coefficients reach their extreme in two of the n! orders (the same and the reversed ranking),
-    Pearson's r as a rule in one.
+    Pearson's r as a rule in one; with two systems both orders are extreme for every coefficient.
     """
-    return (1 if coefficient == "pearson" else 2) / math.factorial(n)
+    extreme = 1 if coefficient == "pearson" and n > LEAST_SYSTEMS else 2
+    return extreme / math.factorial(n)
 
 
 def pearson(x: Array, y: Array) -> Array:

@@ -125,6 +125,13 @@ def what_n_shows(n: int) -> list[str]:
         f"With n = {n} systems the smallest two-sided p that any ranking could reach is {rank_p:.2g} "
         f"({pearson_p:.2g} for Pearson’s r)"
     )
+    if n == LEAST_SYSTEMS:
+        return [
+            f"n = {n}. With two systems every correlation is +1 or −1, whatever the score: it only says "
+            "whether the system with the better score is also ahead with people, and proves nothing about "
+            "others. No p below 1 could ever be reached. An interval from −1 to 1 says that people are too "
+            "close to call.",
+        ]
     if n < LEAST_FOR_P:
         return [
             f"n = {n}. Over so few systems a correlation describes these systems and proves nothing about "
@@ -323,9 +330,7 @@ def _words(relation: Relation) -> str:
 
 def _too_few(relations: Relations) -> str:
     n = len(relations.systems)
-    if n == 2 and relations.pairs:
-        return "With two systems every correlation is +1 or −1: correlations need at least three systems."
-    if n < 2:
+    if n < LEAST_SYSTEMS:
         return f"Systems can be compared from two on; this study shows {n}."
     return "There is no model score for the systems of this study, so nothing can be related."
 

@@ -90,10 +90,17 @@ def test_metamorphic(coefficient):
 
 
 @pytest.mark.parametrize("coefficient", COEFFICIENTS)
+def test_two_systems_give_a_sign_and_its_interval_but_no_p(coefficient):
+    replicates = np.array([[1.0, 2.0], [3.0, 2.0]] * 50)
+    two = correlate([1, 2], [5, 4], coefficient, replicates=replicates)
+    assert two.value == pytest.approx(-1)
+    assert two.interval == pytest.approx((-1, 1))
+    assert two.p is None
+    assert two.smallest_p == 1
+
+
+@pytest.mark.parametrize("coefficient", COEFFICIENTS)
 def test_undefined_ones_say_why(coefficient):
-    two = correlate([1, 2], [1, 2], coefficient)
-    assert two.value is None
-    assert "two systems" in two.reason
     constant = correlate([0.1 + 0.2, 0.3, 0.3], [1, 2, 3], coefficient)
     assert constant.value is None
     assert constant.reason == "the human measure is the same for all systems"

@@ -199,13 +199,16 @@ def test_n_and_chance_are_said(page):
 
 
 @pytest.mark.usefixtures("no_drawing")
-def test_two_systems_have_ranks_and_no_correlations(tmp_path):
+def test_two_systems_have_correlations_that_say_how_little_they_show(tmp_path):
     arms = {"one": "sys-1", "two": "sys-2", "truth": None}
     study = analyse(load_bundle(planted_study(tmp_path, arms=arms, scores=scores())), OPTIONS)
     html = render(build_report(study))
     assert "With two systems every correlation is +1 or −1" in html
     assert "whatever the score" in html
-    assert study.retained.relations.get("agreement", "em").correlations["pearson"].value is None
+    assert "Pearson r, n = 2 systems" in html
+    assert abs(
+        study.retained.relations.get("agreement", "em").correlations["pearson"].value
+    ) == pytest.approx(1)
 
 
 @pytest.mark.usefixtures("no_drawing")
