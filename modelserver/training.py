@@ -27,8 +27,9 @@ from torch.nn import functional as F  # noqa: N812 - the name everyone uses
 from modelserver.errors import UnreadableData
 from modelserver.evaluation import predict_gold, scores
 from modelserver.gold import GoldExample, parse_gold, read_gold
-from modelserver.systems import SYSTEMS, recurrent
-from modelserver.systems.recurrent import ANSWER_TYPES, Batch, Config, Outputs, RecurrentSystem
+from modelserver.systems import SYSTEMS, reader, recurrent
+from modelserver.systems.reader import RecurrentSystem
+from modelserver.systems.recurrent import ANSWER_TYPES, Batch, Config, Outputs
 from modelserver.text import Features, Vocabulary, featurise, find_answer
 from modelserver.world import Split, generate
 
@@ -51,6 +52,7 @@ class Recipe:
     rare: int = 15  # words seen less often get no embedding of their own: names must not be learned by heart
     check_every: int = 100
     patience: int = 6  # checks without a better joint F1 on dev after which training ends
+    fact_weight: float = 1.0  # of the facts' part of the loss
     seed: int = 1
 
 
@@ -88,10 +90,10 @@ def batches(examples: Sequence[Example], size: int, rng: np.random.Generator) ->
                 yield [examples[i] for i in groups[index]]
 
 
-def loss(outputs: Outputs, examples: Sequence[Example], batch: Batch) -> Tensor:
-    """Return the sum of the cross-entropies of start, end, type and facts (Schuff et al. 2020, §3.3).
+def loss(outputs: Outputs, examples: Sequence[Example], batch: Batch, fact_weight: float) -> Tensor:
+    """Return the sum of four cross-entropies: start, end, type and facts (Schuff et al. 2020, §3.3).
 
-    Each is a mean over examples; the facts of one example are summed, for each is a decision of its own.
+    The first three are means over examples; the last is a mean over facts, times ``fact_weight``.
     """
     groups = batch.context.by_example
     total = F.cross_entropy(outputs.type, torch.tensor([e.type for e in examples]))
@@ -103,7 +105,7 @@ def loss(outputs: Outputs, examples: Sequence[Example], batch: Batch) -> Tensor:
         padded = groups.pad(logits).masked_fill(~groups.mask, -1e30)  # [N, T]
         total = total + F.cross_entropy(padded, spans, ignore_index=IGNORED, reduction="sum") / len(examples)
     gold = torch.from_numpy(np.concatenate([e.facts for e in examples])).long()
-    return total + F.cross_entropy(outputs.facts, gold, reduction="sum") / len(examples)
+    return total + fact_weight * F.cross_entropy(outputs.facts, gold)
 
 
 class Trainer:
@@ -128,7 +130,7 @@ class Trainer:
         batch = recurrent.collate([e.features for e in examples], CPU)
         gold = torch.from_numpy(np.concatenate([e.facts for e in examples]))
         self.model.train()
-        value = loss(self.model(batch, gold), examples, batch)
+        value = loss(self.model(batch, gold), examples, batch, self.recipe.fact_weight)
         self.optimiser.zero_grad()
         value.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
@@ -144,7 +146,7 @@ class Trainer:
         )  # fmt: skip
 
     def save(self, folder: Path) -> None:
-        recurrent.save(folder, self.model, self.config, self.vocabulary)
+        reader.save(folder, self.model, self.config, self.vocabulary)
 
 
 def pace(step: int, recipe: Recipe) -> float:

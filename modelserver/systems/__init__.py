@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from modelserver.errors import UnknownSystem
-from modelserver.systems import recurrent
+from modelserver.systems import reader
 from modelserver.systems.base import System
 
 __all__ = ["SYSTEMS", "WEIGHTS", "System", "SystemSpec", "load_system"]
@@ -28,7 +28,7 @@ class SystemSpec:
 
 def _recurrent(name: str, description: str) -> SystemSpec:
     def load(weights: Path | None, device: torch.device) -> System:
-        return recurrent.load(weights or WEIGHTS / name, device, name=name, description=description)
+        return reader.load(weights or WEIGHTS / name, device, name=name, description=description)
 
     return SystemSpec(name, description, load)
 

@@ -99,12 +99,14 @@ def _write(entity: Entity, needed: set[str], rng: random.Random) -> Article:
 
 
 def _distractors(world: World, gold: list[Entity], rng: random.Random) -> list[Entity]:
-    """Choose entities with titles of their own, most of them of the kinds of the gold ones."""
+    """Choose entities with titles of their own: first some that gold articles may name, then like ones."""
     pool = [entity for entity in world.entities if entity.title not in {g.title for g in gold}]
     rng.shuffle(pool)
     unlike = [entity for entity in pool if entity.kind not in {g.kind for g in gold}]
     alike = [entity for entity in pool if entity.kind in {g.kind for g in gold}]
-    chosen = {e.title: e for e in alike[: ARTICLES - len(gold) - 2] + unlike + alike}
+    named = {word for entity in gold for word in entity.words.values()}
+    near = [entity for entity in alike if entity.title in named][:3]
+    chosen = {e.title: e for e in near + alike[: ARTICLES - len(gold) - len(near) - 1] + unlike + alike}
     return list(chosen.values())[: ARTICLES - len(gold)]
 
 

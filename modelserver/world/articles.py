@@ -63,6 +63,10 @@ SENTENCES: dict[Kind, dict[str, tuple[str, ...]]] = {
             "{She} lives in {residence} with {her} family.",
             "{surname} has spent most of {her} life in {residence}.",
         ),
+        "teacher": (
+            "{Her} first employer was {teacher}.",
+            "As a student {she} worked for {teacher}.",
+        ),
         "school": (
             "Since retiring, {she} has given lectures at the {school}.",
             "{surname} later taught at the {school}.",
@@ -95,6 +99,18 @@ SENTENCES: dict[Kind, dict[str, tuple[str, ...]]] = {
             "{title} has a running time of {minutes} minutes.",
             "In its first version, {title} runs for {minutes} minutes.",
         ),
+        "first_director": (
+            "{first_director} had been asked to direct it, but was ill.",
+            "At first {first_director} was to direct the film.",
+        ),
+        "first_star": (
+            "The leading role had been offered to {first_star}.",
+            "{first_star} makes a short appearance as a ferryman.",
+        ),
+        "second_location": (
+            "A few scenes had to be shot again in {second_location}.",
+            "The story is set in {second_location}.",
+        ),
         "studio": (
             "It was produced by {studio}.",
             "{studio} produced the film on a small budget.",
@@ -125,6 +141,10 @@ SENTENCES: dict[Kind, dict[str, tuple[str, ...]]] = {
         "pages": (
             "The first edition of {title} has {pages} pages.",
             "At {pages} pages, {title} was printed in two volumes.",
+        ),
+        "translator": (
+            "A translation by {translator} came out in the same year.",
+            "{translator} wrote the foreword.",
         ),
         "languages": (
             "It has been translated into {languages} languages.",
@@ -160,6 +180,14 @@ SENTENCES: dict[Kind, dict[str, tuple[str, ...]]] = {
         "size": (
             "On stage {title} usually have {size} members.",
             "{title} consist of {size} musicians.",
+        ),
+        "admirer": (
+            "{admirer} sings on one of its records.",
+            "{admirer} played the drums on its first tour.",
+        ),
+        "tour_town": (
+            "The members live in {tour_town}.",
+            "Its best-known concert took place in {tour_town}.",
         ),
         "split_year": (
             "After a long tour the members went separate ways in {split_year}.",

@@ -92,6 +92,7 @@ class World:
             self.films.append(self._film())
             self.bands.append(self._band())
         self._marry()
+        self._mention()
 
     @property
     def entities(self) -> list[Entity]:
@@ -238,6 +239,28 @@ class World:
                 single.remove(near[0])
                 _wed(one, near[0])
                 _wed(near[0], one)
+
+    def _mention(self) -> None:
+        """Name others in passing: people and towns that a question is not about, though they look like it."""
+        for film in self.films:
+            self._name(film, "first_director", self.people, unlike="director")
+            self._name(film, "first_star", self.people, unlike="star")
+            self._name(film, "second_location", self.towns, unlike="location")
+        for band in self.bands:
+            self._name(band, "admirer", self.people, unlike="singer")
+            self._name(band, "tour_town", self.towns, unlike="town")
+        for novel in self.novels:
+            self._name(novel, "translator", self.people, unlike="author")
+        for person in self.people:
+            older = [p for p in self.people if p.values["born"] > person.values["born"] + 10 * 372]
+            self._name(person, "teacher", older, unlike="spouse")
+
+    def _name(self, entity: Entity, word: str, among: list[Entity], *, unlike: str) -> None:
+        """Mention one, if there is one, that is neither the entity nor in the other relation to it."""
+        known = {entity.title, entity.words.get(unlike)}
+        others = [other for other in among if other.title not in known]
+        if others:
+            entity.words[word] = self.rng.choice(others).title
 
 
 def _wed(one: Entity, other: Entity) -> None:

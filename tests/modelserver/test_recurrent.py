@@ -12,17 +12,15 @@ from modelserver.errors import InvalidRequest, UnknownSystem, UnreadableWeights
 from modelserver.gold import parse_gold
 from modelserver.schema import QAItem
 from modelserver.systems import SYSTEMS, load_system
+from modelserver.systems.reader import RecurrentSystem, load, save
 from modelserver.systems.recurrent import (
     THRESHOLD,
     BiSRU,
     Config,
     Groups,
     Recurrence,
-    RecurrentSystem,
     build,
     collate,
-    load,
-    save,
 )
 from modelserver.text import Vocabulary, featurise
 from modelserver.world import generate

@@ -1,0 +1,149 @@
+"""A trained recurrent reader as the server sees it, and the folder of weights that it comes from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from modelserver.decoding import best_span, prediction
+from modelserver.errors import InvalidRequest, UnreadableWeights
+from modelserver.schema import QAItem, QAPrediction
+from modelserver.systems.recurrent import (
+    ANSWER_TYPES,
+    Config,
+    Qi2019,
+    SelectAndForget,
+    build,
+    collate,
+)
+from modelserver.text import Features, Vocabulary, featurise, tokenise
+
+MAX_TOKENS = 6000  # self-attention takes memory with the square of this
+
+
+class RecurrentSystem:
+    """A trained reader as the server sees it."""
+
+    def __init__(
+        self,
+        model: Qi2019 | SelectAndForget,
+        config: Config,
+        vocabulary: Vocabulary,
+        *,
+        name: str,
+        description: str,
+        revision: str,
+        device: torch.device,
+    ) -> None:
+        self.name, self.description, self.revision = name, description, revision
+        self.config, self.vocabulary, self.device = config, vocabulary, device
+        self.model = model.to(device).eval()
+
+    def cost(self, item: QAItem) -> int:
+        """Return an estimate of the item's tokens: its characters by the mean length of a token."""
+        texts = [item.question, *(text for title, sentences in item.context for text in (title, *sentences))]
+        return 1 + sum(map(len, texts)) // 5
+
+    def check(self, item: QAItem) -> None:
+        """Raise InvalidRequest for a question without words, no article, or more tokens than fit."""
+        if not item.context:
+            raise InvalidRequest("at least one article is needed", field="context")
+        if not tokenise(item.question):
+            raise InvalidRequest("there is no word in it", field="question")
+        texts = [item.question, *(text for title, sentences in item.context for text in (title, *sentences))]
+        tokens = sum(len(tokenise(text)) for text in texts)
+        if tokens > MAX_TOKENS:
+            message = f"{tokens} tokens with the question; at most {MAX_TOKENS} are read"
+            raise InvalidRequest(message, field="context")
+
+    def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
+        """Answer the items as one batch. Raises InvalidRequest when `check` would for any of them."""
+        if not items:
+            return []
+        for item in items:
+            self.check(item)
+        features = [featurise(item, self.vocabulary) for item in items]
+        return self.predict_features(items, features)
+
+    def predict_features(self, items: Sequence[QAItem], features: Sequence[Features]) -> list[QAPrediction]:
+        """Answer items that have been turned into numbers already."""
+        batch = collate(features, self.device)
+        with torch.inference_mode():
+            outputs = self.model(batch)
+        relevance = torch.softmax(outputs.facts, -1)[:, 1].tolist()
+        types = [ANSWER_TYPES[i] for i in outputs.type.argmax(-1).tolist()]
+        start, end, seen = (x.cpu().numpy() for x in (outputs.start, outputs.end, outputs.seen))
+        results, token, fact = [], 0, 0
+        for item, features_of, kind in zip(items, features, types, strict=True):
+            tokens = slice(token, token := token + len(features_of.word))
+            facts = slice(fact, fact := fact + len(features_of.facts))
+            span = best_span(start[tokens], end[tokens], seen[tokens], features_of)
+            results.append(
+                prediction(
+                    item,
+                    features_of,
+                    span=span,
+                    kind=kind,
+                    relevance=relevance[facts],
+                    threshold=self.config.threshold,
+                )
+            )
+        return results
+
+
+def save(folder: Path, model: nn.Module, config: Config, vocabulary: Vocabulary) -> None:
+    """Write weights (16-bit floats), configuration and vocabulary; each file appears whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: tensor.detach().half().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    save_file(weights, folder / "model.safetensors.part")
+    (folder / "config.json.part").write_text(json.dumps(asdict(config), indent=2) + "\n", encoding="utf-8")
+    vocabulary.save(folder / "vocab.json.part")
+    for name in ("model.safetensors", "config.json", "vocab.json"):
+        (folder / f"{name}.part").replace(folder / name)
+
+
+def load(folder: Path, device: torch.device, *, name: str, description: str) -> RecurrentSystem:
+    """Load a weights folder. Raises UnreadableWeights, naming the file and what is wrong with it."""
+    digest = hashlib.sha256()
+    for file in ("config.json", "vocab.json", "model.safetensors"):
+        with _blaming(folder / file):
+            digest.update((folder / file).read_bytes())
+    with _blaming(folder / "config.json"):
+        config = Config(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
+        if config.system != name:
+            raise ValueError(f"system is {config.system!r}, not {name!r}")
+    with _blaming(folder / "vocab.json"):
+        vocabulary = Vocabulary.load(folder / "vocab.json")
+    with _blaming(folder / "model.safetensors"):
+        model = build(config, len(vocabulary))
+        weights = load_file(folder / "model.safetensors")
+        model.load_state_dict({key: tensor.float() for key, tensor in weights.items()})
+    return RecurrentSystem(
+        model,
+        config,
+        vocabulary,
+        name=name,
+        description=description,
+        revision=digest.hexdigest()[:12],
+        device=device,
+    )
+
+
+@contextmanager
+def _blaming(path: Path) -> Iterator[None]:
+    """Turn whatever reading a file raises into our error, with the file's name."""
+    try:
+        yield
+    except OSError as error:
+        raise UnreadableWeights(f"{path}: {error.strerror or error}") from error
+    except (TypeError, ValueError, RuntimeError, SafetensorError) as error:
+        raise UnreadableWeights(f"{path}: {error}") from error

@@ -1,0 +1,192 @@
+"""Training: labels, batches and schedule; a small run learns, repeats exactly, and refuses bad data."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from modelserver.__main__ import main
+from modelserver.errors import UnreadableData
+from modelserver.gold import GoldExample, parse_gold, read_gold
+from modelserver.schema import QAItem
+from modelserver.systems import load_system
+from modelserver.systems.recurrent import Config, build, collate
+from modelserver.text import Vocabulary, featurise
+from modelserver.training import IGNORED, Recipe, Trainer, batches, label, loss, pace, train
+from modelserver.world import generate, write_split
+
+SMALL = Config("qi2019", word_size=12, character_size=4, character_filters=8, hidden=12, dropout=0.0)
+ENTRY = {
+    "_id": "q",
+    "question": "Where was Ada born?",
+    "answer": "Elsk",
+    "supporting_facts": [["Ada", 1]],
+    "context": [["Ada", ["Elsk is far.", " Ada was born in Elsk."]]],
+}
+
+
+def _gold(**changes):
+    return GoldExample.model_validate({**ENTRY, **changes})
+
+
+@pytest.fixture(scope="module")
+def world():
+    return parse_gold(generate("train", 24, 2), "world")
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    torch.set_num_threads(1)
+
+
+def test_a_small_run_learns_its_examples(world, tmp_path):
+    recipe = Recipe(steps=60, batch=8, warm_up=5, rare=2, check_every=30, rate=1e-2)
+    trainer = Trainer(SMALL, recipe, world)
+    before = np.mean([trainer.step() for _ in range(3)])
+    best = train(trainer, world[:8], tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert rows[-1]["loss"] < 0.7 * before
+    assert {"step", "loss", "seconds", "processor_seconds", "em", "sp_f1", "joint_f1", "loca"} <= set(rows[0])
+    assert best["joint_f1"] == max(row["joint_f1"] for row in rows)
+
+
+def test_a_run_repeats_exactly(world):
+    def losses():
+        trainer = Trainer(Config("select-and-forget", hidden=8), Recipe(batch=4, rare=2, warm_up=2), world)
+        return [trainer.step() for _ in range(4)]
+
+    assert losses() == losses()
+
+
+def test_training_ends_when_dev_stops_improving(world, tmp_path, monkeypatch):
+    monkeypatch.setattr("modelserver.training.scores", lambda gold, predictions: {"joint_f1": 0.5})
+    recipe = Recipe(steps=50, batch=2, rare=2, check_every=2, patience=2)
+    steps = []
+    train(Trainer(SMALL, recipe, world), world[:2], tmp_path, advance=lambda: steps.append(1))
+    assert len(steps) == 6  # the best at the first check, then two without a better one
+
+
+def test_the_best_checkpoint_is_kept(world, tmp_path, monkeypatch):
+    scored = itertools.count()
+    values = [0.2, 0.6, 0.1]
+    monkeypatch.setattr(
+        "modelserver.training.scores", lambda gold, predictions: {"joint_f1": values[next(scored)]}
+    )
+    trainer = Trainer(SMALL, Recipe(steps=6, batch=2, rare=2, check_every=2), world)
+    saved = []
+    monkeypatch.setattr(trainer, "save", lambda folder: saved.append(next(itertools.count(len(saved)))))
+    assert train(trainer, world[:2], tmp_path)["step"] == 4
+    assert len(saved) == 2
+
+
+def test_labels_point_to_the_gold_fact():
+    example = label(_gold(), Vocabulary(()))
+    assert example.features.fact[example.start] == 1
+    assert example.start == example.end
+    assert example.type == 0
+    assert example.facts.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("answer, kind", [("yes", 1), ("no", 2)])
+def test_yes_and_no_have_no_span(answer, kind):
+    example = label(_gold(answer=answer), Vocabulary(()))
+    assert (example.start, example.end, example.type) == (IGNORED, IGNORED, kind)
+
+
+def test_an_answer_that_is_not_in_the_context_is_left_out():
+    assert label(_gold(answer="Mars"), Vocabulary(())) is None
+
+
+def test_a_batch_without_spans_has_a_finite_loss():
+    examples = [label(_gold(answer=answer), Vocabulary(())) for answer in ("yes", "no")]
+    batch = collate([example.features for example in examples], torch.device("cpu"))
+    value = loss(build(SMALL, 2)(batch), examples, batch, 1.0)
+    assert torch.isfinite(value)
+
+
+def test_every_example_comes_once_a_pass():
+    short = featurise(QAItem(id="q", question="Who?", context=[("A", ["b"])]), Vocabulary(()))
+    examples = [label(_gold(question=f"Where was Ada {'x ' * i}born?"), Vocabulary(())) for i in range(23)]
+    assert len(short) > 0
+    first_pass = list(itertools.islice(batches(examples, 4, np.random.default_rng(1)), 6))
+    assert sorted(id(e) for batch in first_pass for e in batch) == sorted(map(id, examples))
+    spreads = [
+        max(map(len, (e.features for e in b))) - min(map(len, (e.features for e in b))) for b in first_pass
+    ]
+    assert max(spreads) <= 4  # like lengths together
+
+
+def test_the_rate_rises_then_falls():
+    recipe = Recipe(steps=100, warm_up=10)
+    rates = [pace(step, recipe) for step in range(101)]
+    assert rates[0] == pytest.approx(0.1)
+    assert max(rates) == pytest.approx(1.0)
+    assert rates[10:] == sorted(rates[10:], reverse=True)
+    assert rates[-1] == pytest.approx(0.02)
+
+
+def test_data_without_a_single_answer_is_refused():
+    with pytest.raises(UnreadableData, match="not one answer"):
+        Trainer(SMALL, Recipe(rare=1), [_gold(answer="Mars")])
+
+
+# --- the command and its data
+
+
+def test_the_command_trains_on_a_world(tmp_path, capsys):
+    arguments = ["train", "select-and-forget", "--out", str(tmp_path / "w"), "--train", "12", "--dev", "4"]
+    assert main([*arguments, "--steps", "4", "--check-every", "2", "--batch", "4", "--hidden", "8"]) == 0
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["step"] for row in printed] == [2, 4]
+    files = {path.name for path in (tmp_path / "w").iterdir()}
+    assert files == {"model.safetensors", "config.json", "vocab.json", "log.jsonl"}
+    system = load_system("select-and-forget", weights=tmp_path / "w")
+    assert system.predict([parse_gold(generate("dev", 1, 1), "w")[0].item])[0].threshold == 0.33
+
+
+def test_the_command_trains_on_a_file(tmp_path, capsys):
+    write_split(tmp_path / "data.json", "train", 40, 2)
+    arguments = ["train", "qi2019", "--out", str(tmp_path / "w"), "--data", str(tmp_path / "data.json")]
+    assert main([*arguments, "--steps", "2", "--check-every", "2", "--batch", "4", "--hidden", "8"]) == 0
+    assert "38 of 38 examples" in capsys.readouterr().err
+
+
+def test_too_little_data_is_refused(tmp_path, capsys):
+    write_split(tmp_path / "data.json", "train", 3, 2)
+    assert main(["train", "qi2019", "--out", str(tmp_path), "--data", str(tmp_path / "data.json")]) == 1
+    assert "at least 20" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--steps", "--train", "--threads"])
+def test_sizes_below_one_are_bad_usage(tmp_path, capsys, flag):
+    assert main(["train", "qi2019", "--out", str(tmp_path / "w"), flag, "0"]) == 2
+    assert flag in capsys.readouterr().err
+    assert not (tmp_path / "w").exists()
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("[", "not JSON"),
+        ("{}", "expected a list"),
+        ("[]", "at least one entry"),
+        (json.dumps([ENTRY, {**ENTRY, "answer": 3}]), "entry 2: answer"),
+        (json.dumps([{k: v for k, v in ENTRY.items() if k != "_id"}]), "entry 1: _id"),
+        (json.dumps([{**ENTRY, "supporting_facts": [["Ada", -1]]}]), r"entry 1: supporting_facts\.0\.1"),
+        (json.dumps([{**ENTRY, "context": [["Ada", "text"]]}]), r"entry 1: context\.0\.1"),
+        (json.dumps([3]), "entry 1: entry"),
+    ],
+)
+def test_malformed_data_names_file_entry_and_field(tmp_path, content, message):
+    path = tmp_path / "data.json"
+    path.write_text(content)
+    with pytest.raises(UnreadableData, match=message) as caught:
+        read_gold(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path, capsys):
+    assert main(["train", "qi2019", "--out", str(tmp_path), "--data", str(tmp_path / "none.json")]) == 1
+    assert "none.json" in capsys.readouterr().err
