@@ -32,7 +32,7 @@ DATASET = "world-test"
 QUESTIONS = 100
 WORLD_SEED = 20  # a world other than the one that the shipped systems were trained on and tested with
 SYSTEMS = ("qi2019", "select-and-forget")
-DEFINITION = Path("examples/world-study.yaml")
+DEFINITION = Path("docs/examples/world-study.yaml")
 
 
 class Secrets(NamedTuple):

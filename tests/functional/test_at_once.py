@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from threading import Barrier
 from typing import Any, TypeVar
 
@@ -118,7 +119,7 @@ def test_one_item_sent_twice_at_once_is_stored_once(study_site: Site, person: Ca
             str(page.url), data=data, cookies=cookies, headers=dict(somebody.client.headers), timeout=60
         )
 
-    answers = at_once([lambda data=data: send(data) for data in (first, second) * 4])
+    answers = at_once([partial(send, data) for data in (first, second) * 4])
     assert {answer.status_code for answer in answers} == {302}
     assert {answer.headers["location"] for answer in answers} == {"/study/example/item/2/"}
     stored = count(study_site, "pilot")

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
-import pytest
 
 from scripts.processes import ROOT, free_port
 
@@ -107,17 +106,12 @@ def test_it_starts_prints_links_that_work_and_ends_cleanly_twice(tmp_path: Path)
         path = httpx.URL(links["Participant"]).path
         assert httpx.URL(again.links()["Participant"]).path == path
         worker = next(pid for pid, command in processes(var).items() if "celery" in command)
-        os.kill(worker_group(worker), signal.SIGKILL)
+        os.kill(os.getpgid(worker), signal.SIGKILL)  # the first of its group, and its children live on
         assert again.process.wait(60) == 1
         assert re.search(r"The worker ended with status -9\. The end of .*worker\.log", again.text)
         assert processes(var) == {}
     assert var.stat().st_mode & 0o777 == 0o700
     assert (var / "env").stat().st_mode & 0o077 == 0
-
-
-def worker_group(pid: int) -> int:
-    """The worker's first process, which is its group's leader."""
-    return os.getpgid(pid)
 
 
 def test_a_taken_port_is_one_sentence(tmp_path: Path):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
+import shlex
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,7 +77,7 @@ def check_bundle(bundle: Path, slug: str, conditions: set[str], items: int) -> N
     assert len({(row["participant_id"], row["item_id"]) for row in trials}) == 40 * items
     assert {row["rated_correct"] for row in trials} == {"true", "false"}
     assert {row["certainty"] for row in trials} <= set("12345")
-    orders = {person: [] for person in {row["participant_id"] for row in trials}}
+    orders: dict[str, list[str]] = {row["participant_id"]: [] for row in people}
     for row in sorted(trials, key=lambda row: int(row["position"])):
         orders[row["participant_id"]].append(row["item_id"])
     assert len({tuple(order) for order in orders.values()}) > 30  # each has an order of their own
@@ -156,23 +159,31 @@ def test_real_questions_and_predictions(site_without_systems: Site, tmp_path: Pa
     check_report(report, {"srlgrn", "hp_model_9"})
 
 
+def readme_commands(folder: Path) -> list[list[str]]:
+    """Return the commands of the README's whole way, with their files in a folder of the test."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    lines = [line for line in block.splitlines() if line and not line.startswith("#")]
+    return [
+        shlex.split(line.replace(".venv/bin/python", sys.executable).replace("build/", f"{folder}/"))
+        for line in lines
+    ]
+
+
 @pytest.fixture(scope="module")
 def site_with_systems() -> Iterator[Site]:
     with running_site(fake=()) as running:
         yield running
 
 
-def test_generated_questions_and_the_shipped_systems(site_with_systems: Site, tmp_path: Path):
+def test_the_commands_of_the_readme(site_with_systems: Site, tmp_path: Path):
     site = site_with_systems
-    site.python("modelserver", "world", "--out", str(tmp_path), "--train", "0", "--dev", "0", "--test", "60",
-                "--seed", "5")  # fmt: skip
-    site.manage("import_dataset", "hotpot", str(tmp_path / "test.json"), "--name", "world-test")
-    for system in ("qi2019", "select-and-forget"):
-        said = site.manage("predict", "--dataset", "world-test", "--system", system, "--wait")
-        assert "60 of 60 questions predicted" in said
-    site.manage("score", "--dataset", "world-test", "--out", str(tmp_path / "scores.json"))
-    bundle, report = study_to_report(site, tmp_path, ROOT / "examples/world-study.yaml", "world-facts")
-
+    said = [site.run(*command).stdout for command in readme_commands(tmp_path)]
+    assert "100 questions added" in said[1]
+    assert "100 of 100 questions predicted" in said[2]
+    assert "/join/" in said[7]
+    assert "40 completed" in said[8]
+    bundle, report = tmp_path / "bundle", tmp_path / "report"
     check_bundle(bundle, "world-facts", {"qi2019", "select-and-forget", "ground truth"}, 25)
     scores = document(bundle, "scores.json")["systems"]
     for system in ("qi2019", "select-and-forget"):

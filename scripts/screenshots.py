@@ -1,0 +1,92 @@
+"""Takes the pictures of the README from a running site with the demo's content.
+
+``python -m scripts.screenshots`` writes ``docs/images/*.png``: an item on a desktop and on a phone, the
+staff's view of a study, and the head of the report. The systems answer for real; the participants are bots.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import sys
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from scripts.debian import chromium
+from scripts.processes import ROOT
+from scripts.site import Site, running_site
+
+DESKTOP = {"width": 1200, "height": 800}
+PHONE = {"width": 390, "height": 844}
+STUDY = "world-facts"
+BOTS = 60
+
+
+def save(page: Page, path: Path) -> None:
+    """Write what is in sight as a PNG of few colours, which is a third of the size."""
+    picture = Image.open(io.BytesIO(page.screenshot()))
+    picture.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(path, f"{path.stat().st_size / 1000:.0f} kB")
+
+
+def item(browser: Browser, link: str, size: dict[str, int], path: Path) -> None:
+    """The first item of a new participant."""
+    page = browser.new_page(viewport=size)  # type: ignore[arg-type]
+    page.goto(link)
+    page.get_by_role("button", name="I agree to take part").click()
+    page.wait_for_url("**/item/1/")
+    save(page, path)
+    page.close()
+
+
+def staff(browser: Browser, site: Site, password: str, path: Path) -> None:
+    """The progress of the study."""
+    page = browser.new_page(viewport=DESKTOP)  # type: ignore[arg-type]
+    page.goto(f"{site.url}/accounts/login/")
+    page.get_by_label("Username").fill("researcher")
+    page.get_by_label("Password").fill(password)
+    page.locator("form button").first.click()
+    page.goto(f"{site.url}/staff/studies/{STUDY}/")
+    save(page, path)
+    page.close()
+
+
+def report(browser: Browser, site: Site, path: Path) -> None:
+    """The head of the report on simulated participants."""
+    site.manage("simulate_participants", STUDY, "-n", str(BOTS))
+    site.manage("export_results", STUDY, "--out", str(site.var / "bundle"))
+    site.python("analysis", "report", str(site.var / "bundle"), "--out", str(site.var / "report"))
+    [html] = (site.var / "report").glob("*.html")
+    page = browser.new_page(viewport=DESKTOP)  # type: ignore[arg-type]
+    page.goto(html.as_uri())
+    save(page, path)
+    page.close()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.screenshots", description="Pictures of the site."
+    )
+    parser.add_argument("--out", type=Path, default=ROOT / "docs/images", metavar="DIR")
+    options = parser.parse_args()
+    program = chromium()
+    if program is None:
+        raise SystemExit("Chromium is not installed (Debian package chromium).")
+    with running_site(fake=()) as site, sync_playwright() as playwright:
+        site.manage("load_demo")
+        kept = json.loads((site.var / "demo.json").read_text(encoding="utf-8"))
+        link = f"{site.url}/join/{kept['studies'][0]['token']}/"
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        item(browser, link, DESKTOP, options.out / "item-desktop.png")
+        item(browser, link, PHONE, options.out / "item-phone.png")
+        report(browser, site, options.out / "report.png")
+        staff(browser, site, kept["staff"]["password"], options.out / "staff.png")
+        browser.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
