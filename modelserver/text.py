@@ -44,6 +44,11 @@ def tokenise(text: str) -> list[Token]:
     return [Token(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
 
 
+def count_tokens(text: str) -> int:
+    """Return ``len(tokenise(text))`` in a fraction of its time."""
+    return len(_TOKEN.findall(text))
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """The words with an embedding of their own, lower-cased. Ids: 0 padding, 1 unknown, then the words."""

@@ -25,7 +25,7 @@ from modelserver.systems.recurrent import (
     build,
     collate,
 )
-from modelserver.text import Features, Vocabulary, featurise, tokenise
+from modelserver.text import Features, Vocabulary, count_tokens, featurise
 
 MAX_TOKENS = 6000  # self-attention takes memory with the square of this
 
@@ -49,30 +49,28 @@ class RecurrentSystem:
         self.model = model.to(device).eval()
 
     def cost(self, item: QAItem) -> int:
-        """Return an estimate of the item's tokens: its characters by the mean length of a token."""
-        texts = [item.question, *(text for title, sentences in item.context for text in (title, *sentences))]
-        return 1 + sum(map(len, texts)) // 5
+        """Return the tokens of question and context."""
+        return count_tokens(item.question) + sum(map(count_tokens, _context_texts(item)))
 
     def check(self, item: QAItem) -> None:
         """Raise InvalidRequest for a question without words, no article, or more tokens than fit."""
+        self._check(item, count_tokens(item.question), self.cost(item))
+
+    def _check(self, item: QAItem, asked: int, tokens: int) -> None:
         if not item.context:
             raise InvalidRequest("at least one article is needed", field="context")
-        if not tokenise(item.question):
+        if not asked:
             raise InvalidRequest("there is no word in it", field="question")
-        texts = [item.question, *(text for title, sentences in item.context for text in (title, *sentences))]
-        tokens = sum(len(tokenise(text)) for text in texts)
         if tokens > MAX_TOKENS:
             message = f"{tokens} tokens with the question; at most {MAX_TOKENS} are read"
             raise InvalidRequest(message, field="context")
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
         """Answer the items as one batch. Raises InvalidRequest when `check` would for any of them."""
-        if not items:
-            return []
-        for item in items:
-            self.check(item)
         features = [featurise(item, self.vocabulary) for item in items]
-        return self.predict_features(items, features)
+        for item, numbers in zip(items, features, strict=True):
+            self._check(item, len(numbers.question_word), len(numbers))
+        return self.predict_features(items, features) if items else []
 
     def predict_features(self, items: Sequence[QAItem], features: Sequence[Features]) -> list[QAPrediction]:
         """Answer items that have been turned into numbers already."""
@@ -98,6 +96,12 @@ class RecurrentSystem:
                 )
             )
         return results
+
+
+def _context_texts(item: QAItem) -> Iterator[str]:
+    for title, sentences in item.context:
+        yield title
+        yield from sentences
 
 
 def save(folder: Path, model: nn.Module, config: Config, vocabulary: Vocabulary) -> None:

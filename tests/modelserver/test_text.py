@@ -12,6 +12,7 @@ from modelserver.text import (
     IN_TITLE,
     NO_FACT,
     Vocabulary,
+    count_tokens,
     featurise,
     find_answer,
     text_between,
@@ -32,6 +33,11 @@ def test_it_works():
     assert [token.text for token in tokenise("Elsk's 12,345 people (3.5 %).")] == [
         "Elsk", "'", "s", "12,345", "people", "(", "3.5", "%", ")", ".",
     ]  # fmt: skip
+
+
+@given(st.text())
+def test_tokens_are_counted_as_they_are_split(text):
+    assert count_tokens(text) == len(tokenise(text))
 
 
 @given(st.text())
