@@ -100,8 +100,7 @@ def serve(stack: Stack) -> NoReturn:
     with Supervisor() as parts:
         parts.start(stack.broker())
         parts.start(stack.model_server())
-        manage(stack, "migrate", "--verbosity", "0")
-        manage(stack, "collectstatic", "--no-input", "--verbosity", "0")
+        manage(stack, "prepare_site")
         parts.start(stack.worker())
         parts.start(stack.web())
         parts.wait_ready()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from modelserver.world import Example, generate
 from scripts.site import Site
 
 SYSTEMS = ("right", "wrong", "also-wrong")
@@ -20,6 +23,15 @@ consent: I take part of my own will.
 instructions: Judge whether the answer is correct.
 """
 
+LOAD = """
+from django.core.management import call_command
+call_command("import_dataset", "hotpot", {folder!r} + "/questions.json", name={slug!r})
+for system in {systems!r}:
+    call_command("import_predictions", {folder!r} + f"/{{system}}.json", dataset={slug!r}, system=system)
+call_command("create_study", {folder!r} + "/study.yaml")
+call_command("launch_study", {slug!r})
+"""
+
 
 def load_example(
     site: Site, *, slug: str = "example", questions: int = 60, items: int = 25, systems: int = 2
@@ -28,20 +40,21 @@ def load_example(
     names = SYSTEMS[:systems]
     folder = site.var / slug
     folder.mkdir()
-    site.python("modelserver", "world", "--out", str(folder), "--train", "0", "--dev", "0",
-                "--test", str(questions))  # fmt: skip
-    site.manage("import_dataset", "hotpot", str(folder / "test.json"), "--name", slug)
-    examples = json.loads((folder / "test.json").read_text(encoding="utf-8"))
-    for system in names:
-        path = folder / f"{system}.json"
-        path.write_text(json.dumps(predictions(examples, right=system == "right")), encoding="utf-8")
-        site.manage("import_predictions", str(path), "--dataset", slug, "--system", system)
+    examples = list(generate("test", questions, 1))
+    write(folder / "questions.json", examples)
+    for name in names:
+        write(folder / f"{name}.json", predictions(examples, right=name == "right"))
     conditions = "\n".join(f"  - system: {name}" for name in names)
     text = DEFINITION.format(slug=slug, dataset=slug, items=items, conditions=conditions)
-    definition = folder / "study.yaml"
-    definition.write_text(text, encoding="utf-8")
-    site.manage("create_study", str(definition))
-    site.manage("launch_study", slug)
+    (folder / "study.yaml").write_text(text, encoding="utf-8")
+    # One process: each that starts takes a second or two, and tests load many examples.
+    site.manage(
+        "shell", "--no-imports", "--command", LOAD.format(folder=str(folder), slug=slug, systems=names)
+    )
+
+
+def write(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content), encoding="utf-8")
 
 
 def new_link(site: Site, slug: str = "example", mode: str = "live") -> str:
@@ -49,10 +62,10 @@ def new_link(site: Site, slug: str = "example", mode: str = "live") -> str:
     return site.manage("study_link", slug, "--mode", mode).split()[-1]
 
 
-def predictions(examples: list[dict[str, Any]], *, right: bool) -> dict[str, dict[str, Any]]:
+def predictions(examples: Sequence[Example], *, right: bool) -> Mapping[str, Mapping[str, Any]]:
     """Return predictions in the official form: the gold, or answers and facts that are mostly not."""
     answers = {example["_id"]: example["answer"] for example in examples}
-    facts = {example["_id"]: example["supporting_facts"] for example in examples}
+    facts: dict[str, Any] = {example["_id"]: example["supporting_facts"] for example in examples}
     if not right:
         answers = dict(zip(answers, [*list(answers.values())[1:], "no"], strict=True))
         facts = {example["_id"]: [[example["context"][0][0], 0]] for example in examples}

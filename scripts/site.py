@@ -83,8 +83,7 @@ def running_site(
         if worker:
             parts.start(stack.broker())
             parts.start(stack.model_server(fake=fake))
-        site.manage("migrate", "--verbosity", "0")
-        site.manage("collectstatic", "--no-input", "--verbosity", "0")
+        site.manage("prepare_site")
         if worker:
             parts.start(stack.worker())
         parts.start(stack.web())

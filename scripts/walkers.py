@@ -1,9 +1,9 @@
 """Participants as load: many at once over real HTTP, each on one connection, as lightly as Python can.
 
-``python -m scripts.walkers LINK --users N --seconds S`` walks from the link to the completion code and starts
-again as somebody new until the time is up, then prints one JSON object. It is a process of its own, so that
-it shares nothing with the server but the machine. Pages are asked for as a browser asks for them, without
-the style sheets and scripts, which a browser keeps.
+``python -m scripts.walkers LINK --users N`` walks from the link to the completion code, and with
+``--seconds`` again as somebody new until the time is up; then it prints one JSON object. It is a process of
+its own, so that it shares nothing with the server but the machine. Pages are asked for as a browser asks for
+them, without the style sheets and scripts, which a browser keeps.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import random
 import re
 import sys
@@ -129,17 +130,19 @@ def filled(page: bytes, rng: random.Random) -> dict[str, str]:
     return form | {"client_total_ms": "2000", "client_visible_ms": "2000", "client_hidden_ms": "0"}
 
 
-async def crowd(link: str, users: int, seconds: float, think: float, seed: int) -> tuple[Tally, float]:
-    """Have ``users`` walk at once for ``seconds``; return what they saw and how long it took."""
+async def crowd(link: str, users: int, seconds: float | None, think: float, seed: int) -> tuple[Tally, float]:
+    """Have ``users`` walk at once for ``seconds``, or each once to the end; return the tally and the time."""
     tally = Tally()
     clock = asyncio.get_running_loop().time
-    until = clock() + seconds
+    until = math.inf if seconds is None else clock() + seconds
 
     async def one(number: int) -> None:
         rng = random.Random(f"{seed}/{number}")
         await asyncio.sleep(think * rng.random())  # people do not come in step
         while clock() < until:
             await walk(link, tally, rng, think, until)
+            if seconds is None:
+                return
 
     begun = clock()
     async with asyncio.TaskGroup() as group:
@@ -168,7 +171,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m scripts.walkers", description="Participants as load.")
     parser.add_argument("link", help="a shared link of an open study")
     parser.add_argument("--users", type=int, default=10, help="how many at once")
-    parser.add_argument("--seconds", type=float, default=5.0, help="for how long")
+    parser.add_argument("--seconds", type=float, help="for how long (default: until each is through)")
     parser.add_argument(
         "--think", type=float, default=0.0, help="mean pause before a page is sent, in seconds"
     )

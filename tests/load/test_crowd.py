@@ -1,0 +1,77 @@
+"""Many participants at once lose no row and double none. How fast they are served is for the benchmarks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from benchmarks.participants import MOST_P95_MS, line, missed, stored
+from scripts import servers
+from scripts.example import load_example, new_link
+from scripts.processes import ROOT
+from tests.site import Site, running_site
+
+COMPLETE = """
+import json
+from django.db.models import Count, Q
+from studyapp.models import Participant
+answered = Count("trials", filter=Q(trials__answers__isnull=False))
+people = Participant.objects.annotate(all=Count("trials"), done=answered)
+print(json.dumps({
+    "wrong": [row.pk for row in people if row.all != 6 or row.done != row.items_submitted],
+    "codes": [row.completion_code for row in people if row.status == "completed"],
+}))
+"""
+
+
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.service)])
+def study_site(request: pytest.FixtureRequest) -> Iterator[Site]:
+    with ExitStack() as stack:
+        url = None
+        if request.param == "postgres":
+            url = stack.enter_context(servers.postgres_database(request.getfixturevalue("postgres_server")))
+        site = stack.enter_context(running_site(database_url=url, worker=False))
+        load_example(site, items=6)
+        yield site
+
+
+def walkers(link: str, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "scripts.walkers", link, *options]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+
+
+def test_every_accepted_answer_of_a_crowd_is_stored_once(study_site: Site):
+    done = walkers(new_link(study_site), "--users", "60")
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    assert (result["consents"], result["items"], result["completed"]) == (60, 360, 60)
+    assert stored(study_site) == {"participants": result["consents"], "answered": result["items"]}
+    rows = json.loads(study_site.manage("shell", "--no-imports", "--command", COMPLETE))
+    assert rows["wrong"] == []
+    assert len(set(rows["codes"])) == 60
+
+
+def test_the_load_stops_where_the_site_does_not_answer_as_it_should(study_site: Site):
+    done = walkers(f"{study_site.url}/join/nothing/", "--users", "2", "--seconds", "2")
+    assert done.returncode == 1
+    assert "status 404" in done.stderr
+
+
+def level(**changed: float) -> dict[str, float]:
+    return {"users": 50, "think_s": 0.0, "requests_per_second": 250.0, "p50_ms": 9.0, "p95_ms": 20.0,
+            "max_ms": 90.0, "items": 7} | changed  # fmt: skip
+
+
+def test_the_benchmark_says_which_bar_was_missed():
+    assert missed([level(), level(think_s=2.0, requests_per_second=90.0)]) == []
+    assert missed([level(requests_per_second=199.0)]) == ["50 participants: 199 requests/s"]
+    assert missed([level(users=1, requests_per_second=100.0)]) == []
+    slow = level(think_s=2.0, p95_ms=MOST_P95_MS + 1)
+    assert missed([slow]) == ["50 thinking participants: p95 301 ms"]
+    assert "think 2 s" in line(slow)
