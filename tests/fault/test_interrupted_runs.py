@@ -17,7 +17,7 @@ from scripts.stack import Stack
 from tests.studyapp.questions import entries, write_json
 
 QUESTIONS = 28
-SECONDS_EACH = 0.05
+SECONDS_EACH = 0.08
 
 
 class Site:
@@ -163,9 +163,11 @@ def test_a_killed_model_server_loses_nothing(site: Site, dataset: str):
 
 
 def test_predict_again_takes_up_a_run_that_nobody_waited_for(site: Site, dataset: str):
+    site.parts.stop_one("worker")
     status, output, error = finished(site.predict(dataset))
     assert status == 0, error
     assert "7 slices enqueued" in output
+    site.parts.start(site.stack.worker())
     in_the_middle(site, dataset)
     site.parts.stop_one("worker", kill=True)
     site.parts.stop_one("model server", kill=True)
