@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
+from django.utils.html import linebreaks
+from django.utils.safestring import SafeString, mark_safe
 
 from studyapp.models import StudyVersion
 from studyapp.queries.studies import frozen
@@ -56,6 +57,17 @@ def articles(
         [article for article in shown if article.is_explained],
         [article for article in shown if not article.is_explained],
     )
+
+
+def instructions_html(version: StudyVersion) -> SafeString:
+    """The instructions as paragraphs."""
+    return _instructions_html(version.hash, version.pk)
+
+
+@lru_cache(maxsize=128)
+def _instructions_html(version_hash: str, version_pk: int) -> SafeString:
+    content = frozen(StudyVersion(pk=version_pk, hash=version_hash))
+    return mark_safe(linebreaks(content.instructions or "", autoescape=True))  # noqa: S308 (escaped there)
 
 
 def stimulus_html(version: StudyVersion, *, condition: str, item_id: str) -> SafeString:

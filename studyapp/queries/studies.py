@@ -35,14 +35,14 @@ def current_page(participant: Participant) -> CurrentPage:
     items = len(frozen(participant.version).items)
     if participant.status != Participant.Status.ACTIVE:
         return CurrentPage("done", items)
-    trial = (
+    # This runs on every request: only the columns that a page needs.
+    trials = (
         Trial.objects.filter(participant=participant, answers__isnull=True)
         .select_related("item")
-        .defer("item__text", "item__gold_answer", "item__context")
+        .only("participant", "position", "shown_at", "item__external_id")
         .order_by("position")
-        .first()
     )
-    if trial is not None:
+    for trial in trials[:1]:
         trial.participant = participant
         return CurrentPage("item", items, trial=trial)
     survey = SurveyResponse.objects.get(participant=participant)

@@ -28,7 +28,7 @@ from studyapp.models import EntryLink, Participant, Study
 from studyapp.policies import NotAdmitted, check_admission
 from studyapp.queries.studies import CurrentPage, current_page, frozen, latest_version
 from studyapp.questionnaires import parse_answers, parse_changes
-from studyapp.stimuli import stimulus_html
+from studyapp.stimuli import instructions_html, stimulus_html
 from studyapp.timing import PageTiming
 from studyapp.views.access import (
     is_looking,
@@ -235,7 +235,7 @@ def _render_page(
     step = page.items if page.trial is None else page.trial.position - 1
     context = {
         "title": content.title,
-        "instructions": content.instructions if page.trial else "",
+        "instructions": instructions_html(version) if page.trial else "",
         "step": step,
         "steps": page.items,
         "page_key": key,
