@@ -116,7 +116,7 @@ def test_correlate(tmp_path, capsys):
     assert f1["p"] == ""
     assert rows["fp", "LocA", "kendall"]["desirable"] == "desirable"
     own = rows["my measure", "LocA", "pearson"]
-    assert (own["n"], own["rank"], own["desirable"], own["value"]) == ("2", "+", "", "")
+    assert (own["n"], own["rank"], own["desirable"], own["value"]) == ("2", "+", "", "1.0")
     assert (out / "tables/rank_table.csv").read_text("utf-8").splitlines() == [
         "measure,Answer F1,LocA",
         "fp,+,-",
