@@ -1,5 +1,6 @@
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -43,12 +44,13 @@ def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
 
 class TestUsage:
     def test_help_names_every_command_quickly(self):
-        started = time.monotonic()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         done = command("--help")
         assert done.returncode == 0
         for name in ("serve", "train", "predict", "evaluate", "list", "world"):
             assert f"\n    {name} " in done.stdout
-        assert time.monotonic() - started < 5
+        # Seconds of processor time, which another program on the machine does not stretch.
+        assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 4
 
     @pytest.mark.parametrize(
         "arguments",
