@@ -8,6 +8,7 @@ neither of them.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import secrets
@@ -52,11 +53,16 @@ def load(say: Callable[[str], object]) -> None:
     definition = load_definition(settings.BASE_DIR / DEFINITION)
     if not Study.objects.filter(slug=definition.study).exists():
         _predictions(say)
-        call_command("create_study", str(settings.BASE_DIR / DEFINITION))
+        quietly("create_study", str(settings.BASE_DIR / DEFINITION))
     study = Study.objects.get(slug=definition.study)
     if study.status == Study.Status.DRAFT:
-        call_command("launch_study", study.slug)
+        quietly("launch_study", study.slug)
     _keep(Secrets(password, {study.slug: _token(study, kept.tokens.get(study.slug, ""))}))
+
+
+def quietly(*arguments: str, **options: Any) -> None:
+    """Call a command without what it prints; its progress bars, warnings and errors are seen all the same."""
+    call_command(*arguments, stdout=io.StringIO(), **options)
 
 
 def _login(password: str) -> str:
@@ -73,10 +79,12 @@ def _predictions(say: Callable[[str], object]) -> None:
     if not Dataset.objects.filter(name=DATASET).exists():
         say("Making a fictional world of questions ...")
         with tempfile.TemporaryDirectory() as folder:
-            call_command("import_dataset", "hotpot", str(_world(Path(folder))), name=DATASET)
+            quietly("import_dataset", "hotpot", str(_world(Path(folder))), name=DATASET)
+    say(f"Having {len(SYSTEMS)} systems answer {QUESTIONS} questions, and scoring their answers ...")
     for system in SYSTEMS:
-        call_command("predict", dataset=DATASET, system=system, wait=True)
-    call_command("score", dataset=DATASET, system=list(SYSTEMS))
+        quietly("predict", dataset=DATASET, system=system, wait=True)
+    # It warns of every score that a hundred questions cannot give.
+    quietly("score", dataset=DATASET, system=list(SYSTEMS), stderr=io.StringIO())
 
 
 def _world(folder: Path) -> Path:

@@ -32,7 +32,7 @@ def main(kind: str) -> None:
     make_environment()
     say = "Installing what %s (the first time takes some minutes and about 2 GB of disk) ..."
     print(say % ("Touchstone runs on" if kind == "run" else "the checks and tests need"), flush=True)
-    pip = [os.path.join(VENV, "bin", "python"), "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+    pip = [os.path.join(VENV, "bin", "python"), "-m", "pip", "--disable-pip-version-check", "install", "-qq"]
     # torch is pinned in requirements.txt, which is also a constraint: nothing may bring another build.
     pip += ["--constraint", "requirements.txt"]
     for name in REQUIREMENTS[kind]:
