@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import zlib
 from collections import Counter
@@ -18,12 +19,15 @@ import numpy.typing as npt
 from modelserver.schema import Fact, QAItem
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
 
 CHARACTERS = 256  # ASCII as itself, everything else folded into the upper half
 FORM_LENGTH = 12  # characters of a word that are looked at: the first 8 and the last 4 of a longer one
+NUMBER_FEATURES = 4  # of each token, see `number_features`
 NO_FACT = -1  # fact number of a title's token
 IN_TITLE = -1  # sentence number of a title's token
 
+_NUMBER = re.compile(r"\d{1,15}(?:,\d{3})*(?:\.\d+)?")
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W_]+|[^\w\s]|_")
 
 
@@ -106,6 +110,7 @@ class Features:
     word: Ints  # [K]
     form: Ints  # [K]
     key: Ints  # [K]
+    number: Floats  # [K, NUMBER_FEATURES]
     fact: Ints  # [K] number of the fact in ``facts``, NO_FACT in a title
     forms: Ints  # [U, FORM_LENGTH]
     facts: tuple[Fact, ...]  # F, in context order; two paragraphs with one title share theirs
@@ -159,11 +164,25 @@ def featurise(item: QAItem, vocabulary: Vocabulary) -> Features:
         word=_ints([vocabulary.id(text.lower()) for text in texts]),
         form=forms.number(texts),
         key=_ints([_key(text) for text in texts]),
+        number=np.array([number_features(text) for text in texts], np.float32).reshape(-1, NUMBER_FEATURES),
         fact=_ints(fact),
         forms=forms.characters(),
         facts=tuple(numbers),
         places=_ints(places).reshape(-1, 4),
     )
+
+
+def number_features(text: str) -> tuple[float, float, float, float]:
+    """Return whether a token is a number, its magnitude, and its place among old and recent years.
+
+    All lie between -2 and 3, and are 0 for a word.
+    """
+    if not text[0].isdecimal():
+        return 0.0, 0.0, 0.0, 0.0
+    value = min(float(text.replace(",", "")), 1e15) if _NUMBER.fullmatch(text) else 0.0
+    is_year = 900 <= value < 2100
+    old, recent = ((value - 1500) / 500, max(-2.0, (value - 1950) / 50)) if is_year else (0.0, 0.0)
+    return 1.0, math.log10(1 + value) / 6, old, recent
 
 
 def text_between(item: QAItem, first: Place, last: Place) -> str:

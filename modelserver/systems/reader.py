@@ -11,7 +11,8 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as save_weights
 from torch import nn
 
 from modelserver.decoding import best_span, prediction
@@ -108,7 +109,7 @@ def save(folder: Path, model: nn.Module, config: Config, vocabulary: Vocabulary)
     """Write weights (16-bit floats), configuration and vocabulary; each file appears whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: tensor.detach().half().cpu().contiguous() for name, tensor in model.state_dict().items()}
-    save_file(weights, folder / "model.safetensors.part")
+    (folder / "model.safetensors.part").write_bytes(save_weights(weights))
     (folder / "config.json.part").write_text(json.dumps(asdict(config), indent=2) + "\n", encoding="utf-8")
     vocabulary.save(folder / "vocab.json.part")
     for name in ("model.safetensors", "config.json", "vocab.json"):

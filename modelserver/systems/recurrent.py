@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name everyone uses
 
 from modelserver.schema import AnswerType
-from modelserver.text import CHARACTERS, NO_FACT, Features
+from modelserver.text import CHARACTERS, NO_FACT, NUMBER_FEATURES, Features
 
 THRESHOLD = 0.33  # of the positive class, as in the released code of Schuff et al. 2020
 ANSWER_TYPES: tuple[AnswerType, ...] = ("span", "yes", "no")
@@ -83,16 +83,21 @@ class Context:
     n: int  # examples
     by_article: Groups = field(init=False)
     by_example: Groups = field(init=False)
-    same: Tensor = field(init=False)  # [N, T, T] 1 where another token of the example is the same word
+    same: Tensor = field(init=False)  # [N, T, T] where two tokens of an example are the same word
+    shared: Tensor = field(init=False)  # [K] where the word stands in another article of the example too
 
     def __post_init__(self) -> None:
         _, dense = torch.unique_consecutive(self.article, return_inverse=True)
         articles = int(dense[-1]) + 1 if len(dense) else 0
         by_example = Groups.of(self.example, self.n)
         keys = by_example.pad(self.key)  # [N, T]
+        articles_of = by_example.pad(self.article + 1)  # [N, T]; 0 is padding
+        same = keys[:, :, None] == keys[:, None, :]
+        elsewhere = (articles_of[:, :, None] != articles_of[:, None, :]) & (articles_of > 0)[:, None, :]
         object.__setattr__(self, "by_article", Groups.of(dense, articles))
         object.__setattr__(self, "by_example", by_example)
-        object.__setattr__(self, "same", keys[:, :, None] == keys[:, None, :])
+        object.__setattr__(self, "same", same)
+        object.__setattr__(self, "shared", by_example.flatten((same & elsewhere).any(2)))
 
     def only(self, kept: Tensor) -> Context:
         """Return the context without the rows where ``kept`` [K] is false; they leave not even a gap."""
@@ -109,6 +114,7 @@ class Batch:
     question_mask: Tensor  # [N, M]
     word: Tensor  # [K]
     form: Tensor  # [K]
+    number: Tensor  # [K, NUMBER_FEATURES]
     asked: Tensor  # [K] 1 where the word is in the question
     forms: Tensor  # [U, FORM_LENGTH]
     context: Context
@@ -142,6 +148,7 @@ def collate(features: Sequence[Features], device: torch.device) -> Batch:
         question_mask=padded([np.ones(len(f.question_word), dtype=bool) for f in features]),
         word=flat([f.word for f in features]),
         form=flat([f.form + forms[i] for i, f in enumerate(features)]),
+        number=flat([f.number for f in features]),
         asked=flat([np.isin(f.key, f.question_key) for f in features]),
         forms=flat([f.forms for f in features]),
         context=context,
@@ -165,15 +172,15 @@ class Embedding(nn.Module):
         self.characters = nn.Embedding(CHARACTERS, config.character_size, padding_idx=0)
         self.convolution = nn.Conv1d(config.character_size, config.character_filters, 5, padding=2)
         self.dropout = nn.Dropout(config.dropout)
-        self.size = config.word_size + config.character_filters + 1
+        self.size = config.word_size + config.character_filters + 1 + NUMBER_FEATURES
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:  # -> [N, M, size], [K, size]
         characters = self.characters(batch.forms).transpose(1, 2)  # [U, character_size, FORM_LENGTH]
         spelling = F.relu(self.convolution(characters)).amax(2)  # [U, filters]: each distinct word only once
-        in_context = batch.question_mask[..., None].float()  # a question's word is in the question
-        question = torch.cat([self.words(batch.question_word), spelling[batch.question_form], in_context], -1)
-        asked = batch.asked[:, None].float()
-        context = torch.cat([self.words(batch.word), spelling[batch.form], asked], -1)
+        marks = F.pad(batch.question_mask[..., None].float(), (0, NUMBER_FEATURES))  # all of it is asked
+        question = torch.cat([self.words(batch.question_word), spelling[batch.question_form], marks], -1)
+        marks = torch.cat([batch.asked[:, None].float(), batch.number], -1)
+        context = torch.cat([self.words(batch.word), spelling[batch.form], marks], -1)
         return self.dropout(question), self.dropout(context)
 
 
@@ -309,14 +316,17 @@ class Reading(nn.Module):
     def __init__(self, size: int, config: Config) -> None:
         super().__init__()
         d = 2 * config.hidden
-        self.encode = BiSRU(size, config.hidden, 0.0)
+        self.encode = BiSRU(size + 1, config.hidden, 0.0)
         self.attend = BiAttention(d)
         self.compose = BiSRU(d, config.hidden, config.dropout)
         self.reflect = SelfAttention(d)
 
     def forward(self, question: Tensor, rows: Tensor, context: Context, batch: Batch) -> Tensor:
         asked = Groups.of(batch.question_mask.nonzero()[:, 0], context.n)
-        question = asked.pad(self.encode(question[batch.question_mask], asked))  # [N, M, d]
+        words = F.pad(question[batch.question_mask], (0, 1))  # no word of a question counts as shared
+        question = asked.pad(self.encode(words, asked))  # [N, M, d]
+        # Which words are shared is looked up in this context alone, for it tells of the other articles.
+        rows = torch.cat([rows, context.shared[:, None].float()], -1)
         encoded = self.encode(rows, context.by_article)  # [K, d]
         encoded = self.attend(encoded, context, question, batch)
         encoded = self.compose(encoded, context.by_article)

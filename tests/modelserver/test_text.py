@@ -15,6 +15,7 @@ from modelserver.text import (
     count_tokens,
     featurise,
     find_answer,
+    number_features,
     text_between,
     tokenise,
 )
@@ -77,6 +78,22 @@ def test_features_point_back_to_the_context():
     assert features.forms.shape[1] == FORM_LENGTH
     assert (features.article[1:] >= features.article[:-1]).all()
     assert text_between(item, features.place(0), features.place(1)) == "Ada Vorn"
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("Elsk", (0, 0, 0, 0)),
+        ("999,999", (1, 1, 0, 0)),
+        ("2000", (1, pytest.approx(0.55, abs=0.01), 1, 1)),
+        ("1100", (1, pytest.approx(0.507, abs=0.01), -0.8, -2)),
+        ("7.5", (1, pytest.approx(0.155, abs=0.01), 0, 0)),
+        ("1.2.3", (1, 0, 0, 0)),
+        ("9" + ",999" * 200, (1, pytest.approx(2.5), 0, 0)),
+    ],
+)
+def test_numbers_are_told_apart_by_size(text, expected):
+    assert number_features(text) == expected
 
 
 def test_equal_words_have_equal_keys_whatever_their_case():
