@@ -228,8 +228,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--threads",
         type=int,
-        default=1,
-        help="CPU threads (default: %(default)s, which repeats exactly)",
+        default=2,
+        help="CPU threads; the same number repeats exactly (default: %(default)s)",
     )
 
 
