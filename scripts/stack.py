@@ -93,10 +93,14 @@ class Stack:
         )  # fmt: skip
 
     def web(self) -> Part:
-        """The web server: two processes, so that both cores serve participants."""
+        """The web server: two processes, so that both cores serve participants.
+
+        One thread each: a page is work for the processor, and threads that take turns at it in one
+        process, or wait for each other's write to SQLite, made the slowest answers slower still.
+        """
         return self._part(
             "web server", sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1",
-            "--port", str(self.port), "--workers", "2", "--blocking-threads", "4", "--no-ws",
+            "--port", str(self.port), "--workers", "2", "--blocking-threads", "1", "--no-ws",
             "--workers-kill-timeout", "5s", "--log-level", "warning", "config.wsgi:application",
             ready=lambda: answers(f"{self.url}/accounts/login/"),
         )  # fmt: skip

@@ -102,7 +102,8 @@ def _ask_consent(request: HttpRequest, link: EntryLink) -> HttpResponse:
 
 
 def _enter(participant: Participant) -> HttpResponse:
-    response = redirect("studyapp:study", participant.version.study.slug)
+    """Go to the first item at once; somebody who consents again is sent on from there."""
+    response = redirect("studyapp:item", participant.version.study.slug, 1)
     remember_participant(response, participant)
     return response
 
