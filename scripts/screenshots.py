@@ -46,7 +46,7 @@ def staff(browser: Browser, site: Site, password: str, path: Path) -> None:
     """The progress of the study."""
     page = browser.new_page(viewport=DESKTOP)  # type: ignore[arg-type]
     page.goto(f"{site.url}/accounts/login/")
-    page.get_by_label("Username").fill("researcher")
+    page.get_by_label("User name").fill("researcher")
     page.get_by_label("Password").fill(password)
     page.locator("form button").first.click()
     page.goto(f"{site.url}/staff/studies/{STUDY}/")
