@@ -43,7 +43,7 @@ def main() -> int:
         except KeyboardInterrupt:
             print("\nStopped; the servers are ended.", file=sys.stderr)
             return 130
-    return summary(passes)
+        return summary(passes)
 
 
 def provide_packages(folder: Path) -> None:

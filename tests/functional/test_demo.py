@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 
 from scripts.processes import ROOT, free_port
+from scripts.stack import socket_path
 
 FIRST_START = 300.0
 SECOND_START = 20.0
@@ -73,13 +74,18 @@ def started(var: Path) -> Iterator[Demo]:
 
 
 def processes(var: Path) -> dict[int, str]:
-    """Process ids and command lines of all that run on this folder of data."""
+    """Process ids and command lines of all that run on this folder of data.
+
+    The broker writes its title over its environment; the title names its socket.
+    """
     found = {}
-    mark = f"VAR_DIR={var}".encode()
+    mark, socket = f"VAR_DIR={var}", str(socket_path(var))
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if mark in (folder / "environ").read_bytes().split(b"\0"):
-                found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            environment = (folder / "environ").read_text(errors="replace").split("\0")
+            command = (folder / "cmdline").read_text(errors="replace").replace("\0", " ")
+            if mark in environment or socket in command:
+                found[int(folder.name)] = command
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue  # it ended meanwhile, or is somebody else's
     return found

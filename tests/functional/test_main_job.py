@@ -188,7 +188,10 @@ def test_the_commands_of_the_readme(site_with_systems: Site, tmp_path: Path):
     scores = document(bundle, "scores.json")["systems"]
     for system in ("qi2019", "select-and-forget"):
         values = scores[system]["scores"]
-        assert not [key for key, value in values.items() if value is None]
+        # Predictions without any gold fact are few: perhaps none, and then their EM has a reason instead.
+        missing = {key for key, value in values.items() if value is None}
+        assert missing <= {"em_no_facts"}
+        assert missing <= scores[system]["reasons"].keys()
         assert 0.3 < values["em"] < 1.0
         assert 0.0 < values["farm_4"] <= 1.0
     # What it selected is all that select-and-forget sees when it answers.

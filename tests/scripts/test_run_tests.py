@@ -29,6 +29,14 @@ def test_the_last_line_counts_and_the_reasons_stand_before_it(tmp_path: Path, ca
     ]
 
 
+def test_a_whole_run_counts_what_pytest_did(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(run_tests, "missing_packages", list)
+    monkeypatch.setattr(run_tests, "SERVERS", {})
+    monkeypatch.setattr("sys.argv", ["run_tests", f"{__file__}::test_packages_are_installed_by_root_alone"])
+    assert run_tests.main() == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 0 failed, 0 skipped"
+
+
 @pytest.mark.parametrize("kind", ["failure", "error"])
 def test_a_failure_in_one_pass_fails_the_run(tmp_path: Path, capsys: pytest.CaptureFixture, kind: str):
     found = results(tmp_path, f'<testcase name="e"><{kind} message="no"/></testcase>')
