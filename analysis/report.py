@@ -35,7 +35,7 @@ def build_report(study: Study) -> Page:
     names = [(arm.title, arm.system or "") for arm in study.systems]
     return Page(
         title=study.bundle.study.title,
-        banner=BANNERS[study.mode],
+        banner=_banner(study),
         facts={
             "Study": study.bundle.study.study,
             "Version": str(study.version.version),
@@ -59,6 +59,16 @@ def build_report(study: Study) -> Page:
             _reproduction_section(study),
         ],
     )
+
+
+def _banner(study: Study) -> str:
+    """What the reader must know before anything else; empty where there is nothing."""
+    sentences = [BANNERS[study.mode]]
+    if study.exclusions.excluded == study.exclusions.total:
+        sentences.append(
+            "The exclusion rules leave no trial. All below is over all trials, as if there were no rules."
+        )
+    return " ".join(filter(None, sentences))
 
 
 def build_correlation_report(relations: Relations, sources: dict[str, str]) -> Page:

@@ -46,6 +46,7 @@ class Study:
     people: participants who count: of the mode and version, with a condition, not withdrawn.
     clock: whose time the measures use, None where no clock has a value.
     systems: the conditions that show a system, in order; ground truth is none.
+    retained: where the rules leave no trial at all, all of them, and the report says so.
     """
 
     bundle: Bundle
@@ -115,7 +116,7 @@ def analyse(
         scores=known,
         unused_scores=sorted(known.keys() - {arm.system for arm in systems}),
         systems=systems,
-        retained=view(kept),
+        retained=view(trials if kept.empty else kept),
         everything=view(trials),
     )
 
@@ -169,8 +170,6 @@ class _Viewer:
         self.measures = [*MEASURES, *own_measures(version.item_questionnaire, version.post_survey)]
 
     def __call__(self, trials: pd.DataFrame) -> View:
-        if trials.empty:
-            raise AnalysisError(f"{self.bundle.path}: the exclusion rules leave no trial")
         # One stream per part, so that a part's numbers do not depend on what another one draws.
         streams = np.random.default_rng(self.options.seed).spawn(3)
         grids = self._grids(trials)

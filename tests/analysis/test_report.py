@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 import pytest
 
 from analysis.bundle import load_bundle
-from analysis.errors import AnalysisError
 from analysis.page import render, write_page
 from analysis.report import build_report
 from analysis.scores import SCORES
@@ -244,11 +243,12 @@ def test_without_rules_nothing_is_excluded(tmp_path):
 
 
 @pytest.mark.usefixtures("no_drawing")
-def test_rules_that_leave_nothing_are_an_error(tmp_path):
+def test_rules_that_leave_nothing_are_told_above_a_report_without_them(tmp_path):
     harsh = [{"name": "all", "kind": "min_time", "clock": "server", "milliseconds": 10**9}]
-    bundle = load_bundle(planted_study(tmp_path, rules=harsh))
-    with pytest.raises(AnalysisError, match="the exclusion rules leave no trial"):
-        analyse(bundle, OPTIONS)
+    study = analyse(load_bundle(planted_study(tmp_path, rules=harsh)), OPTIONS)
+    assert "The exclusion rules leave no trial" in build_report(study).banner
+    assert len(study.retained.trials) == study.exclusions.excluded == len(study.trials)
+    assert study.retained.estimates.get("agreement", "one").value is not None
 
 
 @pytest.mark.usefixtures("no_drawing")

@@ -60,8 +60,8 @@ def test_it_works():
     assert (definition.items.count, definition.items.seed) == (25, 2020)
     assert definition.questionnaire == TEMPLATES["xqa-2020"]
     assert [rule.freeze().model_dump() for rule in definition.exclusions] == [
-        {"name": "too-fast", "kind": "min_time", "clock": "server", "milliseconds": 15_000},
-        {"name": "too-slow", "kind": "max_time", "clock": "server", "milliseconds": 300_000},
+        {"name": "too-fast", "kind": "min_time", "clock": "client_total", "milliseconds": 15_000},
+        {"name": "too-slow", "kind": "max_time", "clock": "client_total", "milliseconds": 300_000},
         {"name": "known-before", "kind": "answered", "question": "known_before", "value": True},
     ]
     assert definition.consent.count("\n\n") == 1
