@@ -206,9 +206,14 @@ def _texts(gold: GoldExample) -> Iterator[str]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
+    """Declare the arguments of the command: SYSTEM, then those of the way it is trained."""
+    ways = parser.add_subparsers(dest="system", metavar="SYSTEM", required=True)
+    for name, spec in SYSTEMS.items():
+        _recurrent_arguments(ways.add_parser(name, help=spec.description, description=spec.description))
+
+
+def _recurrent_arguments(parser: argparse.ArgumentParser) -> None:
     add, recipe = parser.add_argument, Recipe()
-    add("system", metavar="SYSTEM", choices=sorted(SYSTEMS), help=" or ".join(SYSTEMS))
     add("--out", type=Path, required=True, help="folder for weights, configuration, vocabulary and log")
     add("--data", type=Path, help="train on this file in the HotpotQA form (default: a generated world)")
     add("--dev-data", type=Path, help="choose the checkpoint on this file (default: every 20th of --data)")
