@@ -1,4 +1,4 @@
-"""The client of the model server: typed values in and out, explicit timeouts, bounded retries.
+"""The client of one or several model servers: typed values in and out, explicit timeouts, bounded retries.
 
 It knows no Django and no torch. One client may be shared by threads, but not by processes: make it after
 a fork.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeVar
@@ -21,11 +22,21 @@ from modelserver.errors import (
     BadResponse,
     DeadlineExceeded,
     InvalidRequest,
+    MixedRevisions,
     ModelServerError,
     SchemaMismatch,
     Unavailable,
 )
-from modelserver.schema import ErrorBody, PredictRequest, PredictResponse, QAItem, SystemList, Wire
+from modelserver.schema import (
+    ErrorBody,
+    PredictRequest,
+    PredictResponse,
+    QAItem,
+    SystemInfo,
+    SystemList,
+    Wire,
+)
+from modelserver.servers import Server, Servers
 
 CONNECT_SECONDS = 5.0
 SLACK_SECONDS = 5.0  # so that the server's own "deadline exceeded" arrives before the socket times out
@@ -52,20 +63,27 @@ class Retry:
 
 
 class ModelClient:
-    """A connection to one model server.
+    """A connection to one model server, or to several that serve the same systems.
+
+    ``base_url`` is a URL, several separated by commas, a list of them, or a Servers object, which clients of
+    one process may share so that what one learns of a server helps the others. A request goes to the server
+    with the fewest requests in flight; one that cannot be reached, breaks off or answers 503 is left alone
+    for a while and the request goes to another within the same deadline. Every server gets the same token.
 
     ``timeout`` (seconds) is the deadline of one predict attempt; the server gets it too and drops what it
     cannot do in time. ``http`` may be any httpx client, for a proxy, own certificates or a test; it
     stays open when this client closes. Every method raises errors of ``modelserver.errors`` only:
-    Unavailable when the server cannot be reached or has no room until the retries are used up,
-    SchemaMismatch, Unauthorized, and BadResponse when something else than a model server answers.
+    Unavailable when no server can be reached or has room until the retries are used up, SchemaMismatch,
+    Unauthorized, MixedRevisions when two servers serve a system in different revisions, and BadResponse when
+    something else than a model server answers.
     """
 
     def __init__(
-        self, base_url: str, *, http: httpx.Client | None = None, token: str | None = None,
-        timeout: float = 300.0, retry: Retry | None = None,
+        self, base_url: str | Sequence[str] | Servers, *, http: httpx.Client | None = None,
+        token: str | None = None, timeout: float = 300.0, retry: Retry | None = None,
     ) -> None:  # fmt: skip
-        self.base_url = base_url.rstrip("/")
+        self._servers = base_url if isinstance(base_url, Servers) else Servers(base_url)
+        self.base_url = str(self._servers)
         self._timeout = timeout
         self._retry = retry or Retry()
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -89,8 +107,23 @@ class ModelClient:
             self._owned.close()
 
     def systems(self) -> SystemList:
-        """Return the systems that the server has loaded."""
-        return self._retried(lambda: _parsed(SystemList, self._sent("GET", "/v1/systems", timeout=10.0)))
+        """Return the systems that every server serves, of those servers that answer."""
+        return self._retried(10.0, self._systems)
+
+    def _systems(self, first: Server, seconds: float) -> SystemList:
+        """Ask the first server, which has to answer, and all others that do not rest."""
+        lists = {first: self._listed(first, seconds)}
+        tried = [first]
+        while (server := self._servers.take(tried)) is not None:
+            tried.append(server)
+            with suppress(Unavailable), self._returning(server):
+                lists[server] = self._listed(server, seconds)
+        return SystemList(systems=_common(lists))
+
+    def _listed(self, server: Server, seconds: float) -> SystemList:
+        found = _parsed(SystemList, self._sent(server, "GET", "/v1/systems", timeout=seconds))
+        server.revisions = {system.name: system.revision for system in found.systems}
+        return found
 
     def predict(
         self,
@@ -110,38 +143,42 @@ class ModelClient:
             body = PredictRequest(system=system, items=list(items)).model_dump_json()
         except ValidationError as error:
             raise _invalid(error) from error
-        headers = {"Content-Type": "application/json", "X-Timeout-Seconds": f"{seconds:g}"}
+        headers = {"Content-Type": "application/json"}
         if request_id:
             headers["X-Request-ID"] = request_id
 
-        def attempt() -> PredictResponse:
+        def attempt(server: Server, left: float) -> PredictResponse:
             answer = self._sent(
-                "POST", "/v1/predict", timeout=seconds + SLACK_SECONDS, headers=headers, content=body
-            )
-            return _checked(_parsed(PredictResponse, answer), system, items)
+                server, "POST", "/v1/predict", timeout=left + SLACK_SECONDS,
+                headers=headers | {"X-Timeout-Seconds": f"{left:g}"}, content=body,
+            )  # fmt: skip
+            response = _checked(_parsed(PredictResponse, answer), system, items)
+            self._compare(server, response)
+            return response
 
-        return self._retried(attempt)
+        return self._retried(seconds, attempt)
 
     def wait_ready(self, timeout: float = 60.0) -> None:
-        """Return once the server takes predictions. Raises Unavailable after ``timeout`` seconds."""
+        """Return once a server takes predictions. Raises Unavailable after ``timeout`` seconds."""
         end = time.monotonic() + timeout
         while True:
-            try:
-                self._sent("GET", "/ready", timeout=5.0)
-                return
-            except Unavailable as error:
-                if time.monotonic() >= end:
-                    raise Unavailable(
-                        f"{self.base_url} was not ready within {timeout:g} s: {error}"
-                    ) from error
+            for server in self._servers.all:
+                try:
+                    self._sent(server, "GET", "/ready", timeout=5.0)
+                    return
+                except Unavailable as error:
+                    if time.monotonic() >= end:
+                        raise Unavailable(
+                            f"{self.base_url} was not ready within {timeout:g} s: {error}"
+                        ) from error
             time.sleep(0.05)
 
-    def _retried(self, attempt: Callable[[], W]) -> W:
+    def _retried(self, seconds: float, attempt: Callable[[Server, float], W]) -> W:
         left = self._retry.total
         tries = 0
         while True:
             try:
-                return attempt()
+                return self._round(seconds, attempt)
             except DeadlineExceeded:
                 raise  # all of the caller's time is used up
             except Unavailable as error:
@@ -152,8 +189,49 @@ class ModelClient:
                 left -= pause
                 tries += 1
 
+    def _round(self, seconds: float, attempt: Callable[[Server, float], W]) -> W:
+        """Ask one server after the other until one answers, each once, all within ``seconds``."""
+        end = time.monotonic() + seconds
+        left, failures = seconds, dict[Server, Unavailable]()
+        while left > 0 and (server := self._servers.take(failures)) is not None:
+            try:
+                with self._returning(server):
+                    return attempt(server, left)
+            except DeadlineExceeded:
+                raise
+            except Unavailable as error:
+                failures[server] = error
+            left = end - time.monotonic()
+        raise _together(list(failures.values()))
+
+    @contextmanager
+    def _returning(self, server: Server) -> Iterator[None]:
+        """Tell the servers how the request of the block ended."""
+        failure = None
+        try:
+            yield
+        except Unavailable as error:
+            failure = error
+            raise
+        finally:
+            self._servers.give_back(server, failure)
+
+    def _compare(self, server: Server, response: PredictResponse) -> None:
+        """Raise MixedRevisions when another server serves the system in another revision now.
+
+        Where an earlier answer of another server named one, it is asked again: both may have changed since.
+        """
+        name, revision = response.system, response.revision
+        server.revisions[name] = revision
+        for other in self._servers.all:
+            if other.revisions.get(name, revision) != revision:
+                del other.revisions[name]
+                with suppress(Unavailable):
+                    _common({server: self._listed(server, 10.0), other: self._listed(other, 10.0)})
+
     def _sent(
         self,
+        server: Server,
         method: str,
         path: str,
         *,
@@ -163,20 +241,20 @@ class ModelClient:
     ) -> httpx.Response:
         """Send one request and return its 200 response, or raise what went wrong as one of our errors."""
         limits = httpx.Timeout(timeout, connect=CONNECT_SECONDS, pool=timeout)
-        url = f"{self.base_url}{path}"
+        url = f"{server.url}{path}"
         try:
             response = self._http.request(
                 method, url, headers=self._headers | (headers or {}), content=content, timeout=limits
             )
         except (httpx.NetworkError, httpx.ConnectTimeout, httpx.RemoteProtocolError) as error:
             # Predictions have no side effect, so asking again after a connection broke is safe.
-            raise Unavailable(f"{self.base_url} cannot be reached: {_reason(error)}") from error
+            raise Unavailable(f"{server.url} cannot be reached: {_reason(error)}") from error
         except httpx.TimeoutException as error:
-            raise DeadlineExceeded(f"{self.base_url} did not answer within {timeout:g} s") from error
+            raise DeadlineExceeded(f"{server.url} did not answer within {timeout:g} s") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise BadResponse(f"{self.base_url}: {_reason(error)}") from error
+            raise BadResponse(f"{server.url}: {_reason(error)}") from error
         if response.status_code != httpx.codes.OK:
-            raise _error_of(response)
+            raise _error_of(response, f"{server.url}: " if len(self._servers.all) > 1 else "")
         return response
 
 
@@ -184,8 +262,35 @@ def _reason(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _error_of(response: httpx.Response) -> ModelServerError:
-    """Return the error that a response says; a gateway's 502, 503 or 504 counts as Unavailable."""
+def _together(failures: Sequence[Unavailable]) -> Unavailable:
+    """Return one error for those of all servers; the shortest time that one of them named counts."""
+    if len(failures) == 1:
+        return failures[0]
+    kind = type(failures[0]) if len({type(failure) for failure in failures}) == 1 else Unavailable
+    waits = [failure.retry_after for failure in failures if failure.retry_after is not None]
+    return kind("; ".join(map(str, failures)), retry_after=min(waits, default=None))
+
+
+def _common(lists: Mapping[Server, SystemList]) -> list[SystemInfo]:
+    """Return the systems that are in every list. Raises MixedRevisions."""
+    by_server = {server: {one.name: one for one in found.systems} for server, found in lists.items()}
+    (first, systems), *rest = by_server.items()
+    for other, theirs in rest:
+        for name in systems.keys() & theirs.keys():
+            if systems[name].revision != theirs[name].revision:
+                raise MixedRevisions(
+                    f"two model servers serve {name} in different revisions: {first.url} in "
+                    f"{systems[name].revision}, {other.url} in {theirs[name].revision}; give them the same "
+                    "weights"
+                )
+    return [one for name, one in systems.items() if all(name in theirs for _, theirs in rest)]
+
+
+def _error_of(response: httpx.Response, prefix: str) -> ModelServerError:
+    """Return the error that a response says; a gateway's 502, 503 or 504 counts as Unavailable.
+
+    ``prefix`` names the server in front of its message.
+    """
     retry_after = response.headers.get("Retry-After", "")
     wait = float(retry_after) if retry_after.isdigit() else None
     try:
@@ -196,7 +301,7 @@ def _error_of(response: httpx.Response) -> ModelServerError:
             return Unavailable(message, retry_after=wait)
         return BadResponse(f"{message}, not in the form of a model server")
     kind = ON_THE_WIRE.get(body.error, BadResponse)
-    return kind(body.message, field=body.field, retry_after=wait)
+    return kind(f"{prefix}{body.message}", field=body.field, retry_after=wait)
 
 
 def _parsed(kind: type[W], response: httpx.Response) -> W:

@@ -10,6 +10,7 @@
     ├── Unauthorized         the bearer token is missing or wrong: final
     ├── PredictionFailed     the system failed on this very item: final for the item
     ├── SchemaMismatch       client and server speak different versions of the wire schema: final
+    ├── MixedRevisions       two servers of one client serve a system in different revisions: final
     ├── BadResponse          the answer is not one of a model server: final
     ├── UnreadableWeights    a system's weights are missing or damaged: final
     ├── UnreadableData       a file of questions is missing or malformed, or the output cannot be written
@@ -99,6 +100,12 @@ class SchemaMismatch(ModelServerError):
 
     code = "schema_mismatch"
     status = 409
+
+
+class MixedRevisions(ModelServerError):
+    """Two servers of one client serve a system in different revisions; the message names both."""
+
+    code = "mixed_revisions"
 
 
 class BadResponse(ModelServerError):

@@ -1,5 +1,6 @@
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,6 +12,7 @@ from modelserver.errors import (
     BadResponse,
     DeadlineExceeded,
     InvalidRequest,
+    MixedRevisions,
     ModelServerError,
     Overloaded,
     SchemaMismatch,
@@ -22,6 +24,7 @@ from modelserver.errors import (
 from modelserver.fake import FakeModelServer, FakeSystem
 from modelserver.schema import ItemError, PredictRequest, QAItem, QAPrediction
 from modelserver.server import ServerLimits
+from modelserver.servers import Servers
 from tests.modelserver.gates import GatedSystem, item
 
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -277,3 +280,183 @@ class TestAgainstAServer:
         refused = pytest.raises(TooLarge, match="at most 1")
         with FakeModelServer(limits=ServerLimits(items=1)) as server, server.client() as client, refused:
             client.predict("fake", [item("a"), item("b")])
+
+
+def asked_often(client: ModelClient) -> None:
+    """Ask until every one of a few servers has been asked."""
+    for _ in range(100):
+        client.predict("s", [item("a")])
+
+
+class TestSeveralServers:
+    """Requests spread over real servers; each answers or is away by itself."""
+
+    def test_all_are_used_and_every_item_is_answered_once(self):
+        first, second = GatedSystem(), GatedSystem()
+        with (
+            FakeModelServer(first) as a,
+            FakeModelServer(second) as b,
+            ModelClient(f"{a.url}, {b.url}/") as client,
+            ThreadPoolExecutor(6) as pool,
+        ):
+            waiting = [pool.submit(client.predict, "gated", [item(f"q{n}")]) for n in range(6)]
+            assert first.entered.wait(10)
+            assert second.entered.wait(10)
+            first.gate.set()
+            second.gate.set()
+            answered = [one.result().predictions[0].id for one in waiting]
+        assert answered == [f"q{n}" for n in range(6)]
+        asked = [[name for batch in one.batches for name in batch] for one in (first, second)]
+        assert sorted(asked[0] + asked[1]) == answered
+        assert [len(one) for one in asked] == [3, 3]  # the fewest in flight go first
+
+    def test_one_that_ends_is_passed_over(self):
+        with (
+            FakeModelServer() as a,
+            FakeModelServer() as b,
+            ModelClient([a.url, b.url], retry=Retry(total=0)) as client,
+        ):
+            for number in range(20):
+                if number == 5:
+                    a.close()
+                response = client.predict("fake", [item(f"q{number}")])
+                assert response.predictions[0].id == f"q{number}"
+            assert [one.name for one in client.systems().systems] == ["fake"]
+
+    def test_one_that_answers_503_is_left_alone_for_the_time_it_names(self):
+        calls = Counter[str]()
+
+        def handler(request: httpx.Request) -> httpx.Response:
+            calls[request.url.host] += 1
+            return overloaded(retry_after=60) if request.url.host == "full" else answer(request)
+
+        client = ModelClient(
+            "http://full,http://free",
+            http=httpx.Client(transport=httpx.MockTransport(handler)),
+            retry=Retry(total=0),
+        )
+        for _ in range(50):
+            client.predict("s", [item("a")])
+        assert calls == {"full": 1, "free": 50}
+
+    def test_an_answer_that_breaks_off_is_asked_for_elsewhere(self):
+        def handler(request: httpx.Request) -> httpx.Response:
+            if request.url.host == "killed":
+                raise httpx.ReadError("reset")
+            return answer(request)
+
+        http = httpx.Client(transport=httpx.MockTransport(handler))
+        client = ModelClient("http://killed,http://left", http=http, retry=Retry(total=0))
+        assert all(client.predict("s", [item("a")]) for _ in range(10))
+
+    def test_failing_over_shares_one_deadline(self):
+        seen: list[float] = []
+
+        def handler(request: httpx.Request) -> httpx.Response:
+            seen.append(float(request.headers["X-Timeout-Seconds"]))
+            time.sleep(0.2)
+            raise httpx.ReadError("reset")
+
+        client = ModelClient(
+            "http://a,http://b,http://c",
+            http=httpx.Client(transport=httpx.MockTransport(handler)),
+            retry=Retry(total=0),
+            timeout=0.3,
+        )
+        with pytest.raises(Unavailable, match=r"http://[abc] cannot .*; http://[abc] cannot") as caught:
+            client.predict("s", [item("a")])
+        assert type(caught.value) is Unavailable
+        assert len(seen) == 2
+        assert seen[0] == 0.3
+        assert 0 < seen[1] <= 0.1001
+
+    def test_when_all_are_full_the_shortest_time_counts_and_the_error_names_all(self):
+        def handler(request: httpx.Request) -> httpx.Response:
+            return overloaded(retry_after=9 if request.url.host == "a" else 4)
+
+        http = httpx.Client(transport=httpx.MockTransport(handler))
+        client = ModelClient("http://a,http://b", http=http, retry=Retry(total=0))
+        with pytest.raises(Overloaded) as caught:
+            client.predict("s", [item("a")])
+        assert caught.value.retry_after == 4
+        assert "http://a: full" in str(caught.value)
+        assert "http://b: full" in str(caught.value)
+
+    def test_all_are_tried_again_when_none_is_there(self):
+        handler = Flaky(*[httpx.ConnectError("refused") for _ in range(7)])
+        http = httpx.Client(transport=httpx.MockTransport(handler))
+        client = ModelClient("http://a,http://b", http=http, retry=QUICK)
+        assert len(client.predict("s", [item("a")]).predictions) == 1
+        assert handler.calls == 8
+
+    def test_a_final_error_is_not_taken_to_another_server(self):
+        calls = Counter[str]()
+
+        def handler(request: httpx.Request) -> httpx.Response:
+            calls[request.url.host] += 1
+            return httpx.Response(409, json={"error": "schema_mismatch", "message": "speaks schema 2"})
+
+        http = httpx.Client(transport=httpx.MockTransport(handler))
+        with pytest.raises(SchemaMismatch, match=r"^http://[ab]: speaks schema 2$"):
+            ModelClient("http://a,http://b", http=http, retry=QUICK).predict("s", [item("a")])
+        assert calls.total() == 1
+
+    def test_an_old_server_is_named_though_the_other_is_new(self):
+        def handler(request: httpx.Request) -> httpx.Response:
+            return answer(request, **({"schema_version": 2} if request.url.host == "old" else {}))
+
+        http = httpx.Client(transport=httpx.MockTransport(handler))
+        client = ModelClient("http://old,http://new", http=http, retry=QUICK)
+        with pytest.raises(SchemaMismatch, match=r"http://old.* speaks wire schema 2"):
+            asked_often(client)
+
+    def test_only_what_all_serve_is_listed(self):
+        with (
+            FakeModelServer(FakeSystem("one"), FakeSystem("two")) as a,
+            FakeModelServer(FakeSystem("two"), FakeSystem("three")) as b,
+            ModelClient([a.url, b.url]) as client,
+        ):
+            assert [one.name for one in client.systems().systems] == ["two"]
+
+    def test_two_revisions_of_a_system_are_an_error_that_names_both(self):
+        old, new = FakeSystem("s", threshold=0.4), FakeSystem("s", threshold=0.5)
+        with FakeModelServer(old) as a, FakeModelServer(new) as b:
+            with ModelClient([a.url, b.url]) as client, pytest.raises(MixedRevisions) as listed:
+                client.systems()
+            with ModelClient([a.url, b.url]) as client, pytest.raises(MixedRevisions) as predicted:
+                asked_often(client)
+            for message in (str(listed.value), str(predicted.value)):
+                for part in (a.url, b.url, old.revision, new.revision):
+                    assert part in message
+
+    def test_servers_that_all_changed_their_weights_are_no_error(self):
+        revision = "old"
+
+        def handler(request: httpx.Request) -> httpx.Response:
+            if request.url.path == "/v1/systems":
+                system = {"name": "s", "revision": revision, "description": "", "loaded": True}
+                return httpx.Response(200, json={"systems": [system]})
+            return answer(request, revision=revision)
+
+        http = httpx.Client(transport=httpx.MockTransport(handler))
+        client = ModelClient("http://a,http://b", http=http, retry=QUICK)
+        client.systems()
+        revision = "new"
+        assert {client.predict("s", [item("a")]).revision for _ in range(20)} == {"new"}
+
+    def test_clients_that_share_their_servers_share_what_they_learn(self):
+        with FakeModelServer() as gone, FakeModelServer() as server:
+            servers = Servers([gone.url, server.url])
+            gone.close()
+            for _ in range(20):
+                with ModelClient(servers, retry=Retry(total=0)) as client:
+                    client.predict("fake", [item("a")])
+            dead = servers.all[0]
+            assert dead.failures <= 3  # a rest of half a second at least, and twice that
+            assert [one.in_flight for one in servers.all] == [0, 0]
+
+    def test_one_that_is_ready_is_enough(self):
+        with FakeModelServer() as gone, FakeModelServer() as server:
+            gone.close()
+            with ModelClient([gone.url, server.url]) as client:
+                client.wait_ready(5)
