@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 
 import httpx
 from django.conf import settings
@@ -9,6 +10,8 @@ from django.conf import settings
 from modelserver.client import ModelClient, Retry
 from modelserver.errors import InvalidRequest, Unavailable, UnknownSystem
 from modelserver.schema import ItemError, QAItem, QAPrediction, SystemInfo
+from studyapp import tracing
+from modelserver.servers import Servers
 from studyapp.errors import RunFailed
 
 PATIENCE_SECONDS = 30.0  # for a server that restarts; the task queue waits longer than that by itself
@@ -43,8 +46,8 @@ def server_problem() -> str | None:
 def ask(*, system: str, revision: str, items: Sequence[QAItem]) -> list[Outcome]:
     """Return one prediction or error for each item, in their order.
 
-    Raises RunFailed when another revision answers than the one asked for, and what ``ModelClient.predict``
-    raises but InvalidRequest: an item that the server refuses becomes an ItemError of its own.
+    Raises RunFailed when another revision answers than the one asked for, MixedRevisions when two servers
+    differ, and what ``ModelClient.predict`` raises but InvalidRequest: an item that the server refuses becomes an ItemError of its own.
     """
     with _client(patience=PATIENCE_SECONDS) as client:
         return _asked(client, system, revision, items)
@@ -52,7 +55,7 @@ def ask(*, system: str, revision: str, items: Sequence[QAItem]) -> list[Outcome]
 
 def _asked(client: ModelClient, system: str, revision: str, items: Sequence[QAItem]) -> list[Outcome]:
     try:
-        response = client.predict(system, items)
+        response = client.predict(system, items, request_id=tracing.label() or None)
     except InvalidRequest as error:
         if len(items) == 1:
             return [ItemError(id=items[0].id, error="invalid_item", message=str(error))]
@@ -63,6 +66,7 @@ def _asked(client: ModelClient, system: str, revision: str, items: Sequence[QAIt
             *_asked(client, system, revision, items[half:]),
         ]
     if response.revision != revision:
+        client.systems()  # raises where servers differ, which is not the same as new weights
         raise RunFailed(
             f"the model server now serves {system} in revision {response.revision}, and this run is of "
             f"revision {revision}; predict again to begin a run of the new one"
@@ -74,7 +78,13 @@ def _asked(client: ModelClient, system: str, revision: str, items: Sequence[QAIt
 def _client(*, patience: float) -> Iterator[ModelClient]:
     url: str = settings.MODEL_SERVER_URL
     # Loading the certificates for TLS takes longer than a small request, and a plain URL needs none.
-    with httpx.Client(trust_env=False, verify=url.startswith("https:")) as http:
+    with httpx.Client(trust_env=False, verify="https:" in url) as http:
         yield ModelClient(
-            url, http=http, token=settings.MODEL_SERVER_TOKEN or None, retry=Retry(total=patience)
+            _servers(url), http=http, token=settings.MODEL_SERVER_TOKEN or None, retry=Retry(total=patience)
         )
+
+
+@cache
+def _servers(urls: str) -> Servers:
+    """The servers as this process has come to know them: what one slice learned helps the next."""
+    return Servers(urls)
