@@ -106,12 +106,33 @@ def check_parts(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[
                 id="site.E007",
             )
         )
-    plain = urlsplit(settings.MODEL_SERVER_URL).scheme == "http"
-    if settings.MODEL_SERVER_TOKEN and plain and not is_this_machine(settings.MODEL_SERVER_URL):
+    return found
+
+
+@register("site")
+def check_model_servers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """The URLs of the model servers, and what is sent to them."""
+    found: list[CheckMessage] = []
+    urls = [url.strip() for url in settings.MODEL_SERVER_URL.split(",") if url.strip()]
+    wrong = [
+        url for url in urls if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname
+    ]
+    if wrong or not urls:
+        found.append(
+            Error(
+                f"MODEL_SERVER_URL holds {wrong[0]!r}, which is no web address."
+                if wrong
+                else "MODEL_SERVER_URL is empty.",
+                hint="Set it to one address, such as http://127.0.0.1:8100, or to several with commas.",
+                id="site.E009",
+            )
+        )
+    open_to_all = [url for url in urls if urlsplit(url).scheme == "http" and not is_this_machine(url)]
+    if settings.MODEL_SERVER_TOKEN and open_to_all:
         found.append(
             Warning(
-                "MODEL_SERVER_TOKEN is sent unencrypted to another machine.",
-                hint="Set MODEL_SERVER_URL to an https address, or keep that network private.",
+                f"MODEL_SERVER_TOKEN is sent unencrypted to another machine, {open_to_all[0]}.",
+                hint="Set an https address in MODEL_SERVER_URL, or keep that network private.",
                 id="site.W008",
             )
         )

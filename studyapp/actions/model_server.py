@@ -10,8 +10,8 @@ from django.conf import settings
 from modelserver.client import ModelClient, Retry
 from modelserver.errors import InvalidRequest, Unavailable, UnknownSystem
 from modelserver.schema import ItemError, QAItem, QAPrediction, SystemInfo
-from studyapp import tracing
 from modelserver.servers import Servers
+from studyapp import tracing
 from studyapp.errors import RunFailed
 
 PATIENCE_SECONDS = 30.0  # for a server that restarts; the task queue waits longer than that by itself
@@ -47,7 +47,8 @@ def ask(*, system: str, revision: str, items: Sequence[QAItem]) -> list[Outcome]
     """Return one prediction or error for each item, in their order.
 
     Raises RunFailed when another revision answers than the one asked for, MixedRevisions when two servers
-    differ, and what ``ModelClient.predict`` raises but InvalidRequest: an item that the server refuses becomes an ItemError of its own.
+    differ, and what ``ModelClient.predict`` raises but InvalidRequest: an item that the server refuses
+    becomes an ItemError of its own.
     """
     with _client(patience=PATIENCE_SECONDS) as client:
         return _asked(client, system, revision, items)

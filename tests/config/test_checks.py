@@ -70,6 +70,22 @@ def test_a_token_sent_in_the_clear():
     assert found(MODEL_SERVER_TOKEN="t", MODEL_SERVER_URL="http://gpu.example.org:8100") == {"site.W008"}
     assert found(MODEL_SERVER_TOKEN="t", MODEL_SERVER_URL="https://gpu.example.org") == set()
     assert found(MODEL_SERVER_TOKEN="t", MODEL_SERVER_URL="http://127.0.0.1:8100") == set()
+    both = "http://127.0.0.1:8100, http://gpu.example.org:8100"
+    assert found(MODEL_SERVER_TOKEN="t", MODEL_SERVER_URL=both) == {"site.W008"}
+
+
+@pytest.mark.parametrize(
+    ("urls", "ids"),
+    [
+        ("", {"site.E009"}),
+        (" , ", {"site.E009"}),
+        ("gpu.example.org:8100", {"site.E009"}),
+        ("http://a:8100,ftp://b", {"site.E009"}),
+        ("http://a:8100, https://b/", set()),
+    ],
+)
+def test_every_model_server_has_a_web_address(urls: str, ids: set[str]):
+    assert found(MODEL_SERVER_URL=urls) == ids
 
 
 @pytest.mark.parametrize("url", ["http://localhost:8000", "http://127.0.0.1", "http://[::1]:8000"])

@@ -243,3 +243,32 @@ def test_slices_cover_every_key_once():
     keys = [3, 4, 9, 10, 11, 50, 51]
     assert slices(keys, 3) == [(3, 9), (10, 50), (51, 51)]
     assert slices([], 3) == []
+
+
+# --- several model servers ---------------------------------------------------------------------------
+
+
+def test_a_run_goes_on_with_the_servers_that_are_left(settings: Settings):
+    with FakeModelServer() as gone, FakeModelServer() as server:
+        settings.MODEL_SERVER_URL = f"{gone.url},{server.url}"
+        run = started(made_dataset("films", entries(8)))
+        gone.close()
+        keys = list(missing(run).order_by("pk").values_list("pk", flat=True))
+        for first, last in slices(keys, 2):
+            compute_slice(run_id=run.pk, first=first, last=last)
+    run.refresh_from_db()
+    assert (run.status, run.predictions.count()) == ("done", 8)
+
+
+def test_servers_of_two_revisions_fail_the_run_and_are_both_named(settings: Settings):
+    with FakeModelServer() as old, FakeModelServer(OtherRevision()) as new:
+        settings.MODEL_SERVER_URL = old.url
+        run = started(made_dataset("films", entries(20)))
+        settings.MODEL_SERVER_URL = f"{old.url},{new.url}"
+        for question in run.dataset.questions.all():
+            compute_slice(run_id=run.pk, first=question.pk, last=question.pk)
+        run.refresh_from_db()
+    assert run.status == "failed"
+    assert run.error.startswith("two model servers serve fake in different revisions")
+    assert old.url in run.error
+    assert new.url in run.error
