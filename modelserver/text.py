@@ -24,6 +24,7 @@ Floats = npt.NDArray[np.float32]
 CHARACTERS = 256  # ASCII as itself, everything else folded into the upper half
 FORM_LENGTH = 12  # characters of a word that are looked at: the first 8 and the last 4 of a longer one
 NUMBER_FEATURES = 4  # of each token, see `number_features`
+UNKNOWN = 1  # id of a word without an embedding
 NO_FACT = -1  # fact number of a title's token
 IN_TITLE = -1  # sentence number of a title's token
 
@@ -53,6 +54,11 @@ def count_tokens(text: str) -> int:
     return len(_TOKEN.findall(text))
 
 
+def count_words(texts: Iterable[str]) -> Counter[str]:
+    """Count the lower-cased tokens."""
+    return Counter(word.lower() for text in texts for word in _TOKEN.findall(text))
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """The words with an embedding of their own, lower-cased. Ids: 0 padding, 1 unknown, then the words."""
@@ -67,12 +73,12 @@ class Vocabulary:
         return len(self.words) + 2
 
     def id(self, word: str) -> int:
-        return self._ids.get(word, 1)
+        return self._ids.get(word, UNKNOWN)
 
     @classmethod
     def build(cls, texts: Iterable[str], *, at_least: int) -> Vocabulary:
         """Keep the words that occur ``at_least`` times, most frequent first, then by spelling."""
-        counts = Counter(token.text.lower() for text in texts for token in tokenise(text))
+        counts = count_words(texts)
         kept = [word for word, count in counts.items() if count >= at_least]
         return cls(tuple(sorted(kept, key=lambda word: (-counts[word], word))))
 

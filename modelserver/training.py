@@ -2,39 +2,46 @@
 
 `select-and-forget` learns to answer from the facts that it selects itself with the gold facts added, so that
 early in training there is something to answer from, and later on it meets its own mistakes.
+
+At each check the log, its curves, the state of the training and, when it is the best so far, the weights are
+written. After a kill, ``--resume`` goes on from the last check; on a CPU the result is the same to the bit.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from rich.console import Console
-from rich.progress import Progress
-from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812 - the name everyone uses
+from rich.progress import Progress as Bar
+from torch import nn
 
+from modelserver import curves, training_state
 from modelserver.errors import UnreadableData
 from modelserver.evaluation import predict_gold, scores
 from modelserver.gold import GoldExample, parse_gold, read_gold
+from modelserver.objective import batches, label, loss
+from modelserver.regulariser import FORMS, Coupling
 from modelserver.systems import SYSTEMS, reader, recurrent
 from modelserver.systems.reader import RecurrentSystem
-from modelserver.systems.recurrent import ANSWER_TYPES, Batch, Config, Outputs
-from modelserver.text import Features, Vocabulary, featurise, find_answer
+from modelserver.systems.recurrent import Config
+from modelserver.text import Vocabulary, count_words
+from modelserver.vectors import WordVectors, read_vectors
 from modelserver.world import Split, generate
 
-IGNORED = -100  # a label that torch's cross-entropy leaves out
 TRAIN_EXAMPLES, DEV_EXAMPLES, WORLD_SEED = 8000, 400, 1
+MOST_VECTORS = 50_000  # lines of a file of word vectors that are kept for words the data does not hold
+STATE = "training.safetensors"  # in the folder of an unfinished training
 CPU = torch.device("cpu")
 
 Row = dict[str, float | None]
@@ -52,97 +59,99 @@ class Recipe:
     rare: int = 15  # words seen less often get no embedding of their own: names must not be learned by heart
     check_every: int = 100
     patience: int = 6  # checks without a better joint F1 on dev after which training ends
-    fact_weight: float = 12.0  # of the facts' part of the loss
+    fact_weight: float = 12.0  # lambda, of the facts' part of the loss
+    coupling: Coupling | None = None  # costs of the answer-fact coupling, of the systems with "-reg"
     seed: int = 1
 
 
-@dataclass(frozen=True)
-class Example:
-    """A question as numbers with its labels. ``start`` and ``end`` are IGNORED where yes or no answers it."""
-
-    features: Features
-    start: int
-    end: int
-    type: int
-    facts: npt.NDArray[np.bool_]  # [F] true for a gold fact
-
-
-def label(gold: GoldExample, vocabulary: Vocabulary) -> Example | None:
-    """Return features and labels, or None where the answer is not in the context and cannot be learned."""
-    features = featurise(gold.item, vocabulary)
-    wanted = set(gold.supporting_facts)
-    facts = np.array([fact in wanted for fact in features.facts], dtype=bool)
-    if gold.answer in ANSWER_TYPES[1:]:
-        return Example(features, IGNORED, IGNORED, ANSWER_TYPES.index(gold.answer), facts)
-    span = find_answer(features, gold.answer, wanted)
-    return None if span is None else Example(features, *span, 0, facts)
-
-
-def batches(examples: Sequence[Example], size: int, rng: np.random.Generator) -> Iterator[list[Example]]:
-    """Yield batches for ever: each pass shuffles, then sorts runs of fifty batches by length."""
-    run = size * 50
-    while True:
-        order = rng.permutation(len(examples))
-        for first in range(0, len(order), run):
-            part = sorted(order[first : first + run], key=lambda i: len(examples[i].features))
-            groups = [part[i : i + size] for i in range(0, len(part), size)]
-            for index in rng.permutation(len(groups)):
-                yield [examples[i] for i in groups[index]]
-
-
-def loss(outputs: Outputs, examples: Sequence[Example], batch: Batch, fact_weight: float) -> Tensor:
-    """Return the sum of four cross-entropies: start, end, type and facts (Schuff et al. 2020, §3.3).
-
-    The first three are means over examples; the last is a mean over facts, times ``fact_weight``.
-    """
-    groups = batch.context.by_example
-    total = F.cross_entropy(outputs.type, torch.tensor([e.type for e in examples]))
-    for logits, places in (
-        (outputs.start, [e.start for e in examples]),
-        (outputs.end, [e.end for e in examples]),
-    ):
-        spans = torch.tensor(places)
-        padded = groups.pad(logits).masked_fill(~groups.mask, -1e30)  # [N, T]
-        total = total + F.cross_entropy(padded, spans, ignore_index=IGNORED, reduction="sum") / len(examples)
-    gold = torch.from_numpy(np.concatenate([e.facts for e in examples])).long()
-    return total + fact_weight * F.cross_entropy(outputs.facts, gold)
-
-
 class Trainer:
-    """A reader in training: its data, optimiser and schedule."""
+    """A reader in training: its data, optimiser and schedule.
 
-    def __init__(self, config: Config, recipe: Recipe, examples: Sequence[GoldExample]) -> None:
+    ``mixed`` computes large products in 16-bit brain floats, which keep the range of 32 bits, so that no
+    scaling of the loss is needed.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        recipe: Recipe,
+        examples: Sequence[GoldExample],
+        *,
+        vectors: WordVectors | None = None,
+        device: torch.device = CPU,
+        mixed: bool = False,
+    ) -> None:
         torch.manual_seed(recipe.seed)
-        self.config, self.recipe = config, recipe
-        self.vocabulary = Vocabulary.build(chain.from_iterable(map(_texts, examples)), at_least=recipe.rare)
+        self.recipe, self.device, self.mixed = recipe, device, mixed
+        self.vocabulary = Vocabulary.build(texts(examples), at_least=recipe.rare)
+        self.config = config
+        if vectors is not None:
+            self._add_words(vectors)
         labelled = [label(gold, self.vocabulary) for gold in examples]
         self.examples = [example for example in labelled if example is not None]
         if not self.examples:
             raise UnreadableData("training data: not one answer is found in its context")
-        self.model = recurrent.build(config, len(self.vocabulary))
+        self.model = recurrent.build(self.config, len(self.vocabulary)).to(device)
+        if vectors is not None:
+            self._place(vectors)
         self.optimiser = torch.optim.Adam(self.model.parameters(), lr=recipe.rate)
-        self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimiser, lambda step: pace(step, recipe))
         self.source = batches(self.examples, recipe.batch, np.random.default_rng(recipe.seed))
+        self.steps = 0
+
+    def _add_words(self, vectors: WordVectors) -> None:
+        """Append the words that have a vector alone to those that have an embedding of their own."""
+        learned = self.vocabulary.words
+        self.vocabulary = Vocabulary(tuple(dict.fromkeys(learned + vectors.words)))
+        size = vectors.table.shape[1]
+        self.config = replace(self.config, vector_size=size, learned_words=len(learned))
+
+    def _place(self, vectors: WordVectors) -> None:
+        """Give each word its vector; a word that the file does not hold keeps zeros."""
+        table = self.model.embed.vectors
+        assert table is not None
+        ids = torch.tensor([self.vocabulary.id(word) for word in vectors.words], device=self.device)
+        table[ids] = torch.from_numpy(vectors.table).to(self.device)
 
     def step(self) -> float:
         """Learn from one batch and return its loss."""
         examples = next(self.source)
-        batch = recurrent.collate([e.features for e in examples], CPU)
-        gold = torch.from_numpy(np.concatenate([e.facts for e in examples]))
+        batch = recurrent.collate([e.features for e in examples], self.device)
+        gold = torch.from_numpy(np.concatenate([e.facts for e in examples])).to(self.device)
         self.model.train()
-        value = loss(self.model(batch, gold), examples, batch, self.recipe.fact_weight)
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.mixed):
+            outputs = self.model(batch, gold)
+        value = loss(outputs, examples, batch, self.recipe.fact_weight, self.recipe.coupling)
         self.optimiser.zero_grad()
         value.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.recipe.rate * pace(self.steps, self.recipe)
         self.optimiser.step()
-        self.schedule.step()
+        self.steps += 1
         return value.item()
+
+    def settings(self) -> dict[str, Any]:
+        """Return what must be the same for a training to go on: sizes, recipe and a digest of the data."""
+        digest = hashlib.sha256(json.dumps(self.vocabulary.words).encode())
+        for example in self.examples:
+            digest.update(example.features.key.tobytes() + example.facts.tobytes())
+        recipe = {name: value for name, value in asdict(self.recipe).items() if name != "coupling"}
+        coupling = asdict(self.recipe.coupling) if self.recipe.coupling else {}
+        return asdict(self.config) | recipe | coupling | {"mixed": self.mixed, "data": digest.hexdigest()}
+
+    def resume(self, path: Path) -> list[Row]:
+        """Go back to where the state at ``path`` was written and return the log rows up to there."""
+        rows = training_state.read(path, self.model, self.optimiser, self.settings())
+        self.steps = int(rows[-1]["step"] or 0)
+        for _ in range(self.steps):  # the order of the data follows from the seed
+            next(self.source)
+        return rows
 
     def system(self) -> RecurrentSystem:
         """Return the reader as it stands, ready to predict."""
         return RecurrentSystem(
             self.model, self.config, self.vocabulary,
-            name=self.config.system, description="in training", revision="0" * 12, device=CPU,
+            name=self.config.system, description="in training", revision="0" * 12, device=self.device,
         )  # fmt: skip
 
     def save(self, folder: Path) -> None:
@@ -162,100 +171,233 @@ def train(
     dev: Sequence[GoldExample],
     out: Path,
     *,
+    resume: bool = False,
     report: Callable[[Row], None] = lambda row: None,
-    advance: Callable[[], None] = lambda: None,
+    advance: Callable[[int], None] = lambda steps: None,
 ) -> Row:
-    """Train by the recipe; leave the best checkpoint by joint F1 on dev, and log.jsonl, in ``out``.
+    """Train by the recipe; leave the best checkpoint by joint F1 on dev, log.jsonl and curves.svg in ``out``.
 
     Returns the log row of that checkpoint: step, mean training loss since the last row, seconds of wall and
-    of processor time so far, and the scores on dev.
+    of processor time so far, and the scores on dev. With ``resume`` a training that was killed goes on, one
+    that never reached a check begins, and one that has ended is left alone. Without it, an unfinished
+    training in ``out`` is not overwritten: UnreadableData is raised.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    recipe, losses, since = trainer.recipe, [], 0
-    best: Row = {"joint_f1": -1.0}
-    wall, processor = time.perf_counter(), time.process_time()
-    with (out / "log.jsonl").open("w", encoding="utf-8") as log:
-        for step in range(1, recipe.steps + 1):
-            losses.append(trainer.step())
-            advance()
-            if step % recipe.check_every and step != recipe.steps:
-                continue
-            row: Row = {"step": step, "loss": float(np.mean(losses))}
-            row |= {
-                "seconds": time.perf_counter() - wall,
-                "processor_seconds": time.process_time() - processor,
-            }
-            row |= scores(dev, predict_gold(trainer.system(), dev))
-            losses, since = [], since + 1
-            log.write(json.dumps(row) + "\n")
-            log.flush()
-            report(row)
-            if (row["joint_f1"] or 0.0) > (best["joint_f1"] or 0.0):
-                trainer.save(out)
-                best, since = row, 0
-            if since >= recipe.patience:
-                break
-    return best
+    state = out / STATE
+    if resume and not state.exists() and (out / "log.jsonl").exists():
+        return _best([json.loads(line) for line in (out / "log.jsonl").read_text("utf-8").splitlines()])
+    rows = _begin(trainer, out, resume)
+    advance(trainer.steps)
+    recipe, losses = trainer.recipe, []
+    wall, processor = (time.perf_counter(), time.process_time())
+    if rows:
+        wall -= rows[-1]["seconds"] or 0.0
+        processor -= rows[-1]["processor_seconds"] or 0.0
+    while trainer.steps < recipe.steps and _since_best(rows) < recipe.patience:
+        losses.append(trainer.step())
+        advance(1)
+        if trainer.steps % recipe.check_every and trainer.steps != recipe.steps:
+            continue
+        row: Row = {"step": trainer.steps, "loss": float(np.mean(losses))}
+        row |= {
+            "seconds": time.perf_counter() - wall,
+            "processor_seconds": time.process_time() - processor,
+        }
+        row |= scores(dev, predict_gold(trainer.system(), dev))
+        rows, losses = [*rows, row], []
+        _record(trainer, rows, out)
+        report(row)
+    state.unlink(missing_ok=True)
+    return _best(rows)
 
 
-def _texts(gold: GoldExample) -> Iterator[str]:
-    yield gold.question
-    for title, sentences in gold.context:
-        yield title
-        yield from sentences
+def _begin(trainer: Trainer, out: Path, resume: bool) -> list[Row]:
+    """Return the log rows of the training to go on with, none for a new one."""
+    state = out / STATE
+    if not state.exists():
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "log.jsonl").unlink(missing_ok=True)  # a log without a state is that of a finished training
+        return []
+    if not resume:
+        raise UnreadableData(f"{out}: holds an unfinished training; add --resume, or remove {STATE}")
+    rows = trainer.resume(state)
+    _publish(trainer, rows, out)
+    return rows
+
+
+def _record(trainer: Trainer, rows: list[Row], out: Path) -> None:
+    """Write what is known at a check: the state first, for a resumed training writes the rest again."""
+    training_state.write(out / STATE, trainer.model, trainer.optimiser, rows, trainer.settings())
+    _publish(trainer, rows, out)
+
+
+def _publish(trainer: Trainer, rows: list[Row], out: Path) -> None:
+    """Write weights, when they are the best so far, log and curves."""
+    if rows[-1] is _best(rows):
+        trainer.save(out)
+    log = out / "log.jsonl.part"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    log.replace(out / "log.jsonl")
+    curves.draw(out / "curves.svg", rows, trainer.config.system)
+
+
+def _best(rows: Sequence[Row]) -> Row:
+    """Return the first row with the highest joint F1."""
+    return max(rows, key=lambda row: row["joint_f1"] or 0.0)
+
+
+def _since_best(rows: Sequence[Row]) -> int:
+    """Return how many checks there were after the best."""
+    return len(rows) - 1 - next(i for i, row in enumerate(rows) if row is _best(rows)) if rows else 0
+
+
+def texts(examples: Iterable[GoldExample]) -> Iterator[str]:
+    """Yield every text of the examples: questions, titles and sentences."""
+    for gold in examples:
+        yield gold.question
+        for title, sentences in gold.context:
+            yield title
+            yield from sentences
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command: SYSTEM, then those of the way it is trained."""
     ways = parser.add_subparsers(dest="system", metavar="SYSTEM", required=True)
     for name, spec in SYSTEMS.items():
-        _recurrent_arguments(ways.add_parser(name, help=spec.description, description=spec.description))
+        _train_arguments(ways.add_parser(name, help=spec.description, description=spec.description), name)
 
 
-def _recurrent_arguments(parser: argparse.ArgumentParser) -> None:
-    add, recipe = parser.add_argument, Recipe()
-    add("--out", type=Path, required=True, help="folder for weights, configuration, vocabulary and log")
-    add("--data", type=Path, help="train on this file in the HotpotQA form (default: a generated world)")
-    add("--dev-data", type=Path, help="choose the checkpoint on this file (default: every 20th of --data)")
-    add("--world-seed", type=int, default=WORLD_SEED, help="seed of the world (default: %(default)s)")
-    add("--train", type=int, default=TRAIN_EXAMPLES, help="examples of the world (default: %(default)s)")
-    add("--dev", type=int, default=DEV_EXAMPLES, help="dev examples of the world (default: %(default)s)")
-    add("--steps", type=int, default=recipe.steps, help="default: %(default)s")
-    add("--batch", type=int, default=recipe.batch, help="examples in a step (default: %(default)s)")
-    add(
-        "--check-every",
-        type=int,
-        default=recipe.check_every,
-        help="steps between checks (default: %(default)s)",
-    )
-    add("--hidden", type=int, default=Config("qi2019").hidden, help="hidden size (default: %(default)s)")
+def _train_arguments(parser: argparse.ArgumentParser, system: str) -> None:
+    add, recipe, coupling = parser.add_argument, Recipe(), Coupling()
+    recurrent_arguments(parser)
     add("--seed", type=int, default=recipe.seed, help="seed of weights and order (default: %(default)s)")
+    text = "lambda, weight of the facts' loss (default: %(default)s)"
+    add("--fact-weight", type=float, default=recipe.fact_weight, help=text)
+    add("--resume", action="store_true", help="go on with the training in --out where it was killed")
+    if not system.endswith("-reg"):
+        return
+    for name, text in (
+        ("c1", "right answer, other facts"),
+        ("c2", "wrong answer, gold facts"),
+        ("c3", "wrong answer, other facts"),
+    ):
+        default = getattr(coupling, name)
+        add(f"--{name}", type=float, default=default, help=f"cost of {text} (default: %(default)s)")
+    text = "p_e from the gold facts' probabilities (default: %(default)s)"
+    add("--explanation", choices=FORMS, default=coupling.form, help=text)
+
+
+def recurrent_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what any training of a recurrent system takes: data, sizes, schedule and device."""
+    recipe = Recipe()
+
+    def add(flag: str, text: str, **settings: Any) -> None:
+        shown = " (default: %(default)s)" if settings.get("default") is not None else ""
+        parser.add_argument(flag, help=text + shown, **settings)
+
+    add("--out", "folder for weights, configuration, vocabulary, log and curves", type=Path, required=True)
+    add("--data", "train on this file in the HotpotQA form (default: a generated world)", type=Path)
+    add("--dev-data", "choose the checkpoint on this file (default: every 20th of --data)", type=Path)
+    add("--world-seed", "seed of the world", type=int, default=WORLD_SEED)
+    add("--train", "examples of the world", type=int, default=TRAIN_EXAMPLES)
+    add("--dev", "dev examples of the world", type=int, default=DEV_EXAMPLES)
+    add("--word-vectors", "file of fixed word vectors in the form of GloVe (default: none)", type=Path)
     add(
-        "--threads",
+        "--most-vectors",
+        "lines of that file kept for words that the data does not hold",
         type=int,
-        default=2,
-        help="CPU threads; the same number repeats exactly (default: %(default)s)",
+        default=MOST_VECTORS,
     )
+    add("--steps", "steps of training", type=int, default=recipe.steps)
+    add("--batch", "examples in a step", type=int, default=recipe.batch)
+    add("--check-every", "steps between checks", type=int, default=recipe.check_every)
+    add("--patience", "checks without a better joint F1 that end it", type=int, default=recipe.patience)
+    add("--hidden", "hidden size", type=int, default=Config("qi2019").hidden)
+    add("--device", "cpu, cuda, cuda:1 …", type=_device, default="cpu")
+    add("--full-precision", "32 bits on a GPU too, where 16 are mixed in otherwise", action="store_true")
+    add("--threads", "CPU threads; the same number repeats exactly", type=int, default=2)
+
+
+def _device(text: str) -> torch.device:
+    try:
+        device = torch.device(text)
+    except RuntimeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no device of torch") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise argparse.ArgumentTypeError("torch sees no GPU here")
+    return device
 
 
 def run(options: argparse.Namespace) -> int:
     """Train and write the weights folder; the exit status is 0, or 2 for bad arguments."""
-    for name in ("train", "dev", "steps", "batch", "check_every", "hidden", "threads"):
-        if getattr(options, name) < 1:
-            sys.stderr.write(f"--{name.replace('_', '-')} must be at least 1\n")
-            return 2
-    torch.set_num_threads(options.threads)
-    train_set, dev = _data(options)
-    recipe = Recipe(
-        steps=options.steps, batch=options.batch, check_every=options.check_every, seed=options.seed
-    )
-    trainer = Trainer(Config(options.system, hidden=options.hidden), recipe, train_set)
-    sys.stderr.write(f"{len(trainer.examples)} of {len(train_set)} examples can be learned from\n")
-    with Progress(console=Console(stderr=True)) as progress:
-        task = progress.add_task(f"{options.system}: training", total=recipe.steps)
-        best = train(trainer, dev, options.out, report=_print, advance=lambda: progress.advance(task))
+    if wrong := too_small(options):
+        sys.stderr.write(f"{wrong} must be at least 1\n")
+        return 2
+    work = Work.of(options)
+    coupling = None
+    if options.system.endswith("-reg"):
+        coupling = Coupling(options.c1, options.c2, options.c3, options.explanation)
+    recipe = replace(work.recipe, seed=options.seed, fact_weight=options.fact_weight, coupling=coupling)
+    trainer = work.trainer(recipe)
+    sys.stderr.write(f"{len(trainer.examples)} of {len(work.train)} examples can be learned from\n")
+    with Bar(console=Console(stderr=True)) as bar:
+        task = bar.add_task(f"{options.system}: training", total=recipe.steps)
+        best = train(
+            trainer,
+            work.dev,
+            options.out,
+            resume=options.resume,
+            report=_print,
+            advance=lambda steps: bar.advance(task, steps),
+        )
     sys.stderr.write(f"{options.out}: the weights of step {best['step']:.0f}\n")
     return 0
+
+
+def too_small(options: argparse.Namespace) -> str | None:
+    """Return the first argument that must be at least 1 and is not."""
+    sizes = ("train", "dev", "steps", "batch", "check_every", "patience", "hidden", "threads")
+    return next((f"--{name.replace('_', '-')}" for name in sizes if getattr(options, name) < 1), None)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the arguments of `recurrent_arguments` ask for: data, sizes, schedule and device."""
+
+    config: Config
+    recipe: Recipe
+    train: list[GoldExample]
+    dev: list[GoldExample]
+    vectors: WordVectors | None
+    device: torch.device
+    mixed: bool
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> Work:
+        torch.set_num_threads(options.threads)
+        train_set, dev = _data(options)
+        vectors = None
+        if options.word_vectors is not None:
+            words = count_words(texts([*train_set, *dev]))
+            vectors = read_vectors(options.word_vectors, wanted=words, first=options.most_vectors)
+        return cls(
+            config=Config(options.system, hidden=options.hidden),
+            recipe=Recipe(
+                steps=options.steps,
+                batch=options.batch,
+                check_every=options.check_every,
+                patience=options.patience,
+            ),
+            train=train_set,
+            dev=dev,
+            vectors=vectors,
+            device=options.device,
+            mixed=options.device.type == "cuda" and not options.full_precision,
+        )
+
+    def trainer(self, recipe: Recipe) -> Trainer:
+        return Trainer(
+            self.config, recipe, self.train, vectors=self.vectors, device=self.device, mixed=self.mixed
+        )
 
 
 def _data(options: argparse.Namespace) -> tuple[list[GoldExample], list[GoldExample]]:

@@ -38,6 +38,8 @@ SYSTEMS: dict[str, SystemSpec] = {
     for spec in (
         _recurrent("qi2019", "BiDAF++ with joint fact and answer heads over one shared encoding"),
         _recurrent("select-and-forget", "Selects facts, then answers from the selected facts alone"),
+        _recurrent("qi2019-reg", "qi2019, trained with the answer-fact coupling regulariser"),
+        _recurrent("select-and-forget-reg", "select-and-forget, trained with the same regulariser"),
     )
 }
 

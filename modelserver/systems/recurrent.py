@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name everyone uses
 
 from modelserver.schema import AnswerType
-from modelserver.text import CHARACTERS, NO_FACT, NUMBER_FEATURES, Features
+from modelserver.text import CHARACTERS, NO_FACT, NUMBER_FEATURES, UNKNOWN, Features
 
 THRESHOLD = 0.33  # of the positive class, as in the released code of Schuff et al. 2020
 ANSWER_TYPES: tuple[AnswerType, ...] = ("span", "yes", "no")
@@ -31,15 +31,26 @@ _NEVER = -1e30  # a logit whose probability is 0, finite so that an empty row st
 
 @dataclass(frozen=True)
 class Config:
-    """Sizes of a reader. ``system`` is the structure: which facts its answer heads may see."""
+    """Sizes of a reader. ``system`` names its structure, and ends in "-reg" where the training was regularised.
 
-    system: Literal["qi2019", "select-and-forget"]
+    With ``vector_size``, words have fixed vectors beside the learned ones; the first ``learned_words`` of the
+    vocabulary have both, the others fixed vectors alone.
+    """
+
+    system: Literal["qi2019", "select-and-forget", "qi2019-reg", "select-and-forget-reg"]
     word_size: int = 48
     character_size: int = 12
     character_filters: int = 32
     hidden: int = 40
     dropout: float = 0.15
     threshold: float = THRESHOLD
+    vector_size: int = 0
+    learned_words: int = 0
+
+    @property
+    def structure(self) -> str:
+        """Return which facts the answer heads may see: ``qi2019`` or ``select-and-forget``."""
+        return self.system.removesuffix("-reg")
 
 
 # --- what goes in -------------------------------------------------------------------------------------
@@ -163,25 +174,38 @@ def collate(features: Sequence[Features], device: torch.device) -> Batch:
 class Embedding(nn.Module):
     """Words as vectors: a table for known words, a character CNN for every spelling (Kim et al. 2016).
 
-    Any module with ``size`` and the same call can stand in its place: other word vectors, or an encoder.
+    With word vectors made elsewhere, each word's vector follows its learned one and is not trained. Any
+    module with ``size`` and the same call can stand in this one's place, an encoder for example.
     """
+
+    vectors: Tensor | None
 
     def __init__(self, config: Config, words: int) -> None:
         super().__init__()
-        self.words = nn.Embedding(words, config.word_size, padding_idx=0)
+        learned = config.learned_words + 2 if config.vector_size else words
+        self.words = nn.Embedding(learned, config.word_size, padding_idx=0)
+        self.register_buffer(
+            "vectors", torch.zeros(words, config.vector_size) if config.vector_size else None
+        )
         self.characters = nn.Embedding(CHARACTERS, config.character_size, padding_idx=0)
         self.convolution = nn.Conv1d(config.character_size, config.character_filters, 5, padding=2)
         self.dropout = nn.Dropout(config.dropout)
-        self.size = config.word_size + config.character_filters + 1 + NUMBER_FEATURES
+        self.size = config.word_size + config.vector_size + config.character_filters + 1 + NUMBER_FEATURES
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:  # -> [N, M, size], [K, size]
         characters = self.characters(batch.forms).transpose(1, 2)  # [U, character_size, FORM_LENGTH]
         spelling = F.relu(self.convolution(characters)).amax(2)  # [U, filters]: each distinct word only once
         marks = F.pad(batch.question_mask[..., None].float(), (0, NUMBER_FEATURES))  # all of it is asked
-        question = torch.cat([self.words(batch.question_word), spelling[batch.question_form], marks], -1)
+        question = torch.cat([self._look_up(batch.question_word), spelling[batch.question_form], marks], -1)
         marks = torch.cat([batch.asked[:, None].float(), batch.number], -1)
-        context = torch.cat([self.words(batch.word), spelling[batch.form], marks], -1)
+        context = torch.cat([self._look_up(batch.word), spelling[batch.form], marks], -1)
         return self.dropout(question), self.dropout(context)
+
+    def _look_up(self, words: Tensor) -> Tensor:
+        if self.vectors is None:
+            return self.words(words)
+        learned = torch.where(words < self.words.num_embeddings, words, UNKNOWN)
+        return torch.cat([self.words(learned), self.vectors[words]], -1)
 
 
 class Recurrence(torch.autograd.Function):
@@ -225,7 +249,8 @@ class BiSRU(nn.Module):
         if not len(rows):
             return rows.new_zeros(0, self.size)
         rows = self._drop(rows, groups)
-        value, forget, out = self.gates(rows).split(self.size, -1)  # [K, d] each
+        # From here on in 32 bits, also where products are in 16: rounding would add up from token to token.
+        value, forget, out = self.gates(rows).float().split(self.size, -1)  # [K, d] each
         forget, out = torch.sigmoid(forget), torch.sigmoid(out)
         states = self._scan(forget, (1 - forget) * value, groups)
         return out * torch.tanh(states) + (1 - out) * self.highway(rows)
@@ -448,4 +473,4 @@ def _spread(logits: Tensor, seen: Tensor) -> Tensor:
 
 def build(config: Config, words: int) -> Qi2019 | SelectAndForget:
     """Return an untrained reader of the structure that the configuration names."""
-    return (Qi2019 if config.system == "qi2019" else SelectAndForget)(config, words)
+    return (Qi2019 if config.structure == "qi2019" else SelectAndForget)(config, words)

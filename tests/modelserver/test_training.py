@@ -11,11 +11,12 @@ import torch
 from modelserver.__main__ import main
 from modelserver.errors import UnreadableData
 from modelserver.gold import GoldExample, parse_gold, read_gold
+from modelserver.objective import IGNORED, batches, label, loss
 from modelserver.schema import QAItem
 from modelserver.systems import load_system
 from modelserver.systems.recurrent import Config, build, collate
 from modelserver.text import Vocabulary, featurise
-from modelserver.training import IGNORED, Recipe, Trainer, batches, label, loss, pace, train
+from modelserver.training import Recipe, Trainer, pace, train
 from modelserver.world import generate, write_split
 
 SMALL = Config("qi2019", word_size=12, character_size=4, character_filters=8, hidden=12, dropout=0.0)
@@ -65,8 +66,8 @@ def test_training_ends_when_dev_stops_improving(world, tmp_path, monkeypatch):
     monkeypatch.setattr("modelserver.training.scores", lambda gold, predictions: {"joint_f1": 0.5})
     recipe = Recipe(steps=50, batch=2, rare=2, check_every=2, patience=2)
     steps = []
-    train(Trainer(SMALL, recipe, world), world[:2], tmp_path, advance=lambda: steps.append(1))
-    assert len(steps) == 6  # the best at the first check, then two without a better one
+    train(Trainer(SMALL, recipe, world), world[:2], tmp_path, advance=steps.append)
+    assert sum(steps) == 6  # the best at the first check, then two without a better one
 
 
 def test_the_best_checkpoint_is_kept(world, tmp_path, monkeypatch):
@@ -142,7 +143,7 @@ def test_the_command_trains_on_a_world(tmp_path, capsys):
     printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["step"] for row in printed] == [2, 4]
     files = {path.name for path in (tmp_path / "w").iterdir()}
-    assert files == {"model.safetensors", "config.json", "vocab.json", "log.jsonl"}
+    assert files == {"model.safetensors", "config.json", "vocab.json", "log.jsonl", "curves.svg"}
     system = load_system("select-and-forget", weights=tmp_path / "w")
     assert system.predict([parse_gold(generate("dev", 1, 1), "w")[0].item])[0].threshold == 0.33
 
