@@ -31,7 +31,7 @@ _NEVER = -1e30  # a logit whose probability is 0, finite so that an empty row st
 
 @dataclass(frozen=True)
 class Config:
-    """Sizes of a reader. ``system`` names its structure, and ends in "-reg" where the training was regularised.
+    """Sizes of a reader. ``system`` names its structure, with "-reg" after it where training is regularised.
 
     With ``vector_size``, words have fixed vectors beside the learned ones; the first ``learned_words`` of the
     vocabulary have both, the others fixed vectors alone.

@@ -2,7 +2,13 @@
 
 import itertools
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -16,7 +22,7 @@ from modelserver.schema import QAItem
 from modelserver.systems import load_system
 from modelserver.systems.recurrent import Config, build, collate
 from modelserver.text import Vocabulary, featurise
-from modelserver.training import Recipe, Trainer, pace, train
+from modelserver.training import STATE, Recipe, Trainer, pace, train
 from modelserver.world import generate, write_split
 
 SMALL = Config("qi2019", word_size=12, character_size=4, character_filters=8, hidden=12, dropout=0.0)
@@ -68,6 +74,128 @@ def test_training_ends_when_dev_stops_improving(world, tmp_path, monkeypatch):
     steps = []
     train(Trainer(SMALL, recipe, world), world[:2], tmp_path, advance=steps.append)
     assert sum(steps) == 6  # the best at the first check, then two without a better one
+
+
+def test_a_step_in_mixed_precision_learns_the_same_thing(world):
+    def losses(mixed):
+        trainer = Trainer(SMALL, Recipe(batch=4, rare=2, warm_up=2), world, mixed=mixed)
+        values = [trainer.step() for _ in range(4)]
+        assert all(p.dtype == torch.float32 for p in trainer.model.parameters())
+        return values
+
+    full, mixed = losses(False), losses(True)
+    assert full != mixed
+    assert mixed == pytest.approx(full, rel=0.02)
+
+
+def test_the_curves_are_drawn_at_each_check(world, tmp_path):
+    drawn = []
+    trainer = Trainer(SMALL, Recipe(steps=4, batch=2, rare=2, check_every=2), world)
+    train(
+        trainer,
+        world[:2],
+        tmp_path,
+        report=lambda row: drawn.append((tmp_path / "curves.svg").read_text(encoding="utf-8")),
+    )
+    assert len(set(drawn)) == 2
+    assert ElementTree.fromstring(drawn[-1]).tag.endswith("svg")  # noqa: S314 - our own file
+    assert not list(tmp_path.glob("*.part"))
+
+
+# --- taking up again
+
+
+TINY = Recipe(steps=6, batch=2, rare=2, check_every=2, warm_up=2)
+
+
+class Killed(Exception):
+    pass
+
+
+def _killed(trainer, world, out, monkeypatch, *, at):
+    """Train until something that stands for a kill happens in the call of ``at``."""
+
+    def die(*arguments, **keywords):
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(at, die)
+        with pytest.raises(Killed):
+            train(trainer, world[:4], out)
+
+
+def _files(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".svg"} | {
+        "log.jsonl": [
+            {k: v for k, v in json.loads(line).items() if "seconds" not in k}
+            for line in (folder / "log.jsonl").read_text().splitlines()
+        ]
+    }
+
+
+@pytest.mark.parametrize("at", ["modelserver.training.curves.draw", "modelserver.training.reader.save"])
+def test_a_training_goes_on_from_any_part_of_a_check(world, tmp_path, monkeypatch, at):
+    config = Config("select-and-forget-reg", hidden=8)
+    train(Trainer(config, TINY, world), world[:4], tmp_path / "whole")
+    _killed(Trainer(config, TINY, world), world, tmp_path / "again", monkeypatch, at=at)
+    assert (tmp_path / "again" / STATE).exists()
+    done: list[int] = []
+    train(Trainer(config, TINY, world), world[:4], tmp_path / "again", resume=True, advance=done.append)
+    assert done == [2, 1, 1, 1, 1]
+    assert _files(tmp_path / "again") == _files(tmp_path / "whole")
+
+
+def test_an_unfinished_training_is_not_overwritten(world, tmp_path, monkeypatch):
+    _killed(Trainer(SMALL, TINY, world), world, tmp_path, monkeypatch, at="modelserver.training.curves.draw")
+    with pytest.raises(UnreadableData, match="unfinished training; add --resume"):
+        train(Trainer(SMALL, TINY, world), world[:4], tmp_path)
+
+
+def test_a_training_does_not_go_on_under_other_settings(world, tmp_path, monkeypatch):
+    _killed(Trainer(SMALL, TINY, world), world, tmp_path, monkeypatch, at="modelserver.training.curves.draw")
+    other = Recipe(**{**vars(TINY), "batch": 4})
+    with pytest.raises(UnreadableData, match=r"begun with another batch$"):
+        train(Trainer(SMALL, other, world), world[:4], tmp_path, resume=True)
+    with pytest.raises(UnreadableData, match=r"begun with another data$"):
+        train(Trainer(SMALL, TINY, world[:-1]), world[:4], tmp_path, resume=True)
+
+
+def test_a_damaged_state_is_named(world, tmp_path):
+    (tmp_path / STATE).write_bytes(b"no state")
+    with pytest.raises(UnreadableData, match=rf"{STATE}: not the state of a training"):
+        train(Trainer(SMALL, TINY, world), world[:4], tmp_path, resume=True)
+
+
+def test_a_finished_training_is_left_alone(world, tmp_path):
+    best = train(Trainer(SMALL, TINY, world), world[:4], tmp_path)
+    before = _files(tmp_path)
+    assert train(Trainer(SMALL, TINY, world), world[:4], tmp_path, resume=True) == best
+    assert _files(tmp_path) == before
+
+
+def test_a_killed_process_is_taken_up_and_ends_with_the_same_weights(tmp_path, capsys):
+    arguments = ["train", "qi2019-reg", "--train", "40", "--dev", "4", "--hidden", "8", "--batch", "2"]
+    arguments += ["--steps", "60", "--check-every", "20", "--patience", "99", "--threads", "1", "--out"]
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "modelserver", *arguments, str(killed)],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + 120
+    while not (killed / "curves.svg").exists():
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert (killed / STATE).exists()
+    assert main([*arguments, str(killed), "--resume"]) == 0
+    went_on = capsys.readouterr().out.splitlines()
+    assert main([*arguments, str(whole)]) == 0
+    assert 0 < len(went_on) < len(capsys.readouterr().out.splitlines()) == 3
+    assert _files(killed) == _files(whole)
 
 
 def test_the_best_checkpoint_is_kept(world, tmp_path, monkeypatch):
@@ -159,6 +287,31 @@ def test_too_little_data_is_refused(tmp_path, capsys):
     write_split(tmp_path / "data.json", "train", 3, 2)
     assert main(["train", "qi2019", "--out", str(tmp_path), "--data", str(tmp_path / "data.json")]) == 1
     assert "at least 20" in capsys.readouterr().err
+
+
+def test_the_costs_of_the_coupling_are_arguments(tmp_path):
+    arguments = ["train", "qi2019-reg", "--out", str(tmp_path / "w"), "--train", "12", "--dev", "4"]
+    sizes = ["--steps", "1", "--batch", "4", "--hidden", "8", "--threads", "1"]
+
+    def trained(*costs):
+        assert main([*arguments, *sizes, *costs]) == 0
+        return json.loads((tmp_path / "w" / "log.jsonl").read_text().splitlines()[-1])["loss"]
+
+    losses = [trained(), trained("--c1", "9"), trained("--c3", "9"), trained("--fact-weight", "0")]
+    assert len({*losses, trained("--c2", "9", "--explanation", "product")}) == 5
+
+
+def test_costs_of_a_system_that_has_none_are_bad_usage(tmp_path):
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", "qi2019", "--out", str(tmp_path), "--c1", "9"])
+
+
+@pytest.mark.parametrize("device", ["tpu9", "cuda"])
+def test_a_device_that_is_not_here_is_bad_usage(tmp_path, capsys, device, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", "qi2019", "--out", str(tmp_path), "--device", device])
+    assert "--device" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flag", ["--steps", "--train", "--threads"])
