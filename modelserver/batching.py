@@ -8,9 +8,11 @@ a long nor a rare item starves and little of a batch is padding.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import math
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from modelserver.errors import Overloaded, TooLarge, Unavailable
+from modelserver.errors import ModelServerError, Overloaded, TooLarge, Unavailable
 from modelserver.schema import ItemError, QAItem, QAPrediction
 
 logger = logging.getLogger(__name__)
@@ -31,7 +33,8 @@ class Predictor(Protocol):
     """What serving needs of a system: the same shape as ``modelserver.systems.base.System``.
 
     Declared here too because importing the systems imports torch, which client, fake and site must not.
-    Several threads may call its methods at once.
+    Several threads may call its methods at once. ``predict`` answers exactly its items, in their order; it
+    raises Unavailable where it could not work at all, and then no item is to blame.
     """
 
     name: str
@@ -42,7 +45,7 @@ class Predictor(Protocol):
 
     def check(self, item: QAItem) -> None: ...
 
-    def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]: ...
+    def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]: ...
 
 
 @dataclass(frozen=True)
@@ -98,21 +101,53 @@ def predict_each(system: Predictor, items: Sequence[QAItem]) -> list[Outcome]:
     """Predict the items as one batch; when that fails, halve it until the failing items stand alone.
 
     One item that breaks the system, or a batch too big for the memory, costs the others nothing but
-    time. The result is in the order of ``items``, an ItemError in the place of each failing item.
+    time. The result is in the order of ``items``, an ItemError in the place of each failing item. Raises
+    Unavailable when the system does: fewer items at once would fare no better.
     """
     try:
-        predictions = system.predict(items)
-        answered = [prediction.id for prediction in predictions]
-        if answered != [item.id for item in items]:
-            raise ValueError("the system did not answer exactly the items it was given, in their order")
+        return _predicted(system, items)
+    except Unavailable:
+        raise
     except Exception as error:  # the edge of the server: a system may be anybody's code
         if len(items) == 1:
-            log_failure("item_failed", error, system=system.name)
-            message = f"{system.name} failed: {type(error).__name__}: {error}"
-            return [ItemError(id=items[0].id, error="prediction_failed", message=message)]
-        middle = len(items) // 2
-        return predict_each(system, items[:middle]) + predict_each(system, items[middle:])
-    return list(predictions)
+            return [_item_error(system, items[0], error)]
+        exhausted = out_of_memory(error)
+    # Only here, outside of the handler: the traceback holds what the failed batch had in memory.
+    if exhausted:
+        free_memory()
+    middle = len(items) // 2
+    return predict_each(system, items[:middle]) + predict_each(system, items[middle:])
+
+
+def _predicted(system: Predictor, items: Sequence[QAItem]) -> list[Outcome]:
+    outcomes = list(system.predict(items))
+    if [outcome.id for outcome in outcomes] != [item.id for item in items]:
+        raise ValueError("the system did not answer exactly the items it was given, in their order")
+    return outcomes
+
+
+def _item_error(system: Predictor, item: QAItem, error: Exception) -> ItemError:
+    log_failure("item_failed", error, system=system.name)
+    if out_of_memory(error):
+        message = f"{system.name} ran out of memory on this item alone: {type(error).__name__}: {error}"
+        return ItemError(id=item.id, error="out_of_memory", message=message)
+    message = f"{system.name} failed: {type(error).__name__}: {error}"
+    return ItemError(id=item.id, error="prediction_failed", message=message)
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory ran out, be it Python's, a GPU's or torch's on the CPU."""
+    # By name and text: this module does not import torch, and on the CPU torch raises a RuntimeError.
+    named = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return named or "can't allocate memory" in str(error)
+
+
+def free_memory() -> None:
+    """Collect what nothing refers to, and give a GPU's unused memory back."""
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
 
 
 def log_failure(event: str, error: BaseException, **fields: Any) -> None:
@@ -124,18 +159,27 @@ def log_failure(event: str, error: BaseException, **fields: Any) -> None:
     logger.error(event, extra={"fields": {"error": type(error).__name__, "at": place, **fields}})
 
 
+_thread = threading.local()
+
+
+def thread_number() -> int:
+    """The number of this model thread among its fellows, from 0; 0 also in any other thread."""
+    number: int = getattr(_thread, "number", 0)
+    return number
+
+
 class ModelThreads:
     """The threads that run systems.
 
     Daemons, unlike those of an executor: a system that hangs must not keep the process from ending.
     """
 
-    def __init__(self, count: int = 1) -> None:
+    def __init__(self, count: int = 1, name: str = "model") -> None:
         self._calls: queue.SimpleQueue[tuple[asyncio.Future[Any], Callable[[], Any]] | None] = (
             queue.SimpleQueue()
         )
         self._threads = [
-            threading.Thread(target=self._work, name=f"model-{number}", daemon=True)
+            threading.Thread(target=self._work, args=(number,), name=f"{name}-{number}", daemon=True)
             for number in range(count)
         ]
         for thread in self._threads:
@@ -164,16 +208,21 @@ class ModelThreads:
             thread.join(max(0.0, end - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
 
-    def _work(self) -> None:
+    def _work(self, number: int) -> None:
+        _thread.number = number
         while (call := self._calls.get()) is not None:
-            future, function = call
-            result, error = None, None
-            try:
-                result = function()
-            except Exception as caught:  # carried over to the caller
-                error = caught
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                future.get_loop().call_soon_threadsafe(_settle, future, result, error)
+            _carry_out(*call)
+            del call  # or an unloaded system would stay in memory until the next call
+
+
+def _carry_out(future: asyncio.Future[Any], function: Callable[[], Any]) -> None:
+    result, error = None, None
+    try:
+        result = function()
+    except Exception as caught:  # carried over to the caller
+        error = caught
+    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        future.get_loop().call_soon_threadsafe(_settle, future, result, error)
 
 
 def _settle(future: asyncio.Future[Any], result: object, error: Exception | None) -> None:
@@ -203,10 +252,15 @@ class Ticket:
         if not self._missing and not self.done.done():
             self.done.set_result(None)
 
+    def fail(self, error: ModelServerError) -> None:
+        """Answer the whole ticket with an error."""
+        if not self.done.done():
+            self.done.set_exception(error)
+
     def outcomes(self) -> list[Outcome]:
         """Return one outcome per item, in the order of the request; only once ``done``.
 
-        Raises Unavailable when the server gave the ticket up.
+        Raises Unavailable when the system was, or when the server gave the ticket up.
         """
         self.done.result()
         return [outcome for outcome in self._outcomes if outcome is not None]
@@ -265,6 +319,10 @@ class Batcher:
         """How many items are queued, not counting those being computed."""
         return sum(map(len, self._lanes.values()))
 
+    def computing(self, system: str) -> bool:
+        """Whether a batch of this system is being computed, even if nobody waits for it any more."""
+        return any(batch[0].ticket.system.name == system for batch in self._running)
+
     def submit(self, ticket: Ticket, jobs: Sequence[tuple[int, QAItem, int]]) -> None:
         """Queue all jobs ``(position, item, cost)`` of a ticket, or none.
 
@@ -315,8 +373,7 @@ class Batcher:
         unfinished = {job.ticket for jobs in (*self._lanes.values(), *self._running) for job in jobs}
         self._lanes.clear()
         for ticket in unfinished:
-            if not ticket.done.done():
-                ticket.done.set_exception(Unavailable("the server shut down before it could answer"))
+            ticket.fail(Unavailable("the server shut down before it could answer"))
 
     async def drained(self) -> None:
         """Return once nothing is queued or being computed."""
@@ -339,14 +396,20 @@ class Batcher:
         self._running.append(batch)
         system, items = batch[0].ticket.system, [job.item for job in batch]
         started = time.monotonic()
-        outcomes = await self._threads.call(lambda: predict_each(system, items))
+        outcomes: Sequence[Outcome] = ()
+        try:
+            outcomes = await self._threads.call(lambda: predict_each(system, items))
+        except Unavailable as error:
+            for ticket in {job.ticket for job in batch}:
+                self.withdraw(ticket)
+                ticket.fail(error)
         seconds = time.monotonic() - started
-        for job, outcome in zip(batch, outcomes, strict=True):
+        for job, outcome in zip(batch, outcomes, strict=False):  # none, when the system was away
             job.ticket.settle(job.position, outcome)
         self._running.remove(batch)
         self._account(batch, outcomes, started, seconds)
 
-    def _account(self, batch: list[Job], outcomes: list[Outcome], started: float, seconds: float) -> None:
+    def _account(self, batch: list[Job], outcomes: Sequence[Outcome], started: float, seconds: float) -> None:
         tokens = sum(job.cost for job in batch)
         latest = seconds / max(1, tokens)
         self._seconds_per_token = (
@@ -356,7 +419,7 @@ class Batcher:
             BatchReport(
                 system=batch[0].ticket.system.name,
                 items=len(batch),
-                failed=sum(isinstance(outcome, ItemError) for outcome in outcomes),
+                failed=len(batch) - sum(isinstance(outcome, QAPrediction) for outcome in outcomes),
                 padded_tokens=len(batch) * max(job.cost for job in batch),
                 tokens=tokens,
                 waited=started - min(job.since for job in batch),

@@ -29,6 +29,7 @@ from modelserver.errors import (
 )
 from modelserver.schema import (
     ErrorBody,
+    LoadRequest,
     PredictRequest,
     PredictResponse,
     QAItem,
@@ -122,8 +123,25 @@ class ModelClient:
 
     def _listed(self, server: Server, seconds: float) -> SystemList:
         found = _parsed(SystemList, self._sent(server, "GET", "/v1/systems", timeout=seconds))
-        server.revisions = {system.name: system.revision for system in found.systems}
+        server.revisions = {system.name: system.revision for system in found.systems if system.revision}
         return found
+
+    def load(self, system: str, *, timeout: float | None = None) -> SystemInfo:
+        """Have a server load a system if it is not loaded, and return what is then known of it.
+
+        Raises also UnknownSystem, LoadFailed and DeadlineExceeded.
+        """
+        body = LoadRequest(system=system).model_dump_json()
+        headers = {"Content-Type": "application/json"}
+
+        def attempt(server: Server, left: float) -> SystemInfo:
+            named = headers | {"X-Timeout-Seconds": f"{left:g}"}
+            answer = self._sent(
+                server, "POST", "/v1/load", timeout=left + SLACK_SECONDS, headers=named, content=body
+            )
+            return _parsed(SystemInfo, answer)
+
+        return self._retried(self._timeout if timeout is None else timeout, attempt)
 
     def predict(
         self,
@@ -277,7 +295,8 @@ def _common(lists: Mapping[Server, SystemList]) -> list[SystemInfo]:
     (first, systems), *rest = by_server.items()
     for other, theirs in rest:
         for name in systems.keys() & theirs.keys():
-            if systems[name].revision != theirs[name].revision:
+            revisions = {systems[name].revision, theirs[name].revision} - {""}  # one not loaded yet has none
+            if len(revisions) > 1:
                 raise MixedRevisions(
                     f"two model servers serve {name} in different revisions: {first.url} in "
                     f"{systems[name].revision}, {other.url} in {theirs[name].revision}; give them the same "

@@ -12,7 +12,9 @@
     ├── SchemaMismatch       client and server speak different versions of the wire schema: final
     ├── MixedRevisions       two servers of one client serve a system in different revisions: final
     ├── BadResponse          the answer is not one of a model server: final
-    ├── UnreadableWeights    a system's weights are missing or damaged: final
+    ├── LoadFailed           a system cannot be loaded, or does not fit into the memory: final
+    │   ├── UnreadableWeights  its weights are missing or damaged
+    │   └── UnusableSystem     a system of one's own: its file, class or server breaks the interface
     ├── UnreadableData       a file of questions is missing or malformed, or the output cannot be written
     └── PortTaken            the server cannot listen on its address: final
 
@@ -115,10 +117,22 @@ class BadResponse(ModelServerError):
     status = 502
 
 
-class UnreadableWeights(ModelServerError):
+class LoadFailed(ModelServerError):
+    """A system cannot be loaded; the others go on."""
+
+    code = "load_failed"
+
+
+class UnreadableWeights(LoadFailed):
     """The weights of a system are missing or damaged."""
 
     code = "unreadable_weights"
+
+
+class UnusableSystem(LoadFailed):
+    """A system of one's own does not keep to the interface; the message names its file or server."""
+
+    code = "unusable_system"
 
 
 class UnreadableData(ModelServerError):
@@ -137,7 +151,7 @@ ON_THE_WIRE: dict[str, type[ModelServerError]] = {
     error.code: error
     for error in (
         ModelServerError, Unavailable, Overloaded, DeadlineExceeded, UnknownSystem, InvalidRequest, TooLarge,
-        Unauthorized, SchemaMismatch,
+        Unauthorized, SchemaMismatch, LoadFailed, UnreadableWeights, UnusableSystem,
     )
 }  # fmt: skip
 """The errors that a response can carry, by code."""

@@ -141,11 +141,13 @@ class FakeModelServer:
         token: str | None = None,
         limits: ServerLimits | None = None,
         ready: bool = True,
+        preload: bool = True,
+        memory: int | None = None,
     ) -> None:
         chosen = systems or (FakeSystem(),)
         loaders = {system.name: lambda system=system: system for system in chosen}
         self._token = token
-        self.service = Service(loaders, limits=limits, token=token)
+        self.service = Service(loaders, limits=limits, token=token, preload=preload, memory=memory)
         self._listener = bind("127.0.0.1", 0)
         self.url = url_of(self._listener)
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -106,7 +106,7 @@ class ItemError(Wire):
     """Why one item of a batch has no prediction; the others are unaffected."""
 
     id: str
-    error: Literal["invalid_item", "prediction_failed"]
+    error: Literal["invalid_item", "prediction_failed", "out_of_memory"]
     message: str
 
 
@@ -137,12 +137,22 @@ class PredictResponse(Wire):
 
 
 class SystemInfo(Wire):
-    """A served system. ``revision`` is a digest of its weights and configuration."""
+    """A served system. ``revision`` is a digest of its weights and configuration.
+
+    It is empty for a system that has not been loaded since the server started; ``POST /v1/load`` loads it.
+    """
 
     name: str
     revision: str
     description: str
     loaded: bool
+
+
+class LoadRequest(Wire):
+    """``POST /v1/load``: load a system if it is not; the answer is its SystemInfo."""
+
+    schema_version: SchemaVersion = SCHEMA_VERSION
+    system: str
 
 
 class SystemList(Wire):

@@ -1,7 +1,8 @@
 """The HTTP application of the model server: what is asked, checked, queued and answered.
 
-It holds no model code and imports no torch: systems come in as loaders, so that the fake is this very
-application with a toy system. ``modelserver.serving`` runs it as a process.
+It holds no model code and imports no torch: systems come in as sources, so that the fake is this very
+application with a toy system. ``modelserver.shelf`` loads them and ``modelserver.serving`` runs it as a
+process.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import math
 import re
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -37,41 +38,45 @@ from modelserver.errors import (
     DeadlineExceeded,
     InvalidRequest,
     ModelServerError,
+    Overloaded,
     SchemaMismatch,
     TooLarge,
     Unauthorized,
     Unavailable,
     UnknownSystem,
-    UnreadableWeights,
 )
 from modelserver.metrics import ITEMS, SECONDS, Counter, Gauge, Histogram, render
 from modelserver.schema import (
     ErrorBody,
     ItemError,
+    LoadRequest,
     PredictRequest,
     PredictResponse,
     QAItem,
     SystemInfo,
     SystemList,
 )
+from modelserver.shelf import Change, Loader, Shelf, Source
 
 logger = logging.getLogger(__name__)
 
-Loader = Callable[[], Predictor]
+T = TypeVar("T")
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
-WARM_UP = QAItem(
-    id="warm-up",
-    question="Which band did the singer found?",
-    context=[("The singer", ["The singer founded the band.", " It toured for years."])],
-)
+HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 408: "deadline_exceeded", 413: "too_large"}
+CALLS_ELSEWHERE = 8  # batches that may be on their way to servers elsewhere at once
 
 
 @dataclass(frozen=True)
 class ServerLimits:
-    """What one request may ask for. ``timeout`` is the deadline (seconds) of a request that names none."""
+    """What one request may ask for. Times are in seconds.
+
+    ``timeout`` is the deadline of a request that names none; ``body_seconds`` is how long its body may take
+    to come in.
+    """
 
     body_bytes: int = 32 * 2**20
+    body_seconds: float = 60.0
     items: int = 1_024
     timeout: float = 300.0
     longest_timeout: float = 3_600.0
@@ -90,7 +95,12 @@ class Metrics:
         self.wait_seconds = Histogram("modelserver_wait_seconds", "Longest wait", SECONDS, ("system",))
         self.tokens = Counter("modelserver_tokens_total", "Tokens computed", ("system",))
         self.padding = Counter("modelserver_padding_tokens_total", "Padding computed", ("system",))
-        self.queue = Gauge("modelserver_queue_items", "Items waiting", lambda: service.batcher.waiting)
+        self.queue = Gauge("modelserver_queue_items", "Items waiting", lambda: service.waiting)
+        self.loads = Counter("modelserver_loads_total", "Attempts to load a system", ("system", "outcome"))
+        self.load_seconds = Histogram("modelserver_load_seconds", "Time to load", SECONDS, ("system",))
+        self.unloads = Counter("modelserver_unloads_total", "Systems put out of memory", ("system",))
+        self.loaded = Gauge("modelserver_loaded_systems", "Systems in memory", lambda: service.shelf.count)
+        self.bytes = Gauge("modelserver_loaded_bytes", "Their weights", lambda: service.shelf.used)
         self.ready = Gauge(
             "modelserver_ready", "1 when predictions are taken", lambda: service.state == "ready"
         )
@@ -105,53 +115,92 @@ class Metrics:
         self.padding.add(system, amount=report.padded_tokens - report.tokens)
         logger.debug("batch", extra={"fields": vars(report)})
 
+    def change(self, change: Change) -> None:
+        """Count and log what happened to a system."""
+        if change.kind == "unloaded":
+            self.unloads.add(change.system)
+        else:
+            self.loads.add(change.system, change.kind)
+            self.load_seconds.observe(change.seconds, change.system)
+        fields = {"system": change.system, "seconds": round(change.seconds, 3), "bytes": change.size}
+        logger.info(change.kind, extra={"fields": fields | {"revision": change.revision}})
+
     def page(self) -> str:
         return render(list(vars(self).values()))
 
 
 class Service:
-    """The systems of one process and the way to them: load, check, queue, answer, drain."""
+    """The systems of one process and the way to them: load, check, queue, answer, drain.
+
+    With ``preload`` every system is loaded once before the first request is taken; ``memory`` bounds the
+    bytes of loaded weights.
+    """
 
     def __init__(
         self,
-        loaders: Mapping[str, Loader],
+        sources: Mapping[str, Source | Loader],
         *,
         limits: ServerLimits | None = None,
         token: str | None = None,
         threads: int = 1,
+        preload: bool = True,
+        memory: int | None = None,
     ) -> None:
         self.limits = limits or ServerLimits()
         self.token = token
         self.state: Literal["starting", "ready", "draining"] = "starting"
-        self.systems: dict[str, Predictor] = {}
-        self._loaders = dict(loaders)
         self.metrics = Metrics(self)
         self.threads = ModelThreads(threads)
-        self.batcher = Batcher(self.threads, self.limits.batch, self.metrics.batch)
+        self.batcher = Batcher(self.threads, self.limits.batch, self._batch_ended)
+        known = {name: one if isinstance(one, Source) else Source(one) for name, one in sources.items()}
+        self.shelf = Shelf(known, most=memory, computing=self._computing, report=self.metrics.change)
+        # Systems elsewhere have threads and a queue of their own: all that these threads do is wait.
+        self._elsewhere = {name for name, source in known.items() if source.elsewhere}
+        self._away = (
+            Batcher(ModelThreads(CALLS_ELSEWHERE, "call"), self.limits.batch, self._batch_ended)
+            if self._elsewhere
+            else None
+        )
+        self._preload = preload
+        self._expecting = 0
+
+    @property
+    def _batchers(self) -> list[Batcher]:
+        return [self.batcher] if self._away is None else [self.batcher, self._away]
+
+    @property
+    def waiting(self) -> int:
+        """How many items wait: in a queue, or for their system to be loaded."""
+        return self._expecting + sum(batcher.waiting for batcher in self._batchers)
 
     async def load(self) -> None:
-        """Load and warm every system in a model thread, then take requests.
-
-        Raises UnreadableWeights when one cannot be loaded.
-        """
-        for name, loader in self._loaders.items():
-            started = time.monotonic()
-            self.systems[name] = await self.threads.call(partial(_loaded, name, loader))
-            fields = {"system": name, "seconds": round(time.monotonic() - started, 3)}
-            logger.info("loaded", extra={"fields": fields | {"revision": self.systems[name].revision}})
+        """Load and warm the systems that are to be loaded before requests are taken. Raises LoadFailed."""
+        if self._preload:
+            await self.shelf.fill()
         if self.state == "starting":
             self.state = "ready"
 
+    async def work(self) -> None:
+        """Compute batches and load systems until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for batcher in self._batchers:
+                group.create_task(batcher.run())
+            group.create_task(self.shelf.run())
+
     async def drain(self, seconds: float) -> bool:
-        """Refuse new work and finish what is queued.
+        """Refuse new work and finish what is queued; who waits for a system to be loaded is refused too.
 
         When that takes longer than ``seconds``, the rest is answered Unavailable and the result is False.
         """
         self.state = "draining"
+        self.shelf.close(_shutting_down())
         try:
-            await asyncio.wait_for(self.batcher.drained(), seconds)
+            async with asyncio.timeout(seconds):
+                for batcher in self._batchers:
+                    await batcher.drained()
         except TimeoutError:
-            self.batcher.abandon()
+            for batcher in self._batchers:
+                batcher.abandon()
             return False
         return True
 
@@ -160,22 +209,53 @@ class Service:
         if self.state == "starting":
             raise Unavailable("the server is loading its systems", retry_after=1)
         if self.state == "draining":
-            raise Unavailable("the server is shutting down", retry_after=5)
+            raise _shutting_down()
 
-    def system(self, name: str) -> Predictor:
-        """Return a served system. Raises UnknownSystem, which lists those that are, or Unavailable."""
+    def require(self, name: str) -> str:
+        """Return the name of a served system. Raises UnknownSystem, which lists them, or Unavailable."""
         self.require_ready()
-        if name not in self.systems:
-            known = ", ".join(sorted(self.systems))
+        if name not in self.shelf:
+            known = ", ".join(self.shelf.names)
             raise UnknownSystem(f"no system {name!r} is served; served: {known}", field="system")
-        return self.systems[name]
+        return name
 
-    async def submit(self, request: PredictRequest, request_id: str) -> Ticket:
-        """Check every item by itself and queue those that can be predicted."""
-        system = self.system(request.system)
+    async def loaded(self, name: str) -> SystemInfo:
+        """Load a system if it is not, and say what it is."""
+        with self._expected(name, items=1):
+            await self.shelf.take(name)
+        self.shelf.give_back(name)
+        return self.shelf.info(name)
+
+    async def answer(self, request: PredictRequest, request_id: str) -> PredictResponse:
+        """Predict a request's items, each by itself as far as errors go.
+
+        When it is cancelled, what is still queued of the request is dropped.
+        """
         if len(request.items) > self.limits.items:
             message = f"{len(request.items)} items in one request; at most {self.limits.items} are taken"
             raise TooLarge(message, field="items")
+        with self._expected(request.system, items=len(request.items)):
+            system = await self.shelf.take(request.system)
+        try:
+            outcomes = await self._outcomes(system, request, request_id)
+        finally:
+            self.shelf.give_back(request.system)
+        _count(self.metrics, request.system, outcomes)
+        return PredictResponse(system=request.system, revision=system.revision, predictions=outcomes)
+
+    @contextmanager
+    def _expected(self, name: str, *, items: int) -> Iterator[None]:
+        """Count items that wait for their system, which are bounded with those in the queue."""
+        if not self.shelf.at_hand(name) and self.waiting + items > self.limits.batch.queue:
+            raise Overloaded(f"{self.waiting} items wait, and {name} is not loaded", retry_after=5)
+        self._expecting += items
+        try:
+            yield
+        finally:
+            self._expecting -= items
+
+    async def _outcomes(self, system: Predictor, request: PredictRequest, request_id: str) -> list[Outcome]:
+        """Check every item by itself, queue those that can be predicted, and wait for them."""
         # In a thread of its own: counting the tokens of many items would hold up every other request.
         checked = await asyncio.to_thread(_check, system, request.items, self.limits.batch.tokens)
         self.require_ready()
@@ -185,19 +265,25 @@ class Service:
             for position, (item, (error, cost)) in enumerate(zip(request.items, checked, strict=True))
             if error is None
         ]
-        self.batcher.submit(ticket, jobs)
-        return ticket
+        batcher = self._away if self._away and request.system in self._elsewhere else self.batcher
+        batcher.submit(ticket, jobs)
+        try:
+            await asyncio.wait({ticket.done})
+        finally:
+            if not ticket.done.done():
+                batcher.withdraw(ticket)
+        return ticket.outcomes()
+
+    def _computing(self, name: str) -> bool:
+        return any(batcher.computing(name) for batcher in self._batchers)
+
+    def _batch_ended(self, report: BatchReport) -> None:
+        self.metrics.batch(report)
+        self.shelf.stir()
 
 
-def _loaded(name: str, loader: Loader) -> Predictor:
-    try:
-        system = loader()
-        system.predict([WARM_UP])
-    except ModelServerError:
-        raise
-    except Exception as error:  # the edge of the server: a loader may be anybody's code
-        raise UnreadableWeights(f"{name} could not be loaded: {type(error).__name__}: {error}") from error
-    return system
+def _shutting_down() -> Unavailable:
+    return Unavailable("the server is shutting down", retry_after=5)
 
 
 def _check(
@@ -248,21 +334,25 @@ def create_app(service: Service) -> FastAPI:
     async def systems() -> SystemList:
         if service.state == "starting":
             service.require_ready()
-        return SystemList(systems=[_info(name, system) for name, system in service.systems.items()])
+        return SystemList(systems=service.shelf.infos())
+
+    @app.post("/v1/load")
+    async def load(
+        body: LoadRequest, request: Request, x_timeout_seconds: Annotated[str | None, Header()] = None
+    ) -> SystemInfo:
+        edge: _Exchange = request.scope["exchange"]
+        edge.fields |= {"system": service.require(body.system)}
+        deadline = edge.started + _timeout(x_timeout_seconds, service.limits)
+        return await _raced(service.loaded(body.system), request, deadline)
 
     @app.post("/v1/predict")
     async def predict(
         body: PredictRequest, request: Request, x_timeout_seconds: Annotated[str | None, Header()] = None
     ) -> PredictResponse:
         edge: _Exchange = request.scope["exchange"]
-        edge.fields |= {"system": service.system(body.system).name, "items": len(body.items)}
+        edge.fields |= {"system": service.require(body.system), "items": len(body.items)}
         deadline = edge.started + _timeout(x_timeout_seconds, service.limits)
-        ticket = await service.submit(body, edge.request_id)
-        outcomes = await _outcomes(service, ticket, request, deadline)
-        _count(service.metrics, ticket.system.name, outcomes)
-        return PredictResponse(
-            system=ticket.system.name, revision=ticket.system.revision, predictions=outcomes
-        )
+        return await _raced(service.answer(body, edge.request_id), request, deadline)
 
     _answer_errors(app)
     app.add_middleware(Edge, service=service, paths=frozenset(_paths(app)))
@@ -271,10 +361,6 @@ def create_app(service: Service) -> FastAPI:
 
 def _paths(app: FastAPI) -> list[str]:
     return [path for route in app.routes if (path := getattr(route, "path", None))]
-
-
-def _info(name: str, system: Predictor) -> SystemInfo:
-    return SystemInfo(name=name, revision=system.revision, description=system.description, loaded=True)
 
 
 def _timeout(header: str | None, limits: ServerLimits) -> float:
@@ -290,21 +376,22 @@ def _timeout(header: str | None, limits: ServerLimits) -> float:
     return seconds
 
 
-async def _outcomes(service: Service, ticket: Ticket, request: Request, deadline: float) -> list[Outcome]:
-    """Wait for the ticket; drop what is left of it when its caller's time is up or the caller has gone."""
+async def _raced(work: Coroutine[Any, Any, T], request: Request, deadline: float) -> T:
+    """Do the work unless its caller's time is up or the caller has gone; then it is cancelled."""
+    doing = asyncio.create_task(work)
     gone = asyncio.create_task(_disconnected(request.receive))
     try:
         left = max(0.0, deadline - time.monotonic())
-        await asyncio.wait({ticket.done, gone}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-        if ticket.done.done():
-            return ticket.outcomes()
+        await asyncio.wait({doing, gone}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        if doing.done():
+            return doing.result()
         if gone.done():
             raise _CallerGoneError("the caller closed the connection")
-        raise DeadlineExceeded("the deadline of the request passed before all of its items were predicted")
+        raise DeadlineExceeded("the deadline of the request passed before it could be answered in full")
     finally:
         gone.cancel()
-        if not ticket.done.done():
-            service.batcher.withdraw(ticket)
+        if doing.cancel():
+            await asyncio.wait({doing})  # what it held is let go before the caller hears of it
 
 
 async def _disconnected(receive: Callable[[], Awaitable[Message]]) -> None:
@@ -335,9 +422,7 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
-        code = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}.get(
-            error.status_code, "http_error"
-        )
+        code = HTTP_CODES.get(error.status_code, "http_error")
         body = ErrorBody(error=code, message=str(error.detail))
         return _json(body, error.status_code, dict(error.headers or {}))
 
@@ -416,7 +501,7 @@ class Edge:
             await error_response(refusal)(scope, receive, send)
             return
         try:
-            await self._app(scope, _bounded(receive, self._service.limits.body_bytes), send)
+            await self._app(scope, _bounded(receive, self._service.limits), send)
         except Exception as error:  # the edge of the process
             log_failure("request_failed", error, request_id=scope["exchange"].request_id)
             message = "an internal error; the server's log has its type and place under this request id"
@@ -459,16 +544,25 @@ def _recording(send: Send, exchange: _Exchange) -> Send:
     return recorded
 
 
-def _bounded(receive: Receive, most: int) -> Receive:
-    """Count the bytes of a body that does not declare its length."""
-    seen = 0
+def _bounded(receive: Receive, limits: ServerLimits) -> Receive:
+    """Bound the time of a body, and the bytes of one that does not declare its length."""
+    seen, whole = 0, False
+    end = time.monotonic() + limits.body_seconds
 
     async def bounded() -> Message:
-        nonlocal seen
-        message = await receive()
+        nonlocal seen, whole
+        if whole:
+            return await receive()  # waits for the caller to go, which may take as long as the work
+        try:
+            async with asyncio.timeout(max(0.0, end - time.monotonic())):
+                message = await receive()
+        except TimeoutError as error:
+            text = f"the body did not come in within {limits.body_seconds:g} s"
+            raise HTTPException(408, text) from error
         seen += len(message.get("body", b""))
-        if seen > most:
-            raise HTTPException(413, str(_body_too_large(most)))
+        whole = not message.get("more_body", False)
+        if seen > limits.body_bytes:
+            raise HTTPException(413, str(_body_too_large(limits.body_bytes)))
         return message
 
     return bounded

@@ -91,12 +91,12 @@ async def serve(
     )  # fmt: skip
     http = _Http(config)
     answering = asyncio.create_task(http.serve(sockets=[listener]))
-    computing = asyncio.create_task(service.batcher.run())
+    computing = asyncio.create_task(service.work())
     loading = asyncio.create_task(service.load())
     stopped = asyncio.create_task(stop.wait())
     try:
         await _until(stopped, {answering, computing, loading})
-        logger.info("draining", extra={"fields": {"queued": service.batcher.waiting}})
+        logger.info("draining", extra={"fields": {"queued": service.waiting}})
         return await service.drain(drain_seconds)
     finally:
         http.should_exit = True

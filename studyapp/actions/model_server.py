@@ -22,13 +22,14 @@ Outcome = QAPrediction | ItemError
 def served_system(name: str) -> SystemInfo:
     """Return what the server says about a system.
 
-    Raises UnknownSystem, which lists the served names, and what ``ModelClient.systems`` raises.
+    Its revision is known: a server that has not loaded it yet loads it now. Raises UnknownSystem, which
+    lists the served names, and what ``ModelClient.systems`` and ``load`` raise.
     """
     with _client(patience=0) as client:
         systems = client.systems().systems
-    for system in systems:
-        if system.name == name:
-            return system
+        for system in systems:
+            if system.name == name:
+                return system if system.revision else client.load(name)
     known = ", ".join(sorted(system.name for system in systems)) or "none"
     raise UnknownSystem(f"the model server at {client.base_url} does not serve {name!r}; it serves: {known}")
 

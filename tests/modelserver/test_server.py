@@ -1,5 +1,6 @@
 import asyncio
 import logging
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +10,7 @@ import httpx
 import pytest
 
 from modelserver.batching import BatchLimits
-from modelserver.errors import PortTaken, UnreadableWeights
+from modelserver.errors import LoadFailed, PortTaken
 from modelserver.fake import FAILS, INVALID, FakeModelServer, FakeSystem
 from modelserver.schema import ErrorBody, PredictResponse, QAItem, QAPrediction
 from modelserver.server import ServerLimits, Service
@@ -212,6 +213,18 @@ class TestLimits:
         assert response.status_code == 413
         assert error(response).error == "too_large"
 
+    def test_a_body_that_does_not_come_in(self):
+        with FakeModelServer(limits=ServerLimits(body_seconds=0.1)) as server:
+            where = ("127.0.0.1", int(server.url.rpartition(":")[2]))
+            with socket.create_connection(where, timeout=10) as caller:
+                caller.sendall(
+                    b"POST /v1/predict HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+                    b"Content-Length: 100\r\n\r\n{"
+                )
+                answer = caller.recv(4_096).decode()
+        assert answer.startswith("HTTP/1.1 408 ")
+        assert "within 0.1 s" in answer
+
 
 class TestToken:
     @pytest.mark.parametrize("header", [None, "s3cret", "Bearer wrong", "Bearer s3cret2", "Bearer sécret"])
@@ -312,7 +325,7 @@ class TestLifeCycle:
             finally:
                 service.threads.stop()
 
-        with pytest.raises(UnreadableWeights, match="bad could not be loaded: ZeroDivisionError"):
+        with pytest.raises(LoadFailed, match="bad could not be loaded: ZeroDivisionError"):
             asyncio.run(load())
 
     def test_a_dead_model_thread_shows_in_health(self):
@@ -393,7 +406,7 @@ class TestObservation:
         def broken(name: str) -> None:
             raise KeyError("secret")
 
-        monkeypatch.setattr(server.service, "system", broken)
+        monkeypatch.setattr(server.service, "require", broken)
         response = http.post("/v1/predict", json=body(item("a")))
         assert (response.status_code, error(response).error) == (500, "internal_error")
         assert "secret" not in response.text
@@ -401,7 +414,9 @@ class TestObservation:
 
     def test_the_interface_is_described(self, http):
         described = http.get("/openapi.json").json()
-        assert set(described["paths"]) == {"/health", "/ready", "/metrics", "/v1/systems", "/v1/predict"}
+        assert set(described["paths"]) == {
+            "/health", "/ready", "/metrics", "/v1/systems", "/v1/load", "/v1/predict",
+        }  # fmt: skip
         assert "PredictRequest" in described["components"]["schemas"]
 
 

@@ -1,0 +1,336 @@
+"""Which systems are in memory: each from its first use on, until the least recently used makes room.
+
+Systems are loaded one at a time in a thread of their own, so those in memory go on answering meanwhile.
+Everything else here runs in the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from modelserver.batching import ModelThreads, Predictor, free_memory, out_of_memory
+from modelserver.errors import LoadFailed, ModelServerError
+from modelserver.schema import QAItem, SystemInfo
+
+Loader = Callable[[], Predictor]
+
+FORGIVE_SECONDS = 10.0  # after this a load that failed is tried again: its files may have been repaired
+WARM_UP = QAItem(
+    id="warm-up",
+    question="Which band did the singer found?",
+    context=[("The singer", ["The singer founded the band.", " It toured for years."])],
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a system comes from.
+
+    ``expect`` says how many bytes its weights will take, as well as it can be told before; 0 when it
+    cannot. ``elsewhere`` marks a system that computes in another process, so that asking it must keep no
+    model thread from its work.
+    """
+
+    load: Loader
+    description: str = ""
+    expect: Callable[[], int] = lambda: 0
+    elsewhere: bool = False
+
+
+@dataclass(frozen=True)
+class Change:
+    """What happened to a system: for log and metrics. ``size`` is in bytes."""
+
+    kind: Literal["loaded", "failed", "unloaded"]
+    system: str
+    seconds: float = 0.0
+    size: int = 0
+    revision: str = ""
+
+
+def weight_bytes(system: object) -> int:
+    """Return the bytes of a system's weights: what ``--max-memory`` bounds.
+
+    That is its ``weight_bytes`` where it has such a number, else the parameters and buffers of the torch
+    modules among its attributes, each tensor once. What a batch needs while it is computed is not in it.
+    """
+    said = getattr(system, "weight_bytes", None)
+    if said is not None:
+        return int(said)
+    modules = [one for one in vars(system).values() if callable(getattr(one, "parameters", None))]
+    tensors = {id(tensor): tensor for module in modules for tensor in _tensors(module)}
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
+
+
+def _tensors(module: Any) -> Iterator[Any]:
+    yield from module.parameters()
+    yield from module.buffers()
+
+
+class _Place:
+    """One system's place on the shelf, be it there or not."""
+
+    def __init__(self, name: str, source: Source) -> None:
+        self.name, self.source = name, source
+        self.system: Predictor | None = None
+        self.revision = ""  # these three stay known when the system has been put down
+        self.description = source.description
+        self.size: int | None = None
+        self.users = 0
+        self.used_at = 0.0
+        self.leaving = False  # whoever asks for it now comes after those who wait for its room
+        self.queued = False
+        self.waiters: list[asyncio.Future[None]] = []
+        self.failure: tuple[float, LoadFailed] | None = None
+
+    def info(self) -> SystemInfo:
+        return SystemInfo(
+            name=self.name,
+            revision=self.revision,
+            description=self.description,
+            loaded=self.system is not None,
+        )
+
+    def settle(self, error: ModelServerError | None) -> None:
+        """Tell all waiters. Those who get the system are its users from this moment on."""
+        for waiter in self.waiters:
+            if waiter.done():
+                continue
+            if error is not None:
+                waiter.set_exception(error)
+            else:
+                self.users += 1
+                waiter.set_result(None)
+        self.waiters.clear()
+
+
+class Shelf:
+    """The systems of a server, of which as many are loaded as ``most`` bytes hold; None sets no bound.
+
+    ``computing`` says whether a batch of a system is under way. A system that has users or computes is
+    never put down.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        *,
+        most: int | None = None,
+        computing: Callable[[str], bool] = lambda _: False,
+        report: Callable[[Change], None] = lambda _: None,
+    ) -> None:
+        self._places = {name: _Place(name, source) for name, source in sources.items()}
+        self._most, self._computing, self._report = most, computing, report
+        self._thread = ModelThreads(1, name="loader")
+        self._wanted: asyncio.Queue[_Place] = asyncio.Queue()
+        self._stirred = asyncio.Event()
+        self._closed: ModelServerError | None = None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._places
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all systems, loaded or not."""
+        return sorted(self._places)
+
+    @property
+    def used(self) -> int:
+        """Bytes of the loaded systems."""
+        return sum(place.size or 0 for place in self._loaded())
+
+    @property
+    def count(self) -> int:
+        """How many systems are loaded."""
+        return len(self._loaded())
+
+    def infos(self) -> list[SystemInfo]:
+        """Every system as the wire tells it."""
+        return [place.info() for place in self._places.values()]
+
+    def info(self, name: str) -> SystemInfo:
+        """One system as the wire tells it."""
+        return self._places[name].info()
+
+    def at_hand(self, name: str) -> bool:
+        """Whether ``take`` would return the system at once."""
+        place = self._places[name]
+        return place.system is not None and not place.leaving
+
+    async def fill(self) -> None:
+        """Load every system once, in order, so that what is wrong with one shows now and not later.
+
+        What has no room beside the next is put down again. Raises LoadFailed.
+        """
+        for place in self._places.values():
+            await self._make_room(place, await self._expected(place), wanted=True)
+            system = await self._load(place)
+            await self._make_room(place, place.size or 0, wanted=True)
+            self._put_up(place, system)
+
+    async def take(self, name: str) -> Predictor:
+        """Return a system, loaded if it was not, that stays until ``give_back``.
+
+        Raises LoadFailed, and what ``close`` was given.
+        """
+        place = self._places[name]
+        if self.at_hand(name):
+            place.users += 1
+        else:
+            await self._granted(place)
+        place.used_at = time.monotonic()
+        assert place.system is not None
+        return place.system
+
+    def give_back(self, name: str) -> None:
+        """Say that a system that was taken is not needed any more."""
+        self._places[name].users -= 1
+        self.stir()
+
+    def stir(self) -> None:
+        """Look again whether a system can be put down: something has ended."""
+        self._stirred.set()
+
+    def close(self, error: ModelServerError) -> None:
+        """Load nothing more: answer the error to those who wait, and to those who will."""
+        self._closed = error
+        for place in self._places.values():
+            place.settle(error)
+        self.stir()
+
+    async def run(self) -> None:
+        """Load what is asked for, in the order in which it was, until cancelled."""
+        while True:
+            place = await self._wanted.get()
+            error: ModelServerError | None = None
+            try:
+                await self._bring(place)
+            except ModelServerError as caught:
+                error = caught
+                if isinstance(caught, LoadFailed):
+                    place.failure = (time.monotonic(), caught)
+            place.queued = False
+            place.settle(error)
+
+    async def _granted(self, place: _Place) -> None:
+        """Wait until the system is there for this caller."""
+        self._refuse(place)
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        place.waiters.append(waiter)
+        if not place.queued:
+            place.queued = True
+            self._wanted.put_nowait(place)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if not waiter.cancelled() and waiter.exception() is None:
+                self.give_back(place.name)
+            raise
+        finally:
+            with suppress(ValueError):
+                place.waiters.remove(waiter)
+            self.stir()
+
+    def _refuse(self, place: _Place) -> None:
+        if self._closed is not None:
+            raise self._closed
+        if place.failure is not None:
+            failed_at, error = place.failure
+            if time.monotonic() - failed_at < FORGIVE_SECONDS:
+                raise type(error)(str(error))
+            place.failure = None
+
+    async def _bring(self, place: _Place) -> None:
+        """Load a system that somebody waits for; return without it when nobody does any more."""
+        if place.system is not None or not place.waiters:
+            return
+        if not await self._make_room(place, await self._expected(place)):
+            return
+        system = await self._load(place)
+        stays = False
+        try:
+            stays = await self._make_room(place, place.size or 0)
+        finally:
+            if stays:
+                self._put_up(place, system)
+            else:
+                self._report(Change("unloaded", place.name, size=place.size or 0, revision=place.revision))
+
+    async def _expected(self, place: _Place) -> int:
+        return place.size if place.size is not None else await self._thread.call(place.source.expect)
+
+    async def _make_room(self, place: _Place, size: int, *, wanted: bool = False) -> bool:
+        """Put systems down until ``size`` more bytes fit; False when nobody waits for them any more.
+
+        With ``wanted`` they are needed though nobody waits. Those that nobody uses go first, the least
+        recently used of them before the others. When all are in use, the least recently used takes no more
+        callers until it has been put down. Raises LoadFailed when the system would not fit alone.
+        """
+        if self._most is None:
+            return True
+        if size > self._most:
+            raise LoadFailed(f"{place.name} takes {size} bytes, more than the {self._most} that are allowed")
+        try:
+            while self.used + size > self._most:
+                if not (wanted or place.waiters):
+                    return False
+                self._stirred.clear()
+                last = min(self._loaded(), key=lambda one: (not self._idle(one), one.used_at))
+                if self._idle(last):
+                    await self._put_down(last)
+                else:
+                    last.leaving = True
+                    await self._stirred.wait()
+        finally:
+            for other in self._places.values():
+                other.leaving = False
+        return True
+
+    def _loaded(self) -> list[_Place]:
+        return [place for place in self._places.values() if place.system is not None]
+
+    def _idle(self, place: _Place) -> bool:
+        return not place.users and not self._computing(place.name)
+
+    async def _load(self, place: _Place) -> Predictor:
+        started = time.monotonic()
+        try:
+            system = await self._thread.call(partial(_load_and_warm, place.name, place.source.load))
+        except ModelServerError:
+            self._report(Change("failed", place.name, time.monotonic() - started))
+            await self._thread.call(free_memory)
+            raise
+        place.size, place.revision = weight_bytes(system), system.revision
+        place.description = system.description
+        seconds = time.monotonic() - started
+        self._report(Change("loaded", place.name, seconds, place.size, place.revision))
+        return system
+
+    def _put_up(self, place: _Place, system: Predictor) -> None:
+        place.system, place.used_at, place.failure = system, time.monotonic(), None
+
+    async def _put_down(self, place: _Place) -> None:
+        place.system = None
+        await self._thread.call(free_memory)
+        self._report(Change("unloaded", place.name, size=place.size or 0, revision=place.revision))
+
+
+def _load_and_warm(name: str, loader: Loader) -> Predictor:
+    try:
+        system = loader()
+        for copy in getattr(system, "copies", (system,)):
+            copy.predict([WARM_UP])
+    except ModelServerError:
+        raise
+    except Exception as error:  # the edge of the server: a loader may be anybody's code
+        reason = f"{type(error).__name__}: {error}"
+        if out_of_memory(error):
+            raise LoadFailed(f"{name} could not be loaded: the memory does not suffice: {reason}") from error
+        raise LoadFailed(f"{name} could not be loaded: {reason}") from error
+    return system
