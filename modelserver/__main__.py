@@ -1,4 +1,4 @@
-"""The command line: ``python -m modelserver serve|train|predict|evaluate|list|world``.
+"""The command line: ``python -m modelserver serve|train|search|predict|evaluate|list|world``.
 
 The exit status is 0, 1 for a failed job and 2 for bad usage.
 """
@@ -25,6 +25,7 @@ DEFAULTS = ServerLimits()
 # been chosen: `list --help`, a wrong argument or a taken port answer at once.
 MODULES = {
     "train": ("modelserver.training", "train a system"),
+    "search": ("modelserver.search", "search the costs of the coupling regulariser at random"),
     "predict": ("modelserver.prediction", "predict a file of questions in the HotpotQA form"),
     "evaluate": ("modelserver.evaluation", "score a system on a file of questions with gold answers"),
     "world": ("modelserver.world", "generate a fictional text world to train and test on"),

@@ -71,7 +71,7 @@ def test_a_run_repeats_exactly(world):
 def test_training_ends_when_dev_stops_improving(world, tmp_path, monkeypatch):
     monkeypatch.setattr("modelserver.training.scores", lambda gold, predictions: {"joint_f1": 0.5})
     recipe = Recipe(steps=50, batch=2, rare=2, check_every=2, patience=2)
-    steps = []
+    steps: list[int] = []
     train(Trainer(SMALL, recipe, world), world[:2], tmp_path, advance=steps.append)
     assert sum(steps) == 6  # the best at the first check, then two without a better one
 

@@ -10,6 +10,7 @@ from modelserver.__main__ import main
 from modelserver.errors import UnreadableData
 from modelserver.gold import parse_gold
 from modelserver.systems import load_system
+from modelserver.systems.reader import RecurrentSystem
 from modelserver.systems.recurrent import Config
 from modelserver.training import Recipe, Trainer
 from modelserver.vectors import WordVectors, read_vectors
@@ -88,6 +89,7 @@ def test_the_command_takes_them_and_the_weights_hold_them(tmp_path):
     vectors = _file(tmp_path, "the 0.5 1\nzyzzyva 2 3\n")
     assert main([*arguments, *sizes, "--word-vectors", str(vectors)]) == 0
     system = load_system("qi2019", weights=tmp_path / "w")
+    assert isinstance(system, RecurrentSystem)
     assert json.loads((tmp_path / "w" / "config.json").read_text())["vector_size"] == 2
     assert system.model.embed.vectors[system.vocabulary.id("zyzzyva")].tolist() == [2.0, 3.0]
     item = parse_gold(generate("dev", 1, 1), "w")[0].item
