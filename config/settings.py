@@ -198,6 +198,17 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
 }
+# A sweep that finds no free worker before the next one is due is dropped. No file of last times is kept: at
+# worst a sweep comes a little later.
+RUN_SWEEP_SECONDS = env.int("RUN_SWEEP_SECONDS", default=120)
+CELERY_BEAT_SCHEDULE = {
+    "sweep-runs": {
+        "task": "studyapp.tasks.sweep_runs",
+        "schedule": RUN_SWEEP_SECONDS,
+        "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True},
+    }
+}
+CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

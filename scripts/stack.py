@@ -76,11 +76,16 @@ class Stack:
             command += [f"--{name}", value]
         return self._part("broker", *command, ready=lambda: speaks_redis(str(self.socket)))
 
-    def worker(self) -> Part:
-        """One Celery worker process: the work it hands out is done by the model server."""
+    def worker(self, number: int = 1) -> Part:
+        """One Celery worker process: the work it hands out is done by the model server.
+
+        The first one keeps the time for all: of ``--beat`` there must be one.
+        """
+        name = "worker" if number == 1 else f"worker {number}"
         return self._part(
-            "worker", sys.executable, "-m", "celery", "--app", "config", "worker", "--concurrency", "1",
-            "--without-gossip", "--without-mingle", "--loglevel", "INFO",
+            name, sys.executable, "-m", "celery", "--app", "config", "worker", "--concurrency", "1",
+            "--hostname", f"worker{number}@%h", "--without-gossip", "--without-mingle",
+            "--loglevel", "INFO", *(["--beat"] if number == 1 else []),
             ready=lambda: worker_waits(self.env["REDIS_URL"]),
         )  # fmt: skip
 

@@ -26,9 +26,10 @@ PARTICIPANT = (
 )
 
 RUN = (
-    Transition("start", ("pending", "failed", "done"), "running"),
+    Transition("start", ("pending", "failed", "cancelled", "done"), "running"),
     Transition("finish", ("running",), "done"),
     Transition("fail", ("pending", "running"), "failed"),
+    Transition("cancel", ("running",), "cancelled"),
 )
 
 

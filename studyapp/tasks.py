@@ -5,22 +5,26 @@ lost one only waits until somebody enqueues what is missing again.
 """
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Any
 
 from celery import Task, current_app, shared_task
+from django.conf import settings
 from django.db import OperationalError
+from django.utils import timezone
 from kombu.exceptions import ChannelError
 from kombu.exceptions import OperationalError as BrokerError
 
 from modelserver.errors import DeadlineExceeded, Unavailable
-from studyapp.actions.predictions import compute_slice, fail_run, finish_run
+from studyapp.actions.predictions import compute_slice, fail_run, finish_run, record_sweep
 from studyapp.actions.scores import compute_reductions
 from studyapp.errors import NoBroker
 from studyapp.models import PredictionRun
-from studyapp.queries.predictions import Slice, missing, slices
+from studyapp.queries.predictions import Slice, missing_sizes, slices, stalled_runs, sweeps
 
-SLICE = 32  # questions
-REDUCTION_SLICE = 8  # predictions, each with up to eight reduced inputs
+SLICE_TOKENS = 32_768  # about 20 questions of HotpotQA: enough for a batch, and seconds to lose
+SLICE = 128  # questions or predictions at most, however short they are
+LOST_LIMIT = 3  # a slice that never comes back breaks its worker; enqueueing it for ever would hide that
 
 WAITS = (2, 5, 10, 20, 30)  # seconds between tries; the last repeats
 TRIES = 120  # about an hour of a model server that is away
@@ -61,9 +65,10 @@ def _wait(task: Task[Any, Any]) -> int:
 def enqueue_missing(run: PredictionRun, *, size: int = SLICE) -> int:
     """Enqueue slices for what a run lacks and return their number; with none the run is finished.
 
-    Also what brings back slices that were lost. Raises NoBroker.
+    A slice holds about SLICE_TOKENS tokens and at most ``size`` questions. Also what brings back slices that
+    were lost. Raises NoBroker.
     """
-    parts = slices(missing(run).order_by("pk").values_list("pk", flat=True), size)
+    parts = slices(missing_sizes(run), tokens=SLICE_TOKENS, most=size)
     _publish(predict_slice, [(run.pk, *part) for part in parts])
     if not parts:
         finish_run(run_id=run.pk)
@@ -77,6 +82,25 @@ def enqueue_reductions(run: PredictionRun, parts: Sequence[Slice]) -> int:
     """
     _publish(reduce_slice, [(run.pk, *part) for part in parts])
     return len(parts)
+
+
+@shared_task(ignore_result=True)
+def sweep_runs() -> None:
+    """Enqueue again what runs lack that stand still and of which nothing waits or is being computed.
+
+    For runs that nobody waits for: slices get lost when their worker is killed by its time limit or together
+    with the broker. Called by Celery's beat. A run whose slices get lost again and again fails.
+    """
+    before = timezone.now() - timedelta(seconds=settings.RUN_SWEEP_SECONDS)
+    for run in stalled_runs(before):
+        if under_way(predict_slice, run.pk, workers()):
+            continue
+        if sweeps(run) >= LOST_LIMIT:
+            fail_run(
+                run_id=run.pk, error=f"slices were enqueued again {LOST_LIMIT} times and never came back"
+            )
+        elif parts := enqueue_missing(run):
+            record_sweep(run=run, slices=parts)
 
 
 def _publish(task: Task[Any, Any], calls: Iterable[tuple[int, int, int]]) -> None:

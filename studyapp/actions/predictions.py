@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -17,7 +18,7 @@ from studyapp.errors import BadFile, RunFailed
 from studyapp.formats.predictions import PredictionsFile
 from studyapp.formats.records import stray_facts
 from studyapp.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System
-from studyapp.queries.predictions import missing
+from studyapp.queries.predictions import is_complete, missing
 
 BATCH = 500
 Status = PredictionRun.Status
@@ -39,11 +40,11 @@ def start_run(*, dataset: Dataset, system: str, revision: str, by: User | None =
     if run.status == Status.RUNNING:
         return run
     retried, _ = run.failures.all().delete()
-    if run.status == Status.DONE and not missing(run).exists():
+    if run.status == Status.DONE and is_complete(run):
         return run
     run.status = states.next_status(states.RUN, "start", run.status)
-    run.error, run.finished_at = "", None
-    run.save(update_fields=["status", "error", "finished_at"])
+    run.error, run.finished_at, run.progressed_at = "", None, timezone.now()
+    run.save(update_fields=["status", "error", "finished_at", "progressed_at"])
     events.record(kind="run_started", by=by, data=_named(run) | {"retried": retried})
     return run
 
@@ -95,34 +96,47 @@ def _store(run: PredictionRun, questions: Sequence[Question], outcomes: Sequence
     PredictionRun.objects.filter(pk=run.pk).update(progressed_at=timezone.now())
 
 
-@transaction.atomic
 def finish_run(*, run_id: int) -> bool:
     """Mark a running run as done when nothing is missing; return whether this call did it.
 
-    A transaction of its own after the slice is stored: inside it, two workers that store the last two
-    slices at once would each miss the other's rows.
+    Called after the slice is stored, not within: two workers that store the last two slices at once would
+    each miss the other's rows. What a running run has it never loses, so the look needs no transaction.
     """
-    run = PredictionRun.objects.select_related("dataset", "system").get(pk=run_id)
-    if run.status != Status.RUNNING or missing(run).exists():
+    run = PredictionRun.objects.get(pk=run_id)
+    if run.status != Status.RUNNING or not is_complete(run):
         return False
-    claimed = PredictionRun.objects.filter(pk=run_id, status=Status.RUNNING).update(
-        status=states.next_status(states.RUN, "finish", run.status), finished_at=timezone.now()
-    )
-    if claimed:
-        events.record(kind="run_finished", data=_named(run))
-    return bool(claimed)
+    return _end(run_id, "finish", finished_at=timezone.now())
+
+
+def fail_run(*, run_id: int, error: str) -> bool:
+    """End a running run with a reason; ``start_run`` takes it up again. Return whether this call did it."""
+    return _end(run_id, "fail", error=error)
+
+
+def cancel_run(*, run_id: int, by: User | None = None) -> bool:
+    """End a running run for now; ``start_run`` takes it up again. Return whether this call did it.
+
+    What is stored stays, and so does a slice that is under way; slices that wait do nothing any more.
+    """
+    return _end(run_id, "cancel", by=by)
 
 
 @transaction.atomic
-def fail_run(*, run_id: int, error: str) -> bool:
-    """End a running run with a reason; ``start_run`` takes it up again. Return whether this call did it."""
-    claimed = PredictionRun.objects.filter(pk=run_id, status=Status.RUNNING).update(
-        status=states.next_status(states.RUN, "fail", Status.RUNNING), error=error
-    )
+def _end(run_id: int, act: str, *, by: User | None = None, **columns: Any) -> bool:
+    status = states.next_status(states.RUN, act, Status.RUNNING)
+    running = PredictionRun.objects.filter(pk=run_id, status=Status.RUNNING)
+    claimed = running.update(status=status, **columns)
     if claimed:
         run = PredictionRun.objects.select_related("dataset", "system").get(pk=run_id)
-        events.record(kind="run_failed", data=_named(run) | {"error": error})
+        told = {key: value for key, value in columns.items() if key == "error"}
+        kind = {"finish": "run_finished", "fail": "run_failed", "cancel": "run_cancelled"}[act]
+        events.record(kind=kind, by=by, data=_named(run) | told)
     return bool(claimed)
+
+
+def record_sweep(*, run: PredictionRun, slices: int) -> None:
+    """Note that lost slices of a run were enqueued again."""
+    events.record(kind="run_swept", data=_named(run) | {"run": run.pk, "slices": slices})
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ from celery import Task
 from studyapp.actions.model_server import server_problem
 from studyapp.errors import NoBroker, RunFailed
 from studyapp.management.terminal import Bar
-from studyapp.tasks import under_way, workers
+from studyapp.tasks import LOST_LIMIT, under_way, workers
 
 POLL_SECONDS = 0.3
 STALL_SECONDS = 5.0
-LOST_LIMIT = 3  # a slice that never comes back breaks its worker; enqueueing it for ever would hide that
 
 WORKER_COMMAND = "celery -A config worker"
 

@@ -31,6 +31,7 @@ class PredictionRun(models.Model):
         RUNNING = "running"
         DONE = "done"
         FAILED = "failed"
+        CANCELLED = "cancelled"
 
     class Source(models.TextChoices):
         SERVER = "server"

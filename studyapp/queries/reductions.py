@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
+from modelserver.schema import Context
 from studyapp.errors import RunFailed
 from studyapp.models import Prediction, PredictionRun, ReducedAnswer
-from studyapp.queries.predictions import Slice, slices
+from studyapp.queries.predictions import CHARACTERS_PER_TOKEN, Slice, slices
 from studyapp.reductions import Reductions, reductions
 
 CHUNK = 200
@@ -46,16 +47,24 @@ def answered(run: PredictionRun) -> int:
     return ReducedAnswer.objects.filter(prediction__run=run).count()
 
 
-def pending_reductions(run: PredictionRun, size: int) -> PendingReductions:
-    """What is left to ask for FaRM, in slices of at most ``size`` predictions. Raises as `reduced`."""
+def pending_reductions(run: PredictionRun, *, tokens: int, most: int) -> PendingReductions:
+    """What is left to ask for FaRM, in slices of at most ``most`` predictions and about ``tokens`` tokens.
+
+    Raises as `reduced`.
+    """
     total = 0
-    lacking = []
+    lacking: list[tuple[int, int]] = []
     for prediction, known in with_known_answers(run):
         contexts = reduced(prediction).contexts
         total += len(contexts)
-        if not contexts.keys() <= known.keys():
-            lacking.append(prediction.pk)
-    return PendingReductions(total, slices(lacking, size))
+        asked = [context for digest, context in contexts.items() if digest not in known]
+        if asked:
+            lacking.append((prediction.pk, sum(map(_characters, asked)) // CHARACTERS_PER_TOKEN))
+    return PendingReductions(total, slices(lacking, tokens=tokens, most=most))
+
+
+def _characters(context: Context) -> int:
+    return sum(len(title) + sum(map(len, sentences)) for title, sentences in context)
 
 
 def with_known_answers(

@@ -2,91 +2,24 @@
 
 import json
 import signal
-import sqlite3
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from scripts.processes import ROOT, Part, Supervisor, answers, free_port
-from scripts.stack import Stack
-from tests.studyapp.questions import entries, write_json
+from scripts.processes import Supervisor
+from tests.fault.sites import (
+    DISTINCT_PREDICTIONS,
+    DISTINCT_REDUCED,
+    RUNS,
+    SECONDS_EACH,
+    Site,
+    finished,
+    until,
+)
 
 QUESTIONS = 28
-SECONDS_EACH = 0.08
-
-
-class Site:
-    """Broker, worker and a slow model server around an SQLite database; each may be killed and started."""
-
-    def __init__(self, folder: Path, parts: Supervisor) -> None:
-        self.folder = folder
-        self.parts = parts
-        self.stack = Stack(
-            folder, free_port(), free_port(), {"DATABASE_URL": f"sqlite:///{folder}/touchstone.sqlite3"}
-        )
-
-    def broker(self) -> None:
-        self.parts.start(self.stack.broker())
-        self.parts.wait_ready()
-
-    def worker(self) -> None:
-        self.parts.start(self.stack.worker())
-        self.parts.wait_ready()
-
-    def model_server(self) -> None:
-        command = [sys.executable, "-m", "tests.fault.slow_model_server"]
-        command += ["--port", str(self.stack.model_port), "--seconds", str(SECONDS_EACH)]
-        self.parts.start(
-            Part(
-                name="model server",
-                command=command,
-                log=self.folder / "log" / "model-server.log",
-                env=self.stack.env,
-                ready=lambda: answers(f"{self.stack.model_url}/ready"),
-            )
-        )
-        self.parts.wait_ready()
-
-    def command(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            self.stack.manage(*arguments), cwd=ROOT, env=self.stack.env, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
-
-    def predict(self, dataset: str, *arguments: str) -> subprocess.Popen[str]:
-        return self.command("predict", "--dataset", dataset, "--system", "slow", "--slice", "4", *arguments)
-
-    def value(self, query: str, *arguments: object) -> int:
-        with closing(sqlite3.connect(self.folder / "touchstone.sqlite3", timeout=20)) as database:
-            return int(database.execute(query, arguments).fetchone()[0])
-
-    def predicted(self, dataset: str) -> int:
-        return self.value(PREDICTIONS, dataset)
-
-    def reduced(self, dataset: str) -> int:
-        return self.value(REDUCED, dataset)
-
-
-RUNS = (
-    "SELECT count(*) FROM studyapp_predictionrun r "
-    "JOIN studyapp_dataset d ON d.id = r.dataset_id WHERE d.name = ? AND r.status = ?"
-)
-PREDICTIONS = (
-    "SELECT count(*) FROM studyapp_prediction p JOIN studyapp_predictionrun r ON r.id = p.run_id "
-    "JOIN studyapp_dataset d ON d.id = r.dataset_id WHERE d.name = ?"
-)
-REDUCED = (
-    "SELECT count(*) FROM studyapp_reducedanswer a JOIN studyapp_prediction p ON p.id = a.prediction_id "
-    "JOIN studyapp_predictionrun r ON r.id = p.run_id "
-    "JOIN studyapp_dataset d ON d.id = r.dataset_id WHERE d.name = ?"
-)
-DISTINCT_PREDICTIONS = PREDICTIONS.replace("count(*)", "count(DISTINCT p.question_id)")
-DISTINCT_REDUCED = REDUCED.replace("count(*)", "count(DISTINCT a.prediction_id || a.digest)")
 
 
 @pytest.fixture(scope="module")
@@ -102,24 +35,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture
-def dataset(site: Site, tmp_path: Path, request: pytest.FixtureRequest) -> str:
-    name = request.node.name.replace("_", "-")[:60]
-    path = write_json(tmp_path / "questions.json", entries(QUESTIONS))
-    status, _, error = finished(site.command("import_dataset", "hotpot", str(path), "--name", name))
-    assert status == 0, error
-    return name
-
-
-def finished(command: subprocess.Popen[str]) -> tuple[int, str, str]:
-    output, error = command.communicate(timeout=120)
-    return command.returncode, output, error
-
-
-def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "nothing happened in time"
-        time.sleep(0.02)
+def dataset(site: Site, request: pytest.FixtureRequest) -> str:
+    return site.import_questions(request.node.name.replace("_", "-")[:60], QUESTIONS)
 
 
 def check_complete(site: Site, dataset: str, outcome: tuple[int, str, str]) -> None:
@@ -218,7 +135,7 @@ def test_without_a_broker_one_sentence(site: Site, dataset: str):
 def test_scoring_survives_a_killed_worker_and_asks_each_input_once(site: Site, dataset: str, tmp_path: Path):
     check_complete(site, dataset, finished(site.predict(dataset, "--wait")))
     out = tmp_path / "scores.json"
-    scoring = site.command("score", "--dataset", dataset, "--out", str(out))
+    scoring = site.command("score", "--dataset", dataset, "--slice", "8", "--out", str(out))
     until(lambda: site.reduced(dataset) > 0)
     site.parts.stop_one("worker", kill=True)
     partial = site.reduced(dataset)

@@ -60,6 +60,15 @@ def test_a_run_of_failures_only_is_a_failed_job(model_server: FakeModelServer, e
         run("--wait")
 
 
+def test_a_cancelled_run_ends_the_wait(
+    model_server: FakeModelServer, eager: None, monkeypatch: pytest.MonkeyPatch
+):
+    made_dataset("films", entries(1))
+    monkeypatch.setattr(tasks, "compute_slice", lambda **_: PredictionRun.objects.update(status="cancelled"))
+    with pytest.raises(CommandError, match=r"fake on films \(.*\): cancelled"):
+        run("--wait")
+
+
 def test_an_unknown_system_lists_those_served(model_server: FakeModelServer):
     made_dataset("films", entries(1))
     with pytest.raises(CommandError, match="does not serve 'fakes'; it serves: fake") as error:

@@ -12,9 +12,17 @@ from modelserver.fake import FAILS, INVALID, FakeModelServer, FakeSystem
 from modelserver.server import ServerLimits
 from studyapp.actions import predictions
 from studyapp.actions.model_server import Outcome, ask, served_system
-from studyapp.actions.predictions import compute_slice, fail_run, finish_run, start_run
+from studyapp.actions.predictions import cancel_run, compute_slice, fail_run, finish_run, start_run
 from studyapp.models import Dataset, Event, Prediction, PredictionRun
-from studyapp.queries.predictions import latest_run, latest_runs, missing, progress, slices
+from studyapp.queries.predictions import (
+    is_complete,
+    latest_run,
+    latest_runs,
+    missing,
+    missing_sizes,
+    progress,
+    slices,
+)
 from studyapp.tasks import enqueue_missing
 from tests.studyapp.questions import entries, entry
 from tests.studyapp.serving import eager, failing, made_dataset, model_server, no_model_server
@@ -240,9 +248,83 @@ def test_an_incomplete_run_is_not_finished(model_server: FakeModelServer):
 
 
 def test_slices_cover_every_key_once():
-    keys = [3, 4, 9, 10, 11, 50, 51]
-    assert slices(keys, 3) == [(3, 9), (10, 50), (51, 51)]
-    assert slices([], 3) == []
+    sizes = [(key, 1) for key in (3, 4, 9, 10, 11, 50, 51)]
+    assert slices(sizes, tokens=100, most=3) == [(3, 9), (10, 50), (51, 51)]
+    assert slices([], tokens=100, most=3) == []
+
+
+def test_slices_hold_as_many_tokens_as_fit():
+    sizes = [(1, 40), (2, 60), (3, 1), (5, 500), (8, 99), (9, 1), (10, 1)]
+    assert slices(sizes, tokens=100, most=9) == [(1, 2), (3, 3), (5, 5), (8, 9), (10, 10)]
+
+
+def test_sizes_are_estimated_from_the_characters():
+    rows = [entry(0), entry(1, context=[["Österreich 🏔", ["word " * 4_000]]]), entry(2)]
+    run = start_run(dataset=made_dataset("films", rows), system="fake", revision="1")
+    (first, short), (second, long), (third, _) = missing_sizes(run)
+    assert [first, second, third] == list(missing(run).values_list("pk", flat=True))
+    characters = len(rows[0]["question"]) + sum(
+        len(title) + sum(map(len, sentences)) for title, sentences in rows[0]["context"]
+    )
+    assert characters / 4 <= short <= 1.5 * characters / 4  # brackets and quotes count too
+    assert 5_000 <= long <= 5_050
+    parts = slices(missing_sizes(run), tokens=4_000, most=9)
+    assert parts == [(first, first), (second, second), (third, third)]
+
+
+def test_a_run_is_complete_when_nothing_is_missing(model_server: FakeModelServer):
+    run = started(made_dataset("films", [entry(0), failing(1, FAILS), entry(2)]))
+    keys = list(run.dataset.questions.values_list("pk", flat=True))
+    assert not is_complete(run)
+    compute_slice(run_id=run.pk, first=keys[1], last=keys[2])
+    assert not is_complete(run)
+    compute_slice(run_id=run.pk, first=keys[0], last=keys[0])
+    assert is_complete(run)
+
+
+# --- cancelling ---------------------------------------------------------------------------------------
+
+
+def test_a_cancelled_run_keeps_what_it_has_and_goes_on_later(model_server: FakeModelServer):
+    run = started(made_dataset("films", entries(4)))
+    keys = list(run.dataset.questions.values_list("pk", flat=True))
+    compute_slice(run_id=run.pk, first=keys[0], last=keys[1])
+    assert cancel_run(run_id=run.pk)
+    assert not cancel_run(run_id=run.pk)
+    assert compute_slice(**whole(run)) == 0
+    run.refresh_from_db()
+    assert (run.status, run.predictions.count()) == ("cancelled", 2)
+    assert latest_run(run.dataset, "fake") is None
+    assert started(run.dataset).pk == run.pk
+    assert compute_slice(**whole(run)) == 2
+    run.refresh_from_db()
+    assert run.status == "done"
+    kinds = list(Event.objects.filter(kind__startswith="run_").values_list("kind", flat=True))
+    assert kinds == ["run_started", "run_cancelled", "run_started", "run_finished"]
+
+
+def test_a_slice_that_was_under_way_is_kept_and_does_not_finish_a_cancelled_run(
+    model_server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+):
+    run = started(made_dataset("films", entries(3)))
+
+    def cancelled_meanwhile(**question: Any) -> list[Outcome]:
+        cancel_run(run_id=run.pk)
+        return ask(**question)
+
+    monkeypatch.setattr(predictions, "ask", cancelled_meanwhile)
+    assert compute_slice(**whole(run)) == 3
+    run.refresh_from_db()
+    assert (run.status, run.predictions.count()) == ("cancelled", 3)
+
+
+@pytest.mark.parametrize("status", ["pending", "done", "failed", "cancelled"])
+def test_only_a_running_run_is_cancelled(status: str):
+    run = start_run(dataset=made_dataset("films", entries(1)), system="fake", revision="1")
+    PredictionRun.objects.update(status=status)
+    assert not cancel_run(run_id=run.pk)
+    run.refresh_from_db()
+    assert run.status == status
 
 
 # --- several model servers ---------------------------------------------------------------------------
@@ -253,8 +335,7 @@ def test_a_run_goes_on_with_the_servers_that_are_left(settings: Settings):
         settings.MODEL_SERVER_URL = f"{gone.url},{server.url}"
         run = started(made_dataset("films", entries(8)))
         gone.close()
-        keys = list(missing(run).order_by("pk").values_list("pk", flat=True))
-        for first, last in slices(keys, 2):
+        for first, last in slices(missing_sizes(run), tokens=10_000, most=2):
             compute_slice(run_id=run.pk, first=first, last=last)
     run.refresh_from_db()
     assert (run.status, run.predictions.count()) == ("done", 8)

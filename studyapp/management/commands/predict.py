@@ -31,7 +31,7 @@ class Command(JobCommand):
             type=count,
             default=SLICE,
             metavar="N",
-            help="questions per task (default: %(default)s)",
+            help="questions per task at most (default: %(default)s); long ones are fewer",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -84,6 +84,8 @@ def _job(run: PredictionRun, size: int) -> Job:
         run.refresh_from_db(fields=["status", "error"])
         if run.status == PredictionRun.Status.FAILED:
             raise RunFailed(f"{run}: {run.error}")
+        if run.status == PredictionRun.Status.CANCELLED:
+            raise RunFailed(f"{run}: cancelled")
         return run.status == PredictionRun.Status.DONE
 
     return Job(

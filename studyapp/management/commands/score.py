@@ -12,15 +12,15 @@ from typing import Any
 from studyapp import scoring
 from studyapp.actions.scores import farm_obstacle, retry_failed_reductions, score_run, server_obstacle
 from studyapp.errors import BadFile, NotFound, RunFailed
-from studyapp.management.job import JobCommand, system_name
+from studyapp.management.job import JobCommand, count, system_name
 from studyapp.management.terminal import Bar
 from studyapp.management.waiting import Job, wait
 from studyapp.models import Dataset, PredictionRun, Score
 from studyapp.payloads import scores_document
 from studyapp.queries.data import dataset_named
 from studyapp.queries.predictions import Slice, latest_run, latest_runs
-from studyapp.queries.reductions import answered, pending_reductions
-from studyapp.tasks import REDUCTION_SLICE, enqueue_reductions, reduce_slice
+from studyapp.queries.reductions import PendingReductions, answered, pending_reductions
+from studyapp.tasks import SLICE, SLICE_TOKENS, enqueue_reductions, reduce_slice
 
 
 class Command(JobCommand):
@@ -35,6 +35,10 @@ class Command(JobCommand):
             "--system", nargs="+", action="extend", type=system_name, metavar="NAME", default=[],
             help="the systems (default: all with finished predictions)",
         )  # fmt: skip
+        parser.add_argument(
+            "--slice", type=count, default=SLICE, metavar="N",
+            help="predictions per task at most (default: %(default)s); long ones are fewer",
+        )  # fmt: skip
         parser.add_argument("--out", type=Path, metavar="FILE.json", help="write the scores as JSON too")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -42,7 +46,7 @@ class Command(JobCommand):
         _require_folder(out)
         runs = _runs(dataset_named(options["dataset"]), list(dict.fromkeys(options["system"])))
         try:
-            scores = [_scored(run) for run in runs]
+            scores = [_scored(run, options["slice"]) for run in runs]
         except KeyboardInterrupt:
             self.stderr.write("Stopped. Answers that are there already are kept; run score again to go on.")
             sys.exit(130)
@@ -67,21 +71,21 @@ def _runs(dataset: Dataset, names: Sequence[str]) -> list[PredictionRun]:
     return runs
 
 
-def _scored(run: PredictionRun) -> Score:
+def _scored(run: PredictionRun, size: int) -> Score:
     """Compute what FaRM needs, then all scores; where FaRM cannot be had the score says why."""
     obstacle = farm_obstacle(run)
     if obstacle is None:
         retry_failed_reductions(run=run)
         try:
-            _answer_reductions(run)
+            _answer_reductions(run, size)
         except RunFailed as error:
             obstacle = str(error)
     return score_run(run=run, farm_reason=obstacle)
 
 
-def _answer_reductions(run: PredictionRun) -> None:
+def _answer_reductions(run: PredictionRun, size: int) -> None:
     """Wait until every reduced input is answered. Raises RunFailed where the server cannot do that."""
-    pending = pending_reductions(run, REDUCTION_SLICE)
+    pending = _pending(run, size)
     if not pending.slices:
         return
 
@@ -96,11 +100,15 @@ def _answer_reductions(run: PredictionRun) -> None:
         task=reduce_slice,
         done=lambda: answered(run),
         finished=lambda done: done >= pending.total,
-        enqueue=lambda: enqueue(pending_reductions(run, REDUCTION_SLICE).slices),
+        enqueue=lambda: enqueue(_pending(run, size).slices),
     )
     with Bar(f"{run.system.name}: reduced contexts", pending.total) as bar:
         enqueue(pending.slices)
         wait(job, bar)
+
+
+def _pending(run: PredictionRun, size: int) -> PendingReductions:
+    return pending_reductions(run, tokens=SLICE_TOKENS, most=size)
 
 
 def _table(scores: Sequence[Score]) -> str:

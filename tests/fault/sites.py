@@ -1,0 +1,105 @@
+"""A site whose programs a test kills and starts again, and what its database holds meanwhile."""
+
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from scripts.processes import ROOT, Part, Supervisor, answers, free_port
+from scripts.stack import Stack
+from tests.studyapp.questions import entries, write_json
+
+SECONDS_EACH = 0.08
+
+
+class Site:
+    """Broker, workers and slow model servers around an SQLite database; each may be killed and started."""
+
+    def __init__(self, folder: Path, parts: Supervisor, *, servers: int = 1, **settings: str) -> None:
+        self.folder = folder
+        self.parts = parts
+        ports = [free_port() for _ in range(servers)]
+        self.urls = [f"http://127.0.0.1:{port}" for port in ports]
+        settings |= {"DATABASE_URL": f"sqlite:///{folder}/touchstone.sqlite3"}
+        settings |= {"MODEL_SERVER_URL": ",".join(self.urls)}
+        self.stack = Stack(folder, free_port(), ports[0], settings)
+
+    def broker(self) -> None:
+        self.parts.start(self.stack.broker())
+        self.parts.wait_ready()
+
+    def worker(self, number: int = 1) -> None:
+        self.parts.start(self.stack.worker(number))
+        self.parts.wait_ready()
+
+    def model_server(self, number: int = 1) -> None:
+        url = self.urls[number - 1]
+        command = [sys.executable, "-m", "tests.fault.slow_model_server"]
+        command += ["--port", url.rpartition(":")[2], "--seconds", str(SECONDS_EACH)]
+        self.parts.start(
+            Part(
+                name="model server" if number == 1 else f"model server {number}",
+                command=command,
+                log=self.folder / "log" / f"model-server-{number}.log",
+                env=self.stack.env,
+                ready=lambda: answers(f"{url}/ready"),
+            )
+        )
+        self.parts.wait_ready()
+
+    def command(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.stack.manage(*arguments), cwd=ROOT, env=self.stack.env, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def predict(self, dataset: str, *arguments: str) -> subprocess.Popen[str]:
+        return self.command("predict", "--dataset", dataset, "--system", "slow", "--slice", "4", *arguments)
+
+    def import_questions(self, name: str, count: int) -> str:
+        path = write_json(self.folder / f"{name}.json", entries(count))
+        status, _, error = finished(self.command("import_dataset", "hotpot", str(path), "--name", name))
+        assert status == 0, error
+        return name
+
+    def value(self, query: str, *arguments: object) -> int:
+        with closing(sqlite3.connect(self.folder / "touchstone.sqlite3", timeout=20)) as database:
+            return int(database.execute(query, arguments).fetchone()[0])
+
+    def predicted(self, dataset: str) -> int:
+        return self.value(PREDICTIONS, dataset)
+
+    def reduced(self, dataset: str) -> int:
+        return self.value(REDUCED, dataset)
+
+
+RUNS = (
+    "SELECT count(*) FROM studyapp_predictionrun r "
+    "JOIN studyapp_dataset d ON d.id = r.dataset_id WHERE d.name = ? AND r.status = ?"
+)
+PREDICTIONS = (
+    "SELECT count(*) FROM studyapp_prediction p JOIN studyapp_predictionrun r ON r.id = p.run_id "
+    "JOIN studyapp_dataset d ON d.id = r.dataset_id WHERE d.name = ?"
+)
+REDUCED = (
+    "SELECT count(*) FROM studyapp_reducedanswer a JOIN studyapp_prediction p ON p.id = a.prediction_id "
+    "JOIN studyapp_predictionrun r ON r.id = p.run_id "
+    "JOIN studyapp_dataset d ON d.id = r.dataset_id WHERE d.name = ?"
+)
+DISTINCT_PREDICTIONS = PREDICTIONS.replace("count(*)", "count(DISTINCT p.question_id)")
+DISTINCT_REDUCED = REDUCED.replace("count(*)", "count(DISTINCT a.prediction_id || a.digest)")
+
+
+def finished(command: subprocess.Popen[str]) -> tuple[int, str, str]:
+    output, error = command.communicate(timeout=120)
+    return command.returncode, output, error
+
+
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "nothing happened in time"
+        time.sleep(0.02)

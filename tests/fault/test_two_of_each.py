@@ -1,0 +1,105 @@
+"""Two workers and two model servers share one run; one dies in mid-run: nothing is lost or doubled."""
+
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from scripts.processes import Supervisor
+from tests.fault.sites import DISTINCT_PREDICTIONS, RUNS, SECONDS_EACH, Site, finished, until
+
+QUESTIONS = 60
+SLICE = 4
+FINISHED = "SELECT count(*) FROM studyapp_event WHERE kind = ? AND json_extract(data, '$.dataset') = ?"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with Supervisor() as parts:
+        site = Site(tmp_path_factory.mktemp("two"), parts, servers=2, RUN_SWEEP_SECONDS="3")
+        assert finished(site.command("migrate", "--verbosity", "0"))[0] == 0
+        site.broker()
+        for number in (1, 2):
+            site.model_server(number)
+            site.worker(number)
+        yield site
+
+
+def answered(url: str) -> int:
+    """How many items a server has answered, by its own count."""
+    text = httpx.get(f"{url}/metrics", trust_env=False).text
+    return sum(
+        int(float(number))
+        for number in re.findall(r'modelserver_items_total\{system="slow",outcome="\w+"\} (\S+)', text)
+    )
+
+
+def slices_done(site: Site, number: int) -> int:
+    """How many slices a worker has finished, by its log."""
+    name = "worker" if number == 1 else f"worker-{number}"
+    log = (site.folder / "log" / f"{name}.log").read_text(encoding="utf-8")
+    return len(re.findall(r"predict_slice\[[\w-]+\] succeeded", log))
+
+
+def started(site: Site, dataset: str, *arguments: str) -> subprocess.Popen[str]:
+    """Begin a run, and return once both workers and both servers have had a part in it."""
+    site.import_questions(dataset, QUESTIONS)
+    before = [slices_done(site, number) for number in (1, 2)], [answered(url) for url in site.urls]
+    command = site.predict(dataset, *arguments)
+
+    def all_took_part() -> bool:
+        now = [slices_done(site, number) for number in (1, 2)], [answered(url) for url in site.urls]
+        return all(n > b for now_, before_ in zip(now, before, strict=True)
+                   for n, b in zip(now_, before_, strict=True))  # fmt: skip
+
+    until(all_took_part)
+    time.sleep(2 * SECONDS_EACH)  # slices are under way everywhere
+    assert site.predicted(dataset) < QUESTIONS - 2 * SLICE
+    return command
+
+
+def check_complete(site: Site, dataset: str) -> None:
+    until(lambda: site.value(RUNS, dataset, "done") == 1)
+    assert site.predicted(dataset) == site.value(DISTINCT_PREDICTIONS, dataset) == QUESTIONS
+    assert site.value(FINISHED, "run_finished", dataset) == 1
+
+
+def test_a_killed_worker_and_nobody_waiting(site: Site):
+    assert finished(started(site, "worker"))[0] == 0
+    site.parts.stop_one("worker 2", kill=True)
+    check_complete(site, "worker")
+    assert site.value(FINISHED, "run_swept", "worker") >= 1
+    site.worker(2)
+
+
+def test_a_killed_worker_that_kept_the_time(site: Site):
+    waiting = started(site, "beat", "--wait")
+    site.parts.stop_one("worker", kill=True)
+    status, output, error = finished(waiting)
+    assert status == 0, error
+    assert f"{QUESTIONS} of {QUESTIONS} questions predicted" in output
+    check_complete(site, "beat")
+    site.worker(1)
+
+
+def test_a_killed_model_server(site: Site):
+    first = answered(site.urls[0])
+    assert finished(started(site, "server"))[0] == 0
+    in_time = answered(site.urls[1])
+    site.parts.stop_one("model server 2", kill=True)
+    left = QUESTIONS - site.predicted("server")
+    check_complete(site, "server")
+    assert site.value(FINISHED, "run_swept", "server") == 0  # no slice was lost
+    assert answered(site.urls[0]) - first >= left - SLICE
+    assert in_time > 0
+    site.model_server(2)
+
+
+def test_every_question_is_computed_once_when_nothing_dies(site: Site):
+    before = sum(map(answered, site.urls))
+    started(site, "calm").communicate(timeout=60)
+    check_complete(site, "calm")
+    assert sum(map(answered, site.urls)) - before == QUESTIONS
