@@ -1,6 +1,6 @@
 """Search the costs of the answer-fact coupling at random, after Schuff et al. 2020, appendix C.
 
-Each run draws c1, c2, c3, lambda and the form of p_e, trains by the recipe, and becomes a row of search.jsonl.
+Each run draws c1, c2, c3, lambda and the form of p_e, trains by the recipe, and is a row of search.jsonl.
 As in the paper, the best run is the one with the largest share of span answers inside predicted facts on dev.
 That share alone rewards a system that predicts every fact; its row shows what it cost in precision.
 
@@ -36,7 +36,7 @@ Run = dict[str, Any]
 
 @dataclass(frozen=True)
 class Space:
-    """What costs and lambda are drawn from: evenly, and lambda on a logarithmic scale. Both forms are likely."""
+    """What costs and lambda are drawn from: evenly, lambda on a logarithmic scale. Either form is likely."""
 
     costs: tuple[float, float] = (0.0, 5.0)
     fact_weights: tuple[float, float] = (3.0, 48.0)
