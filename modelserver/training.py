@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from torch import nn
 
-from modelserver import curves, training_state
+from modelserver import curves, finetuning, training_state
 from modelserver.errors import UnreadableData
 from modelserver.evaluation import predict_gold, scores
 from modelserver.gold import GoldExample, parse_gold, read_gold
@@ -263,7 +263,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command: SYSTEM, then those of the way it is trained."""
     ways = parser.add_subparsers(dest="system", metavar="SYSTEM", required=True)
     for name, spec in SYSTEMS.items():
-        _train_arguments(ways.add_parser(name, help=spec.description, description=spec.description), name)
+        way = ways.add_parser(name, help=spec.description, description=spec.description)
+        if name == "extractive-qa":
+            finetuning.add_arguments(way)
+        else:
+            _train_arguments(way, name)
 
 
 def _train_arguments(parser: argparse.ArgumentParser, system: str) -> None:

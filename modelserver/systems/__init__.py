@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
 
 from modelserver.errors import UnknownSystem
-from modelserver.systems import reader
+from modelserver.systems import extractive, reader
 from modelserver.systems.base import System
 
 __all__ = ["SYSTEMS", "WEIGHTS", "System", "SystemSpec", "load_system"]
@@ -33,6 +34,10 @@ def _recurrent(name: str, description: str) -> SystemSpec:
     return SystemSpec(name, description, load)
 
 
+def _extractive(name: str, description: str) -> SystemSpec:
+    return SystemSpec(name, description, partial(extractive.load, name=name, description=description))
+
+
 SYSTEMS: dict[str, SystemSpec] = {
     spec.name: spec
     for spec in (
@@ -40,6 +45,7 @@ SYSTEMS: dict[str, SystemSpec] = {
         _recurrent("select-and-forget", "Selects facts, then answers from the selected facts alone"),
         _recurrent("qi2019-reg", "qi2019, trained with the answer-fact coupling regulariser"),
         _recurrent("select-and-forget-reg", "select-and-forget, trained with the same regulariser"),
+        _extractive("extractive-qa", "Marks an answer's start and end with any Hugging Face encoder"),
     )
 }
 

@@ -1,0 +1,181 @@
+"""`extractive-qa`: any Hugging Face encoder with a span head, answering from long contexts by windows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from pydantic import TypeAdapter, ValidationError
+from transformers import PreTrainedModel
+
+from modelserver.decoding import Bools, Floats, first_best, joined, prediction, span_scores
+from modelserver.encoders import digest, find_folder, longest_window, open_model, open_tokenizer
+from modelserver.errors import UnreadableWeights
+from modelserver.schema import QAItem, QAPrediction
+from modelserver.text import NO_FACT
+from modelserver.windows import Encoded, Reading, Window, WindowReader
+
+READING = "reading.json"  # how to read, beside the weights; without it, the defaults of Reading
+FORWARD_TOKENS = 16_384  # tokens that run at once, padding included
+
+
+class ExtractiveSystem:
+    """An encoder that marks the start and the end of an answer in a window of text.
+
+    The articles of an item, each its title and then its sentences, are one text, cut into windows that
+    overlap. A span's score is its start logit plus its end logit, the highest of all windows that hold the
+    span; a span lies in one article, not partly in its title, and has at most ``reading.longest`` tokens
+    after its first. The answer is the span with the highest score, of equals the first.
+
+    A sentence's *relevance* is P(s) / P(a): a is the answer, s the most probable of the spans that touch the
+    sentence, and P the softmax of the scores over all spans of the item, so the ratio is exp(score of s −
+    score of a), and its normaliser cancels. The sentences of the answer have relevance 1, and others as
+    much as an answer there would be worth to the model: they hold its evidence as far as a span head can
+    tell. Sentences above ``reading.threshold`` are the facts, so the sentences of the answer always are. A
+    sentence without tokens has relevance 0, and where the answer is in a title no sentence need be a fact.
+
+    Such an encoder answers with spans alone: it never says yes or no, nor that there is no answer, also
+    where it was trained to (SQuAD 2.0).
+    """
+
+    def __init__(
+        self, model: PreTrainedModel, reader: WindowReader, *, name: str, description: str, revision: str
+    ) -> None:
+        self.name, self.description, self.revision = name, description, revision
+        self.model, self.reader = model, reader
+
+    def cost(self, item: QAItem) -> int:
+        """Return the tokens of all windows of the item, the question anew in each."""
+        return sum(map(self.reader.length, self.reader.windows(self.reader.encode(item))))
+
+    def check(self, item: QAItem) -> None:
+        """Raise InvalidRequest for what `WindowReader.encode` refuses."""
+        self.reader.encode(item)
+
+    def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
+        """Answer the items, their windows in common batches. Raises InvalidRequest as `check` does."""
+        encoded = [self.reader.encode(item) for item in items]
+        windows = [self.reader.windows(one) for one in encoded]
+        flat = [window for of_item in windows for window in of_item]
+        logits = self._logits(flat)
+        results, done = [], 0
+        for item, one, of_item in zip(items, encoded, windows, strict=True):
+            scores = merge(of_item, logits[done : done + len(of_item)], one, self.reader.reading.longest)
+            done += len(of_item)
+            results.append(answer(item, one, scores, self.reader.reading.threshold))
+        return results
+
+    def _logits(self, windows: Sequence[Window]) -> list[Floats]:
+        """Return start and end logits of the context tokens of each window, [2, end - start]."""
+        logits: list[Floats] = [np.empty((2, 0))] * len(windows)
+        for batch in batches([self.reader.length(window) for window in windows], FORWARD_TOKENS):
+            chosen = [windows[position] for position in batch]
+            inputs = self.reader.inputs(chosen, self.model.device)
+            with torch.inference_mode():
+                outputs = self.model(**inputs.tensors)
+            both = torch.stack((outputs.start_logits, outputs.end_logits)).float().cpu().numpy()  # [2, W, T]
+            for row, (position, window, offset) in enumerate(zip(batch, chosen, inputs.offset, strict=True)):
+                logits[position] = both[:, row, offset : offset + window.end - window.start]
+        return logits
+
+
+def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
+    """Yield positions to run together, the longest first: at most ``tokens`` with padding, or one alone."""
+    batch: list[int] = []
+    for position in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > tokens:
+            yield batch
+            batch = []
+        batch.append(position)
+    if batch:
+        yield batch
+
+
+def merge(windows: Sequence[Window], logits: Sequence[Floats], encoded: Encoded, longest: int) -> Floats:
+    """Return the score of each span of an item, [K, longest + 1]: first token and width, as in `span_scores`.
+
+    It is the highest of the windows that hold the span, and -inf for a span that is not allowed.
+    """
+    scores = np.full((len(encoded), longest + 1), -np.inf)
+    if not windows:
+        return scores
+    for (_, first, end), (start_logits, end_logits) in zip(windows, logits, strict=True):
+        part = scores[first:end]
+        np.maximum(part, span_scores(start_logits, end_logits, longest), out=part)
+    allowed = joined(np.ones(len(encoded), dtype=bool), encoded, longest)
+    solid = encoded.solid
+    ends = np.lib.stride_tricks.sliding_window_view(np.pad(solid, (0, longest)), longest + 1)
+    scores[~(allowed & solid[:, None] & ends)] = -np.inf
+    return scores
+
+
+def answer(item: QAItem, encoded: Encoded, scores: Floats, threshold: float) -> QAPrediction:
+    """Return the prediction that a table of span scores makes."""
+    best = float(scores.max()) if scores.size else -np.inf
+    found = np.isfinite(best)
+    return prediction(
+        item,
+        encoded,
+        span=first_best(scores) if found else None,
+        kind="span",
+        relevance=relevance(scores - best, encoded).tolist() if found else [0.0] * len(encoded.facts),
+        threshold=threshold,
+    )
+
+
+def relevance(scores: Floats, encoded: Encoded) -> Floats:
+    """Return exp of the best score of the spans that touch each sentence, [F]. The best of all must be 0."""
+    # From the best span of each first token that reaches at least so far, to the best that covers a token.
+    reaching = np.maximum.accumulate(scores[:, ::-1], axis=1)[:, ::-1]  # [K, longest + 1]
+    covering = reaching[:, 0].copy()  # [K]
+    for width in range(1, min(scores.shape)):
+        np.maximum(covering[width:], reaching[:-width, width], out=covering[width:])
+    best = np.full(len(encoded.facts), -np.inf)
+    inside: Bools = encoded.fact != NO_FACT
+    np.maximum.at(best, encoded.fact[inside], covering[inside])
+    return np.exp(best)
+
+
+def load(
+    source: Path | str | None, device: torch.device, *, name: str, description: str, allow_hub: bool = False
+) -> ExtractiveSystem:
+    """Load a folder, or where that is allowed a model of the hub (`find_folder`).
+
+    Raises UnreadableWeights, naming the file and what is wrong with it.
+    """
+    if source is None:
+        raise UnreadableWeights(f"{name}: no weights are shipped; name a folder, as in {name}=FOLDER")
+    folder = find_folder(source, allow_hub=allow_hub)
+    revision = digest(folder)
+    model, tokenizer = open_model(folder, device), open_tokenizer(folder)
+    reader = WindowReader(
+        tokenizer.backend_tokenizer,
+        read_reading(folder, longest_window(model, tokenizer)),
+        pad=tokenizer.pad_token_id,
+        names=tokenizer.model_input_names,
+    )
+    return ExtractiveSystem(model, reader, name=name, description=description, revision=revision)
+
+
+def read_reading(folder: Path, most: int) -> Reading:
+    """Return how to read: by the folder's own file, or the default cut to a model of ``most`` tokens.
+
+    Raises UnreadableWeights for a file that is none, and for a window longer than the model's.
+    """
+    path = folder / READING
+    if not path.exists():
+        return Reading.of_at_most(most)
+    try:
+        reading = TypeAdapter(Reading).validate_python(json.loads(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UnreadableWeights(f"{path}: {where}: {first['msg']}") from error
+    except (OSError, ValueError) as error:
+        raise UnreadableWeights(f"{path}: {error}") from error
+    if reading.window > most:
+        raise UnreadableWeights(f"{path}: window: {reading.window}, but the model reads {most} tokens")
+    return reading
