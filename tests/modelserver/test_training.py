@@ -18,12 +18,14 @@ from modelserver.__main__ import main
 from modelserver.errors import UnreadableData
 from modelserver.gold import GoldExample, parse_gold, read_gold
 from modelserver.objective import IGNORED, batches, label, loss
+from modelserver.regulariser import Coupling
 from modelserver.schema import QAItem
 from modelserver.systems import load_system
 from modelserver.systems.recurrent import Config, build, collate
-from modelserver.text import Vocabulary, featurise
+from modelserver.text import NO_FACT, Vocabulary, featurise
 from modelserver.training import STATE, Recipe, Trainer, pace, train
 from modelserver.world import generate, write_split
+from tests.analysis.data import real_data
 
 SMALL = Config("qi2019", word_size=12, character_size=4, character_filters=8, hidden=12, dropout=0.0)
 ENTRY = {
@@ -219,6 +221,19 @@ def test_labels_point_to_the_gold_fact():
     assert example.facts.tolist() == [False, True]
 
 
+@pytest.mark.parametrize("system", ["select-and-forget", "select-and-forget-reg"])
+def test_an_answer_in_a_title_alone_teaches_facts_alone(system):
+    gold = _gold(context=[["Elsk", ["Far."]], ["Ada", ["It is.", " She was born."]]])
+    examples = [label(gold, Vocabulary(()))]
+    assert examples[0].features.fact[examples[0].start] == NO_FACT
+    batch = collate([examples[0].features], torch.device("cpu"))
+    outputs = build(Config(system, hidden=8, dropout=0.0), 2)(batch, torch.from_numpy(examples[0].facts))
+    coupling = Coupling() if system.endswith("-reg") else None
+    value = loss(outputs, examples, batch, 1.0, coupling)
+    value.backward()
+    assert 0 < value.item() < 100
+
+
 @pytest.mark.parametrize("answer, kind", [("yes", 1), ("no", 2)])
 def test_yes_and_no_have_no_span(answer, kind):
     example = label(_gold(answer=answer), Vocabulary(()))
@@ -281,6 +296,21 @@ def test_the_command_trains_on_a_file(tmp_path, capsys):
     arguments = ["train", "qi2019", "--out", str(tmp_path / "w"), "--data", str(tmp_path / "data.json")]
     assert main([*arguments, "--steps", "2", "--check-every", "2", "--batch", "4", "--hidden", "8"]) == 0
     assert "38 of 38 examples" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["qi2019", "select-and-forget", "qi2019-reg", "select-and-forget-reg"])
+def test_the_command_trains_on_real_questions(name, tmp_path, capsys):
+    entries = json.loads(real_data("hotpot/hotpot_train_sample.json").read_text(encoding="utf-8"))
+    (tmp_path / "data.json").write_text(json.dumps(entries[:24]), encoding="utf-8")
+    arguments = ["train", name, "--out", str(tmp_path / "w"), "--data", str(tmp_path / "data.json")]
+    sizes = ["--steps", "3", "--check-every", "3", "--batch", "2", "--hidden", "8", "--threads", "1"]
+    assert main([*arguments, *sizes]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert 0 < row["loss"] < 100  # also where an answer stands in a title, which is never selected
+    system = load_system(name, weights=tmp_path / "w")
+    item = parse_gold(entries[30:31], "sample")[0].item
+    prediction = system.predict([item])[0]
+    assert len(prediction.fact_probabilities) == sum(len(sentences) for _, sentences in item.context)
 
 
 def test_too_little_data_is_refused(tmp_path, capsys):
