@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import math
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from modelserver.batching import BatchLimits
-from modelserver.errors import ModelServerError, UnknownSystem, UnreadableData, UnreadableWeights
-from modelserver.server import Loader, ServerLimits, Service
+from modelserver.choices import Choice, parse
+from modelserver.errors import ModelServerError, UnreadableData
+from modelserver.service import ServerLimits, Service
 from modelserver.serving import bind, log_to_stderr, run
+from modelserver.shelf import Source
 
 DEFAULTS = ServerLimits()
 
@@ -68,14 +71,35 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)")
     add("--port", type=_port, default=8100, help="0 takes a free one (default: %(default)s)")
-    add("--systems", help="comma-separated NAME or NAME=WEIGHTS_FOLDER (default: all with shipped weights)")
-    add("--device", default="cpu", help="cpu, cuda, cuda:1 … (default: %(default)s)")
+    add(
+        "--systems",
+        type=_systems,
+        metavar="LIST",
+        help="comma-separated NAME, NAME=FOLDER, NAME=SYSTEM:FOLDER, NAME=file.py:Class or NAME=http://… "
+        "(default: all with shipped weights)",
+    )
+    add(
+        "--load",
+        choices=("start", "first-use"),
+        default="start",
+        help="when systems are loaded (default: %(default)s)",
+    )
+    add("--max-memory", type=_bytes, metavar="BYTES", help="bound of all loaded weights, as in 800M or 12G")
+    add(
+        "--device",
+        type=_devices,
+        default=("cpu",),
+        help="cpu, cuda, or several as in cuda:0,cuda:1: a copy of each system on each (default: cpu)",
+    )
+    add("--half", action="store_true", help="compute in bfloat16; needs a GPU")
+    add("--compile", action="store_true", help="translate the models with torch.compile when they are loaded")
+    add("--remote-timeout", type=_seconds, default=60.0, help="longest wait for a server elsewhere, s")
     add(
         "--token-file",
         type=Path,
         help="file with the bearer token to ask for (or MODELSERVER_TOKEN)",
     )
-    add("--threads", type=_positive, help="batches computed at once (default: cores; on a GPU 1)")
+    add("--threads", type=_positive, help="batches computed at once (default: cores; on GPUs one each)")
     limits, batch = DEFAULTS, DEFAULTS.batch
     for flag, default, text in (
         ("--max-batch-tokens", batch.tokens, "tokens in a batch, padding included; also the longest item"),
@@ -85,10 +109,42 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
         ("--max-body-bytes", limits.body_bytes, "bytes of one request"),
     ):
         add(flag, type=_positive, default=default, help=f"{text} (default: %(default)s)")
-    add("--timeout", type=float, default=limits.timeout, help="deadline of a request that names none, s")
-    add("--drain-seconds", type=float, default=30.0, help="time to finish what is queued at the end, s")
+    add("--timeout", type=_seconds, default=limits.timeout, help="deadline of a request that names none, s")
+    add("--drain-seconds", type=_seconds, default=30.0, help="time to finish what is queued at the end, s")
     add("--log-level", choices=("debug", "info", "warning", "error"), default="info")
-    parser.set_defaults(command=_serve)
+    parser.set_defaults(command=_serve, refuse=parser.error)
+
+
+def _systems(text: str) -> list[Choice]:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _devices(text: str) -> tuple[str, ...]:
+    devices = tuple(part.strip() for part in text.split(","))
+    for device in devices:
+        if not re.fullmatch(r"[a-z]+(:\d+)?", device):
+            raise argparse.ArgumentTypeError(f"{device!r} is no device; write cpu, cuda or cuda:1")
+    return devices
+
+
+def _bytes(text: str) -> int:
+    found = re.fullmatch(r"(\d+)([KMGT]?)", text.upper())
+    if not found or not int(found[1]):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes above 0, such as 800M or 12G")
+    return int(found[1]) * 1024 ** " KMGT".index(found[2] or " ")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return seconds
 
 
 def _positive(text: str) -> int:
@@ -104,13 +160,14 @@ def _port(text: str) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    _require_fitting(options)
     log_to_stderr(options.log_level)
     token = _token(options.token_file)
     listener = bind(options.host, options.port)
     # Read by torch when it is imported. One core a batch and a batch a core: threads of torch that share
     # one batch wait for each other, so that one of them on a busy core holds up all.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    cores = len(os.sched_getaffinity(0)) if options.device == "cpu" else 1
+    cores = len(os.sched_getaffinity(0)) if options.device == ("cpu",) else len(options.device)
     limits = ServerLimits(
         body_bytes=options.max_body_bytes,
         items=options.max_items,
@@ -121,10 +178,12 @@ def _serve(options: argparse.Namespace) -> int:
     )
     with listener:
         service = Service(
-            _loaders(options.systems, options.device),
+            _sources(options),
             limits=limits,
             token=token,
             threads=options.threads or cores,
+            preload=options.load == "start",
+            memory=options.max_memory,
         )
         return run(service, listener, drain_seconds=options.drain_seconds)
 
@@ -141,26 +200,19 @@ def _token(path: Path | None) -> str | None:
     return token
 
 
-def _loaders(chosen: str | None, device: str) -> dict[str, Loader]:
-    """Return how to load each chosen system.
+def _require_fitting(options: argparse.Namespace) -> None:
+    """Exit with 2 where arguments contradict each other."""
+    if options.half and any(device.startswith("cpu") for device in options.device):
+        options.refuse("--half needs a GPU: name one with --device cuda")
+    if options.threads and options.threads < len(options.device):
+        options.refuse(f"--threads {options.threads} leaves some of {len(options.device)} devices idle")
 
-    Raises UnknownSystem for a name that is none, and UnreadableWeights when nothing is left to serve.
-    """
-    from modelserver.systems import SYSTEMS, WEIGHTS, load_system  # imports torch: see MODULES
 
-    if chosen is None:
-        folders: dict[str, Path | None] = {name: None for name in SYSTEMS if (WEIGHTS / name).is_dir()}
-    else:
-        pairs = [part.strip().partition("=") for part in chosen.split(",") if part.strip()]
-        folders = {name: Path(folder) if folder else None for name, _, folder in pairs}
-    for name in folders:
-        if name not in SYSTEMS:
-            raise UnknownSystem(f"no system {name!r}; known systems: {', '.join(SYSTEMS)}")
-    if not folders:
-        raise UnreadableWeights("nothing to serve: train a system, or name one with --systems NAME=FOLDER")
-    return {
-        name: partial(load_system, name, weights=folder, device=device) for name, folder in folders.items()
-    }
+def _sources(options: argparse.Namespace) -> dict[str, Source]:
+    from modelserver.systems.sources import Hardware, sources  # imports torch: see MODULES
+
+    hardware = Hardware(options.device, options.half, options.compile, options.remote_timeout)
+    return sources(options.systems, hardware)
 
 
 def _list(options: argparse.Namespace) -> int:

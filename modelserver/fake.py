@@ -26,7 +26,7 @@ from modelserver.schema import (
     QAItem,
     QAPrediction,
 )
-from modelserver.server import ServerLimits, Service
+from modelserver.service import ServerLimits, Service
 from modelserver.serving import bind, log_to_stderr, run, serve, url_of
 
 FAILS = "[[fail]]"

@@ -17,7 +17,8 @@ from typing import NoReturn
 import uvicorn
 
 from modelserver.errors import PortTaken
-from modelserver.server import Service, create_app
+from modelserver.server import create_app
+from modelserver.service import Service
 
 logger = logging.getLogger(__name__)
 

@@ -92,7 +92,7 @@ class _Place:
     def info(self) -> SystemInfo:
         return SystemInfo(
             name=self.name,
-            revision=self.revision,
+            revision=self.system.revision if self.system is not None else self.revision,
             description=self.description,
             loaded=self.system is not None,
         )

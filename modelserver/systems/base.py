@@ -1,9 +1,14 @@
-"""What every system offers: the one interface that server, batcher and evaluation rely on."""
+"""What every system offers: the one interface that server, batcher and evaluation rely on.
+
+Also how the answers of a system that somebody else wrote become predictions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
+
+from pydantic import ValidationError
 
 from modelserver.schema import QAItem, QAPrediction
 
@@ -34,3 +39,42 @@ class System(Protocol):
         Deterministic, and the answer to an item does not depend on the items beside it.
         """
         ...
+
+
+def words(item: QAItem) -> int:
+    """Words of question and context: what an item costs a system that does not say so itself."""
+    texts = (sentence for _, sentences in item.context for sentence in sentences)
+    return len(item.question.split()) + sum(len(text.split()) for text in texts)
+
+
+def completed(item: QAItem, answer: object) -> QAPrediction:
+    """Return a foreign system's answer to an item as a prediction.
+
+    ``answer`` is a QAPrediction or a mapping with its fields, of which ``answer`` alone is needed; ``id``
+    is the item's and ``facts`` are none where they are left out. Raises ValueError, naming the field, also
+    for a fact that the item's context does not hold.
+    """
+    if isinstance(answer, QAPrediction):
+        prediction = answer
+    elif isinstance(answer, Mapping):
+        try:
+            prediction = QAPrediction.model_validate({"id": item.id, "facts": []} | dict(answer))
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    else:
+        raise ValueError(f"the answer to an item is a mapping or a QAPrediction, not {type(answer).__name__}")
+    if prediction.id != item.id:
+        raise ValueError(f"id: the answer to {item.id!r} has the id {prediction.id!r}")
+    _require_known_facts(item, prediction)
+    return prediction
+
+
+def _require_known_facts(item: QAItem, prediction: QAPrediction) -> None:
+    facts = [(title, index) for title, sentences in item.context for index in range(len(sentences))]
+    for fact in prediction.facts:
+        if fact not in facts:
+            raise ValueError(f"facts: the context holds no sentence {fact[1]} of an article {fact[0]!r}")
+    given = prediction.fact_probabilities
+    if given is not None and [one.fact for one in given] != facts:
+        raise ValueError("fact_probabilities: they must be those of all sentences, in their order")

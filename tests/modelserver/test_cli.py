@@ -22,7 +22,7 @@ from tests.modelserver.gates import item
 SLOW_SERVER = """
 import sys, time
 from modelserver.fake import FakeSystem
-from modelserver.server import Service
+from modelserver.service import Service
 from modelserver.serving import bind, log_to_stderr, run
 
 class Slow(FakeSystem):

@@ -1,0 +1,85 @@
+"""How a system to serve is named on the command line: what ``--systems`` takes, as text alone.
+
+=============================  ========================================================================
+NAME                           a system of this package with its shipped weights
+NAME=FOLDER                    the same with the weights in a folder
+NAME=SYSTEM:FOLDER             a system of this package under a name of one's own
+NAME=path/to/file.py:Class     a class of one's own
+NAME=http://host:port/path     a server elsewhere; ``#revision`` at its end says what it serves
+=============================  ========================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_NAME = re.compile(r"\w[\w.-]{0,99}")
+_OWN = re.compile(r"(.+\.py):(\w+)")
+_CARRIED = re.compile(r"([a-z0-9][a-z0-9-]*):(.*)")
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A system of this package; without a folder, with its shipped weights."""
+
+    name: str
+    system: str
+    folder: Path | None = None
+
+
+@dataclass(frozen=True)
+class Own:
+    """A class in a Python file."""
+
+    name: str
+    file: Path
+    class_name: str
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A server elsewhere. Without a revision, its answers have to name one."""
+
+    name: str
+    url: str
+    revision: str | None = None
+
+
+Choice = Carried | Own | Remote
+
+
+def parse(text: str) -> list[Choice]:
+    """Return the systems that a comma-separated list names.
+
+    Raises ValueError, which says what is wrong with which part.
+    """
+    choices = [_choice(part.strip()) for part in text.split(",") if part.strip()]
+    names = [choice.name for choice in choices]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two systems have the name {name!r}")
+    if not choices:
+        raise ValueError("it names no system")
+    return choices
+
+
+def _choice(part: str) -> Choice:
+    name, given, where = part.partition("=")
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} in {part!r} is no name: use letters, digits, '.', '_' and '-'")
+    if given and not where:
+        raise ValueError(f"{part!r} says nothing after '='")
+    if where.startswith(("http://", "https://")):
+        url, _, revision = where.partition("#")
+        return Remote(name, url, revision or None)
+    if own := _OWN.fullmatch(where):
+        return Own(name, Path(own[1]), own[2])
+    if where.endswith(".py"):
+        raise ValueError(f"{part!r} names a file without a class; write {part}:Class")
+    if (carried := _CARRIED.fullmatch(where)) and not Path(where).exists():
+        if not carried[2]:
+            raise ValueError(f"{part!r} names no folder after {carried[1]!r}")
+        return Carried(name, carried[1], Path(carried[2]))
+    return Carried(name, name, Path(where) if where else None)
