@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -132,12 +133,16 @@ class Trainer:
 
     def settings(self) -> dict[str, Any]:
         """Return what must be the same for a training to go on: sizes, recipe and a digest of the data."""
+        recipe = {name: value for name, value in asdict(self.recipe).items() if name != "coupling"}
+        coupling = asdict(self.recipe.coupling) if self.recipe.coupling else {}
+        return asdict(self.config) | recipe | coupling | {"mixed": self.mixed, "data": self._digest}
+
+    @cached_property
+    def _digest(self) -> str:
         digest = hashlib.sha256(json.dumps(self.vocabulary.words).encode())
         for example in self.examples:
             digest.update(example.features.key.tobytes() + example.facts.tobytes())
-        recipe = {name: value for name, value in asdict(self.recipe).items() if name != "coupling"}
-        coupling = asdict(self.recipe.coupling) if self.recipe.coupling else {}
-        return asdict(self.config) | recipe | coupling | {"mixed": self.mixed, "data": digest.hexdigest()}
+        return digest.hexdigest()
 
     def resume(self, path: Path) -> list[Row]:
         """Go back to where the state at ``path`` was written and return the log rows up to there."""
