@@ -211,7 +211,7 @@ class ModelClient:
         """Ask one server after the other until one answers, each once, all within ``seconds``."""
         end = time.monotonic() + seconds
         left, failures = seconds, dict[Server, Unavailable]()
-        while left > 0 and (server := self._servers.take(failures)) is not None:
+        while (server := self._servers.take(failures)) is not None:
             try:
                 with self._returning(server):
                     return attempt(server, left)
@@ -220,6 +220,8 @@ class ModelClient:
             except Unavailable as error:
                 failures[server] = error
             left = end - time.monotonic()
+            if left <= 0:
+                break
         raise _together(list(failures.values()))
 
     @contextmanager

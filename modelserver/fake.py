@@ -11,8 +11,9 @@ import hashlib
 import re
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Self
 
 from modelserver.batching import Predictor
@@ -28,6 +29,7 @@ from modelserver.schema import (
 )
 from modelserver.service import ServerLimits, Service
 from modelserver.serving import bind, log_to_stderr, run, serve, url_of
+from modelserver.shelf import Loader, Source
 
 FAILS = "[[fail]]"
 INVALID = "[[invalid]]"
@@ -129,7 +131,7 @@ class FakeModelServer:
 
     It starts at once and ends with ``close`` or with the process; with ``ready=False`` the constructor
     does not wait until the systems are loaded. ``systems`` defaults to one FakeSystem
-    named "fake"::
+    named "fake", ``sources`` are served beside them, and ``preload`` and ``memory`` are those of Service::
 
         with FakeModelServer(FakeSystem("qi2019")) as server, server.client() as client:
             client.predict("qi2019", items)
@@ -143,9 +145,11 @@ class FakeModelServer:
         ready: bool = True,
         preload: bool = True,
         memory: int | None = None,
+        sources: Mapping[str, Source] | None = None,
     ) -> None:
         chosen = systems or (FakeSystem(),)
-        loaders = {system.name: lambda system=system: system for system in chosen}
+        loaders: dict[str, Source | Loader] = {system.name: partial(lambda one: one, system) for system in chosen}
+        loaders |= sources or {}
         self._token = token
         self.service = Service(loaders, limits=limits, token=token, preload=preload, memory=memory)
         self._listener = bind("127.0.0.1", 0)

@@ -284,8 +284,7 @@ class TestService:
             assert gate.wait(20)
             return FakeSystem("slow")
 
-        server = FakeModelServer(FakeSystem("quick"), preload=False)
-        server.service.shelf._places["slow"] = module._Place("slow", Source(slow))
+        server = FakeModelServer(FakeSystem("quick"), sources={"slow": Source(slow)}, preload=False)
         with server, server.client() as client, ThreadPoolExecutor(2) as pool:
             client.predict("quick", [item("a")])
             waiting = pool.submit(client.predict, "slow", [item("a")])
