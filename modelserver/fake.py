@@ -147,9 +147,9 @@ class FakeModelServer:
         memory: int | None = None,
         sources: Mapping[str, Source] | None = None,
     ) -> None:
-        chosen = systems or (FakeSystem(),)
-        loaders: dict[str, Source | Loader] = {system.name: partial(lambda one: one, system) for system in chosen}
-        loaders |= sources or {}
+        loaders: dict[str, Source | Loader] = dict(sources or {})
+        for system in systems or (FakeSystem(),):
+            loaders[system.name] = partial(lambda one: one, system)
         self._token = token
         self.service = Service(loaders, limits=limits, token=token, preload=preload, memory=memory)
         self._listener = bind("127.0.0.1", 0)
