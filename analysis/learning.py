@@ -1,0 +1,173 @@
+"""Learning over position: how time, ratings and certainty change as a participant goes through the items.
+
+Each participant sees the items in an order of their own, so position and item are not confounded. Per
+participant: the mean in each block of positions, the last block minus the first, and a least-squares slope
+per position; participants are averaged (`participant_means`). Participants who leave early have no last
+block and are counted as undefined there.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.grid import Array, Grid
+from analysis.participant_means import (
+    EVERYBODY,
+    Part,
+    ParticipantMean,
+    ParticipantMeans,
+    participant_means,
+    weighted_mean,
+    weighted_slope,
+)
+
+BLOCK = 5  # positions in a block
+
+
+@dataclass(frozen=True)
+class Trait:
+    """What is followed over positions: one value per trial, participants × items, NaN where unknown."""
+
+    key: str
+    label: str
+    unit: str
+    values: Callable[[Grid], Array]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of positions, first and last included, 1-based."""
+
+    first: int
+    last: int
+    mean: ParticipantMean
+
+
+@dataclass(frozen=True)
+class Learning:
+    """One trait over positions, in one condition or (condition "") over everybody.
+
+    change: last block minus first block, within participants. slope: per position, within participants; for
+    `log_seconds`, exp(slope) − 1 is the relative change of time per position.
+    """
+
+    trait: str
+    label: str
+    unit: str
+    condition: str
+    blocks: tuple[Block, ...]
+    change: ParticipantMean
+    slope: ParticipantMean
+
+
+def ratings_right(grid: Grid) -> Array:
+    """1 where the rating matches the system's correctness, 0 where not, NaN where either is unknown."""
+    rated = _answers(grid, "correctness_rating")
+    known = ~np.isnan(rated) & ~np.isnan(grid.system_correct)
+    return np.where(known, rated == grid.system_correct, np.nan)
+
+
+def _log_seconds(grid: Grid) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(grid.seconds > 0, np.log(grid.seconds), np.nan)
+
+
+def _answers(grid: Grid, role: str) -> Array:
+    return grid.answers.get(role, np.full(grid.present.shape, np.nan))
+
+
+TRAITS: tuple[Trait, ...] = (
+    Trait("seconds", "Completion time", "seconds", lambda grid: grid.seconds),
+    Trait("log_seconds", "Completion time, log scale", "log seconds", _log_seconds),
+    Trait("fraction_correct", "Fraction of correct ratings", "share", ratings_right),
+    Trait("agreement", "Agreement", "share", lambda grid: _answers(grid, "correctness_rating")),
+    Trait("certainty", "Certainty", "points", lambda grid: _answers(grid, "certainty")),
+)
+
+
+def positions_of(grid: Grid, trials: pd.DataFrame) -> Array:
+    """Position of each retained trial: participants × items, NaN where there is no trial or no position.
+
+    trials: columns participant_id, item_id, position (1-based); rows of other conditions are left out.
+    """
+    own = trials[trials["participant_id"].isin(grid.participants) & trials["item_id"].isin(grid.items)]
+    found = np.full(grid.present.shape, np.nan)
+    rows = pd.Index(grid.participants).get_indexer(pd.Index(own["participant_id"]))
+    columns = pd.Index(grid.items).get_indexer(pd.Index(own["item_id"]))
+    found[rows, columns] = own["position"].to_numpy(float)
+    return np.where(grid.present, found, np.nan)
+
+
+def learning(
+    grids: Sequence[Grid],
+    positions: Sequence[Array],
+    *,
+    rng: np.random.Generator,
+    resamples: int,
+    block: int = BLOCK,
+) -> list[Learning]:
+    """Every trait with a value, over positions: per condition, then over everybody.
+
+    grids: one per condition, over common items. positions: for each, participants × items (`positions_of`).
+    block: positions in a block; the last one may be shorter. Empty where no position is known.
+
+    Raises ValueError where grids and positions do not pair or block is below 1.
+
+    >>> learning([], [], rng=np.random.default_rng(1), resamples=0)
+    []
+    """
+    last = _check(grids, positions, block)
+    if not last:
+        return []
+    bounds = [(first, min(first + block - 1, last)) for first in range(1, last + 1, block)]
+    found = []
+    for trait in TRAITS:
+        if any(
+            (~np.isnan(trait.values(g)) & ~np.isnan(p)).any() for g, p in zip(grids, positions, strict=True)
+        ):
+            parts = [_part(g, p, trait.values(g), bounds) for g, p in zip(grids, positions, strict=True)]
+            means = participant_means(parts, rng=rng, resamples=resamples)
+            places = (*(grid.condition for grid in grids), EVERYBODY)
+            found += [_learning(trait, place, means, bounds) for place in places]
+    return found
+
+
+def _check(grids: Sequence[Grid], positions: Sequence[Array], block: int) -> int:
+    """The last position, 0 where none is known."""
+    if block < 1:
+        raise ValueError(f"block must be at least 1, not {block}")
+    if [grid.present.shape for grid in grids] != [np.shape(p) for p in positions]:
+        raise ValueError("positions must hold one array per grid, participants × items")
+    known = [int(np.nanmax(p)) for p in positions if (~np.isnan(p)).any()]
+    return max(known, default=0)
+
+
+def _part(grid: Grid, positions: Array, values: Array, bounds: Sequence[tuple[int, int]]) -> Part:
+    def statistics(item_weights: Array) -> dict[str, Array]:
+        means = [
+            weighted_mean(np.where((positions >= first) & (positions <= last), values, np.nan), item_weights)
+            for first, last in bounds
+        ]
+        named = {str(number): mean for number, mean in enumerate(means)}
+        slope = weighted_slope(positions, values, item_weights)
+        return named | {"change": means[-1] - means[0], "slope": slope}
+
+    return Part(grid.condition, len(grid.participants), len(grid.items), statistics)
+
+
+def _learning(
+    trait: Trait, place: str, means: ParticipantMeans, bounds: Sequence[tuple[int, int]]
+) -> Learning:
+    return Learning(
+        trait=trait.key,
+        label=trait.label,
+        unit=trait.unit,
+        condition=place,
+        blocks=tuple(
+            Block(first, last, means.get(str(number), place)) for number, (first, last) in enumerate(bounds)
+        ),
+        change=means.get("change", place),
+        slope=means.get("slope", place),
+    )
