@@ -10,13 +10,15 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import torch
 from huggingface_hub import snapshot_download
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from torch import nn
 from transformers import (
+    AutoConfig,
     AutoModelForQuestionAnswering,
     AutoTokenizer,
     BertConfig,
@@ -37,6 +39,8 @@ READ = (
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.txt",
     "vocab.json", "merges.txt", "spiece.model", "spm.model", "sentencepiece.bpe.model",
 )  # fmt: skip
+WEIGHTS = "model.safetensors"
+PART = ".part-"  # begins the name of a folder in which files are made
 UNBOUNDED = 1_000_000  # tokenizers without a limit of length state a huge one
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 POSITIONS = 512  # that a new encoder reads at once
@@ -61,17 +65,31 @@ def find_folder(source: Path | str, *, allow_hub: bool = False) -> Path:
         raise UnreadableWeights(f"{source}: not to be had from the hub: {error}") from error
 
 
+def open_encoder(
+    folder: Path, device: torch.device, *, trained: bool = True
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Load a question answering model and its tokenizer, as the two below do, and see that they fit."""
+    tokenizer, model = open_tokenizer(folder), open_model(folder, device, trained=trained)
+    known = getattr(model.get_input_embeddings(), "num_embeddings", UNBOUNDED)
+    if len(tokenizer) > known:
+        raise UnreadableWeights(f"{folder}: {len(tokenizer)} tokens, but the model knows {known} only")
+    return model, tokenizer
+
+
 def open_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     """Load the tokenizer of a folder. Raises UnreadableWeights, also for one that gives no offsets."""
+    _read_object(folder / "config.json")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         if (folder / name).exists():
-            _read_json(folder / name)
+            _read_object(folder / name)
     with _blaming(folder, "tokenizer"):
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         if not tokenizer.is_fast:
             raise ValueError("it gives no offsets, so that answers cannot be found in the text")
         if tokenizer.pad_token_id is None:
             raise ValueError("it has no padding token")
+        if len(tokenizer) <= len(tokenizer.all_special_ids):  # made up by the library where files are missing
+            raise ValueError("it has no words: neither tokenizer.json nor a vocabulary is there")
     return tokenizer
 
 
@@ -81,7 +99,7 @@ def open_model(folder: Path, device: torch.device, *, trained: bool = True) -> P
     With ``trained``, every weight must be in the files; without, those of the answer head may be new.
     Raises UnreadableWeights, naming the file where one is damaged.
     """
-    _read_json(folder / "config.json")
+    _read_object(folder / "config.json")
     _check_weights(folder)
     with _blaming(folder, "model"), _quiet():
         model, found = AutoModelForQuestionAnswering.from_pretrained(
@@ -98,6 +116,29 @@ def open_model(folder: Path, device: torch.device, *, trained: bool = True) -> P
             advice = "; fine-tune it first with `train extractive-qa`" if trained else ""
             raise ValueError(f"weights are missing, {missing[0]} for one{advice}")
     return model.to(device).eval()
+
+
+def open_untrained(folder: Path) -> PreTrainedModel:
+    """Return the encoder that config.json describes, without any head and with weights made up.
+
+    Raises UnreadableWeights.
+    """
+    _read_object(folder / "config.json")
+    with _blaming(folder / "config.json"):
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        model = AutoModelForQuestionAnswering.from_config(
+            config, trust_remote_code=False, dtype=torch.float32
+        )
+    return without_head(model, folder)
+
+
+def without_head(model: PreTrainedModel, source: object) -> PreTrainedModel:
+    """Return the encoder inside a model. Raises UnreadableWeights for one that has a decoder too."""
+    inside = model.base_model
+    alone = isinstance(inside, PreTrainedModel) and inside is not model
+    if not alone or model.config.is_encoder_decoder or not hasattr(model.config, "hidden_size"):
+        raise UnreadableWeights(f"{source}: {model.config.model_type} is not an encoder alone")
+    return cast(PreTrainedModel, inside)
 
 
 def new_encoder(
@@ -135,15 +176,20 @@ def new_encoder(
 def save(
     folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, beside: Mapping[str, str]
 ) -> None:
-    """Write model, tokenizer and the texts ``beside`` by name; each file appears whole or not at all."""
+    """Write model, tokenizer and the texts ``beside`` by name.
+
+    Each file appears whole or not at all, and the weights last, so that a folder that has them has all.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".part-", dir=folder) as part, _quiet():
+    for left in folder.glob(f"{PART}*"):  # by a training that was killed here
+        shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(prefix=PART, dir=folder) as part, _quiet():
         tokenizer.save_pretrained(part)
-        model.save_pretrained(part)
+        model.save_pretrained(part, max_shard_size="1TB")  # one file, which one step replaces
         for name, text in beside.items():
             (Path(part) / name).write_text(text, encoding="utf-8")
-        for path in sorted(Path(part).iterdir()):
-            shutil.copymode(Path(part, "config.json"), path)  # weights come readable by their owner alone
+        shutil.copymode(Path(part, "config.json"), Path(part, WEIGHTS))  # this one comes for its owner alone
+        for path in sorted(Path(part).iterdir(), key=lambda path: path.name == WEIGHTS):
             path.replace(folder / path.name)
 
 
@@ -176,15 +222,17 @@ def _check_weights(folder: Path) -> None:
         raise UnreadableWeights(f"{folder}: no model.safetensors, and nothing else is loaded{why}")
     for path in files:
         if path.suffix == ".json":
-            _read_json(path)
+            _read_object(path)
             continue
         with _blaming(path), safe_open(path, framework="pt"):
             pass  # reads the header and compares it with the length of the file
 
 
-def _read_json(path: Path) -> object:
+def _read_object(path: Path) -> None:
     with _blaming(path):
-        return json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(value, dict):
+            raise ValueError(f"expected a JSON object, found {type(value).__name__}")
 
 
 @contextmanager
@@ -192,9 +240,9 @@ def _blaming(path: Path, part: str = "") -> Iterator[None]:
     """Turn whatever reading raises into our error, with the name of the file or folder."""
     try:
         yield
-    except (OSError, ValueError, RuntimeError, KeyError, TypeError, ImportError, SafetensorError) as error:
+    except Exception as error:  # the edge: a damaged file makes the libraries raise anything
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        first = said.strip().partition("\n")[0]
+        first = said.strip().partition("\n")[0] or type(error).__name__
         raise UnreadableWeights(f"{path}: {part}{': ' if part else ''}{first}") from error
 
 

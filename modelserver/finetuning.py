@@ -3,37 +3,54 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import re
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from rich.console import Console
 from rich.progress import Progress
-from torch import Tensor, nn
+from safetensors import SafetensorError
+from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from analysis.xqa import answer_f1, exact_match
+from modelserver import curves, training_state
 from modelserver.batching import BatchLimits
-from modelserver.encoders import find_folder, longest_window, new_encoder, open_model, open_tokenizer, save
-from modelserver.errors import InvalidRequest, UnreadableData
+from modelserver.encoders import (
+    WEIGHTS,
+    find_folder,
+    longest_window,
+    new_encoder,
+    open_encoder,
+    save,
+)
+from modelserver.errors import UnreadableData, UnreadableWeights
 from modelserver.prediction import predict_all
-from modelserver.reading_sets import FORMATS, GoldSpan, ReadingExample, ReadingSet
-from modelserver.systems.extractive import READING, ExtractiveSystem
-from modelserver.windows import Encoded, Reading, Window, WindowReader
+from modelserver.reading_sets import FORMATS, ReadingExample, ReadingSet
+from modelserver.span_objective import Labelled, groups, label, learnable, loss, readable
+from modelserver.systems.extractive import READING, ExtractiveSystem, window_reader
+from modelserver.text import Ints
+from modelserver.windows import Reading, WindowReader
 
+RATE, NEW_RATE = 3e-5, 5e-4  # of a trained encoder, as Devlin et al. (2019) have it, and of a new one
 NEW = re.compile(r"new:([1-9]\d{0,4})x([1-9]\d{0,2})")
 HEAD = 32  # hidden size of an attention head of a new encoder
+STATE = "training.safetensors"  # in the folder of an unfinished training
 HELD_OUT = 20  # without dev data, one in so many examples is kept for it
 
-Row = dict[str, float]
+Row = dict[str, float | None]
 
 
 @dataclass(frozen=True)
@@ -42,7 +59,7 @@ class Recipe:
 
     steps: int
     batch: int = 16  # examples in a step
-    rate: float = 3e-5
+    rate: float = RATE
     warm_up: float = 0.1  # share of the steps
     decay: float = 0.01  # of the weights, biases and normalisation aside
     clip: float = 1.0  # norm of the gradient
@@ -53,90 +70,6 @@ class Recipe:
     seed: int = 1
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """Windows of one example, at least one of which holds an answer.
-
-    ``gold`` has for each window the first and the last tokens of the answers that it holds whole, counted
-    from the window's first.
-    """
-
-    windows: list[Window]
-    gold: list[list[tuple[int, int]]]
-
-
-def token_span(encoded: Encoded, span: GoldSpan) -> tuple[int, int] | None:
-    """Return the first and last token that touch a span of text, or None where there is none."""
-    article, sentence, start, end = encoded.places.T
-    here = article == span.article
-    firsts = np.flatnonzero(here & (sentence == span.first) & (end > span.start))
-    lasts = np.flatnonzero(here & (sentence == span.last) & (start < span.end))
-    if not len(firsts) or not len(lasts) or firsts[0] > lasts[-1]:
-        return None
-    return int(firsts[0]), int(lasts[-1])
-
-
-def label(
-    example: ReadingExample, reader: WindowReader, most: int, rng: np.random.Generator
-) -> Labelled | None:
-    """Return at most ``most`` windows with their gold spans, or None where no window holds an answer whole.
-
-    One window with an answer is always among them; the others are drawn from all, in the order of the text.
-    """
-    encoded = reader.encode(example.item)
-    spans = [found for span in example.spans if (found := token_span(encoded, span))]
-    windows = reader.windows(encoded)
-    gold = [[(a - w.start, b - w.start) for a, b in spans if w.start <= a and b < w.end] for w in windows]
-    holding = [number for number, inside in enumerate(gold) if inside]
-    if not holding:
-        return None
-    chosen = list(range(len(windows)))
-    if len(windows) > most:
-        kept = int(rng.choice(holding))
-        others = [number for number in chosen if number != kept]
-        chosen = sorted([kept, *rng.choice(others, most - 1, replace=False).tolist()])
-    return Labelled([windows[i] for i in chosen], [gold[i] for i in chosen])
-
-
-def loss(start: Tensor, end: Tensor, offset: Sequence[int], examples: Sequence[Labelled]) -> Tensor:
-    """Return the summed loss of examples whose windows lie in the rows of ``start`` and ``end``, [W, T].
-
-    For each of the two, log of the sum of exp(logit) over the context tokens of all windows of an example,
-    less the same over the gold ones; the mean of both. One normaliser for all windows makes their scores
-    comparable (Clark and Gardner 2018, shared normalisation), as `ExtractiveSystem` compares them; several
-    gold places share the probability as the model likes.
-    """
-    total, row = start.new_zeros(()), 0
-    for example in examples:
-        rows = range(row, row := row + len(example.windows))
-        for side, logits in enumerate((start, end)):
-            context = [
-                logits[r, offset[r] : offset[r] + w.end - w.start]
-                for r, w in zip(rows, example.windows, strict=True)
-            ]
-            gold = [
-                tokens[sorted({span[side] for span in spans})]
-                for tokens, spans in zip(context, example.gold, strict=True)
-            ]
-            total = total + (torch.logsumexp(torch.cat(context), 0) - torch.logsumexp(torch.cat(gold), 0)) / 2
-    return total
-
-
-def groups(examples: Sequence[Labelled], reader: WindowReader, tokens: int) -> Iterator[list[Labelled]]:
-    """Yield groups of at most ``tokens`` tokens with padding, or of one example; like lengths together."""
-    group: list[Labelled] = []
-    rows = 0
-    longest = {id(e): max(map(reader.length, e.windows)) for e in examples}
-    for example in sorted(examples, key=lambda e: -longest[id(e)]):
-        rows += len(example.windows)
-        if group and rows * longest[id(group[0])] > tokens:
-            yield group
-            group, rows = [], len(example.windows)
-        group.append(example)
-    if group:
-        yield group
-
-
 def pace(step: int, recipe: Recipe) -> float:
     """Return the share of the full learning rate: up in a line, then down in a line to 0."""
     rising = max(1, round(recipe.warm_up * recipe.steps))
@@ -144,31 +77,25 @@ def pace(step: int, recipe: Recipe) -> float:
 
 
 class FineTuner:
-    """An encoder in training: its data, optimiser and schedule."""
+    """An encoder in training: its data, optimiser and schedule.
+
+    What a step learns from follows from the seed and its number, so that a training can be taken up.
+    """
 
     def __init__(
         self,
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerBase,
-        reading: Reading,
+        reader: WindowReader,
         recipe: Recipe,
         examples: Sequence[ReadingExample],
     ) -> None:
-        self.model, self.tokenizer, self.recipe = model, tokenizer, recipe
-        self.reader = WindowReader(
-            tokenizer.backend_tokenizer,
-            reading,
-            pad=tokenizer.pad_token_id,
-            names=tokenizer.model_input_names,
-        )
-        self.examples = [example for example in examples if self._can_be_learned(example)]
-        if not self.examples:
-            raise UnreadableData("training data: not one answer is found in its context")
-        self.rng = np.random.default_rng(recipe.seed)
+        """``examples`` are such as `learnable` returns, one at least."""
+        self.model, self.tokenizer, self.reader = model, tokenizer, reader
+        self.recipe, self.examples = recipe, examples
+        self.steps = 0
         torch.manual_seed(recipe.seed)  # dropout
         self.optimiser = torch.optim.AdamW(_decayed(model, recipe.decay), lr=recipe.rate)
-        self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimiser, lambda step: pace(step, recipe))
-        self._order: list[int] = []
 
     def step(self) -> float:
         """Learn from one batch and return its mean loss."""
@@ -185,8 +112,10 @@ class FineTuner:
             value.backward()
             total += value.item()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
+        for parameters in self.optimiser.param_groups:
+            parameters["lr"] = self.recipe.rate * pace(self.steps, self.recipe)
         self.optimiser.step()
-        self.schedule.step()
+        self.steps += 1
         return total
 
     def system(self) -> ExtractiveSystem:
@@ -197,25 +126,50 @@ class FineTuner:
 
     def save(self, folder: Path) -> None:
         """Write what `modelserver.systems.extractive.load` reads; each file appears whole or not at all."""
-        reading = self.reader.reading
-        values = {name: getattr(reading, name) for name in ("window", "overlap", "longest", "threshold")}
-        save(folder, self.model, self.tokenizer, {READING: json.dumps(values, indent=2) + "\n"})
+        reading = json.dumps(asdict(self.reader.reading), indent=2) + "\n"
+        save(folder, self.model, self.tokenizer, {READING: reading})
 
-    def _can_be_learned(self, example: ReadingExample) -> bool:
-        try:
-            encoded = self.reader.encode(example.item)
-        except InvalidRequest as error:
-            raise UnreadableData(f"{example.item.id}: {error.field}: {error}") from error
-        spans = [found for span in example.spans if (found := token_span(encoded, span))]
-        return any(w.start <= a and b < w.end for w in self.reader.windows(encoded) for a, b in spans)
+    def write_state(self, path: Path, rows: list[Row]) -> None:
+        """Write all that the training goes on from."""
+        training_state.write(path, self.model, self.optimiser, list(rows), self._settings())
+
+    def resume(self, path: Path) -> list[Row]:
+        """Go back to where the state at ``path`` was written and return the log rows up to there."""
+        rows = training_state.read(path, self.model, self.optimiser, self._settings())
+        self.steps = int(rows[-1]["step"] or 0)
+        return rows
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what must be the same for a training to go on."""
+        digests = {"encoder": self._encoder_digest, "data": self._data_digest}
+        return asdict(self.recipe) | asdict(self.reader.reading) | digests
+
+    @cached_property
+    def _encoder_digest(self) -> str:
+        config = {k: v for k, v in self.model.config.to_dict().items() if k != "_name_or_path"}
+        text = json.dumps(config, sort_keys=True, default=str) + self.tokenizer.backend_tokenizer.to_str()
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @cached_property
+    def _data_digest(self) -> str:
+        digest = hashlib.sha256()
+        for example in self.examples:
+            digest.update(f"{example.item.model_dump_json()}{example.spans}".encode())
+        return digest.hexdigest()
 
     def _batch(self) -> list[Labelled]:
-        """Return the next examples; each comes once before any comes again."""
-        while len(self._order) < self.recipe.batch:
-            self._order += self.rng.permutation(len(self.examples)).tolist()
-        chosen, self._order = self._order[: self.recipe.batch], self._order[self.recipe.batch :]
-        found = [label(self.examples[i], self.reader, self.recipe.windows, self.rng) for i in chosen]
+        """Return the examples of the next step; each comes once before any comes again."""
+        count, first = len(self.examples), self.steps * self.recipe.batch
+        rng = np.random.default_rng((self.recipe.seed, 0, self.steps))
+        found = []
+        for place in range(first, first + self.recipe.batch):
+            example = self.examples[self._order(place // count)[place % count]]
+            found.append(label(example, self.reader, self.recipe.windows, rng))
         return [labelled for labelled in found if labelled is not None]
+
+    @lru_cache(maxsize=2)  # noqa: B019 - as long as the training
+    def _order(self, epoch: int) -> Ints:
+        return np.random.default_rng((self.recipe.seed, 1, epoch)).permutation(len(self.examples))
 
 
 def mixed_precision(device: torch.device) -> AbstractContextManager[None]:
@@ -238,12 +192,12 @@ def dev_scores(system: ExtractiveSystem, dev: Sequence[ReadingExample]) -> Row:
     """Return mean EM and F1 of the answers over all questions, in [0, 1].
 
     Of several right answers the best counts; where n answers belong together, one of them is 1/n of its F1
-    and no exact match (see `read_quoref`).
+    and no exact match (see `read_quoref`). A question that the system does not take counts 0.
     """
-    items = [example.item for example in dev]
-    predictions = predict_all(system, items, BatchLimits(), keep_going=False)
+    read = [example for example in dev if readable(example, system.reader)]
+    predictions = predict_all(system, [example.item for example in read], BatchLimits(), keep_going=False)
     em = f1 = 0.0
-    for example, prediction in zip(dev, predictions, strict=True):
+    for example, prediction in zip(read, predictions, strict=True):
         shared = len(example.answers) if example.together else 1
         em += shared == 1 and any(exact_match(gold, prediction.answer) for gold in example.answers)
         f1 += max(answer_f1(gold, prediction.answer).f1 for gold in example.answers) / shared
@@ -255,70 +209,137 @@ def finetune(
     dev: Sequence[ReadingExample],
     out: Path,
     *,
+    resume: bool = False,
     report: Callable[[Row], None] = lambda row: None,
-    advance: Callable[[], None] = lambda: None,
+    advance: Callable[[int], None] = lambda steps: None,
 ) -> Row:
-    """Train by the recipe; leave the best checkpoint by F1 on dev, and log.jsonl, in ``out``.
+    """Train by the recipe; leave the best checkpoint by F1 on dev, log.jsonl and curves.svg in ``out``.
 
     Returns the log row of that checkpoint: step, mean loss since the last row, seconds of wall and of
-    processor time so far, and the scores on dev.
+    processor time so far, and the scores on dev. With ``resume`` a training that was killed goes on from
+    its last check, and one that never reached a check begins. Raises UnreadableData as `begin` does, and
+    where ``out`` cannot be written.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    recipe, losses, since = tuner.recipe, [], 0
-    best: Row = {"f1": -1.0}
+    rows = begin(tuner, out, resume)
+    advance(tuner.steps)
+    recipe, losses = tuner.recipe, []
     wall, processor = time.perf_counter(), time.process_time()
-    with (out / "log.jsonl").open("w", encoding="utf-8") as log:
-        for step in range(1, recipe.steps + 1):
-            losses.append(tuner.step())
-            advance()
-            if step % recipe.check_every and step != recipe.steps:
-                continue
-            row: Row = {"step": step, "loss": float(np.mean(losses))}
-            row["seconds"] = time.perf_counter() - wall
-            row["processor_seconds"] = time.process_time() - processor
-            row |= dev_scores(tuner.system(), dev)
-            losses, since = [], since + 1
-            log.write(json.dumps(row) + "\n")
-            log.flush()
-            report(row)
-            if row["f1"] > best["f1"]:
-                tuner.save(out)
-                best, since = row, 0
-            if since >= recipe.patience:
-                break
-    return best
+    if rows:
+        wall -= rows[-1]["seconds"] or 0.0
+        processor -= rows[-1]["processor_seconds"] or 0.0
+    while tuner.steps < recipe.steps and _since_best(rows) < recipe.patience:
+        losses.append(tuner.step())
+        advance(1)
+        if tuner.steps % recipe.check_every and tuner.steps != recipe.steps:
+            continue
+        row: Row = {"step": tuner.steps, "loss": float(np.mean(losses))}
+        row["seconds"] = time.perf_counter() - wall
+        row["processor_seconds"] = time.process_time() - processor
+        row |= dev_scores(tuner.system(), dev)
+        rows, losses = [*rows, row], []
+        with _writing(out):
+            tuner.write_state(out / STATE, rows)  # first, for a resumed training writes the rest again
+            _publish(tuner, rows, out)
+        report(row)
+    (out / STATE).unlink(missing_ok=True)
+    return _best(rows)
+
+
+def begin(tuner: FineTuner, out: Path, resume: bool) -> list[Row]:
+    """Make the folder, and return the log rows of the training to go on with, none for a new one.
+
+    Nothing is overwritten: raises UnreadableData for a folder that holds a model, or an unfinished training
+    where ``resume`` does not say to go on with it.
+    """
+    with _writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=out).close()  # rather than after an hour
+    if not (out / STATE).exists():
+        if (out / WEIGHTS).exists():
+            raise UnreadableData(f"{out}: holds a model already; name another folder, or remove this one")
+        return []
+    if not resume:
+        raise UnreadableData(f"{out}: holds an unfinished training; add --resume, or remove {STATE}")
+    rows = tuner.resume(out / STATE)
+    with _writing(out):
+        _publish(tuner, rows, out)
+    return rows
+
+
+def _publish(tuner: FineTuner, rows: list[Row], out: Path) -> None:
+    """Write weights, when they are the best so far, log and curves."""
+    if rows[-1] is _best(rows):
+        tuner.save(out)
+    log = out / "log.jsonl.part"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    log.replace(out / "log.jsonl")
+    curves.draw(out / "curves.svg", rows, "extractive-qa")
+
+
+def _best(rows: Sequence[Row]) -> Row:
+    """Return the first row with the highest F1."""
+    return max(rows, key=lambda row: row["f1"] or 0.0)
+
+
+def _since_best(rows: Sequence[Row]) -> int:
+    """Return how many checks there were after the best."""
+    return len(rows) - 1 - next(i for i, row in enumerate(rows) if row is _best(rows)) if rows else 0
+
+
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableData(f"{out}: cannot be written: {reason}") from error
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `train extractive-qa`."""
-    add, recipe = parser.add_argument, Recipe(steps=1)
+    recipe = Recipe(steps=1)
     parser.set_defaults(command=run)
+
+    def add(flag: str, text: str, **settings: Any) -> None:
+        shown = " (default: %(default)s)" if settings.get("default") is not None else ""
+        parser.add_argument(flag, help=text + shown, **settings)
+
     text = "folder of a Hugging Face model, an id of the hub (with --allow-hub), or new:HIDDENxLAYERS"
-    add("--encoder", required=True, help=text)
-    add("--allow-hub", action="store_true", help="fetch the encoder from the hub where it is no folder")
-    add("--data", type=Path, required=True, help="train on this file")
-    add("--format", choices=sorted(FORMATS), required=True, help="form of the data, SQuAD 1.1 or 2.0 …")
-    add("--dev-data", type=Path, help=f"choose the checkpoint on this file (default: every {HELD_OUT}th)")
-    add("--dev-format", choices=sorted(FORMATS), help="form of --dev-data (default: that of --data)")
-    add("--out", type=Path, required=True, help="folder for weights, configuration, tokenizer and log")
-    add("--epochs", type=float, default=2.0, help="passes over the data (default: %(default)s)")
-    add("--steps", type=int, help="train for so many steps instead of --epochs")
-    add("--rate", type=float, help="learning rate (default: 3e-5; of a new encoder 5e-4)")
-    add("--window", type=int, help="tokens read at once (default: 384, or what the encoder can)")
-    add("--vocabulary", type=int, default=8_000, help="pieces of a new tokenizer (default: %(default)s)")
+    add("--encoder", text, required=True)
+    parser.add_argument("--allow-hub", action="store_true", help="fetch --encoder from the hub if no folder")
+    add("--data", "train on this file", type=Path, required=True, metavar="FILE")
+    add("--format", "form of the data; squad is SQuAD 1.1 or 2.0", choices=sorted(FORMATS), required=True)
+    text = f"choose the checkpoint on this file (default: every {HELD_OUT}th question of --data)"
+    add("--dev-data", text, type=Path, metavar="FILE")
+    add("--dev-format", "form of --dev-data (default: that of --data)", choices=sorted(FORMATS))
+    add("--out", "new folder for weights, tokenizer, log and curves", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--resume", action="store_true", help="go on in --out where a training was killed")
+    add("--epochs", "passes over the data", type=float, default=2.0)
+    add("--steps", "train for so many steps instead of --epochs", type=int)
+    add("--rate", f"learning rate (default: {RATE:g}; of a new encoder {NEW_RATE:g})", type=float)
+    add("--window", f"tokens read at once (default: {Reading.window}, or what the encoder can)", type=int)
     for flag, default, text in (
+        ("--vocabulary", 8_000, "pieces of the tokenizer of a new encoder"),
         ("--batch", recipe.batch, "examples in a step"),
-        ("--windows", recipe.windows, "windows of an example that are learned from at most"),
+        ("--windows", recipe.windows, "windows of an example that a step learns from, at most"),
         ("--max-batch-tokens", recipe.tokens, "tokens that run at once; bounds the memory"),
         ("--check-every", recipe.check_every, "steps between checks on dev"),
         ("--patience", recipe.patience, "checks without a better F1 after which training ends"),
         ("--seed", recipe.seed, "seed of new weights, order and dropout"),
         ("--threads", 2, "CPU threads; the same number repeats exactly"),
     ):
-        add(flag, type=int, default=default, help=f"{text} (default: %(default)s)")
-    add(
-        "--device", default="cpu", help="cpu, cuda, cuda:1 …; mixed precision on a GPU (default: %(default)s)"
-    )
+        add(flag, text, type=int, default=default)
+    add("--device", "cpu, cuda, cuda:1 …; bfloat16 is mixed in on a GPU", type=_device, default="cpu")
+
+
+def _device(text: str) -> torch.device:
+    try:
+        device = torch.device(text)
+        torch.empty(0, device=device)
+    except (AssertionError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be used: {reason}") from None
+    return device
 
 
 def run(options: argparse.Namespace) -> int:
@@ -330,13 +351,24 @@ def run(options: argparse.Namespace) -> int:
     train_set, dev = _data(options)
     torch.manual_seed(options.seed)  # weights of a new encoder or head
     model, tokenizer = _encoder(options, train_set)
-    tuner = FineTuner(
-        model, tokenizer, _reading(options, model, tokenizer), _recipe(options, len(train_set)), train_set
-    )
-    sys.stderr.write(f"{len(tuner.examples)} of {len(train_set)} examples can be learned from\n")
+    reader = _reader(options, model, tokenizer)
+    examples = learnable(train_set, reader)
+    if not examples:
+        raise UnreadableData(f"{options.data}: not one answer is found in its context")
+    sys.stderr.write(f"{len(examples)} of {len(train_set)} questions can be learned from\n")
+    if long := sum(not readable(example, reader) for example in dev):
+        sys.stderr.write(f"{long} of {len(dev)} dev questions are too long or empty, and count 0\n")
+    tuner = FineTuner(model, tokenizer, reader, _recipe(options, len(examples)), examples)
     with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("extractive-qa: training", total=tuner.recipe.steps)
-        best = finetune(tuner, dev, options.out, report=_print, advance=lambda: progress.advance(task))
+        best = finetune(
+            tuner,
+            dev,
+            options.out,
+            resume=options.resume,
+            report=_print,
+            advance=lambda steps: progress.advance(task, steps),
+        )
     sys.stderr.write(f"{options.out}: the weights of step {best['step']:.0f}\n")
     return 0
 
@@ -390,20 +422,19 @@ def _told(path: Path, read: ReadingSet) -> ReadingSet:
 def _encoder(
     options: argparse.Namespace, examples: Sequence[ReadingExample]
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    device = torch.device(options.device)
     if new := NEW.fullmatch(options.encoder):
         hidden, layers = int(new[1]), int(new[2])
         texts = (text for example in examples for text in _texts(example))
         return new_encoder(
             texts,
-            device,
+            options.device,
             hidden=hidden,
             layers=layers,
             heads=max(1, hidden // HEAD),
             pieces=options.vocabulary,
         )
     folder = find_folder(options.encoder, allow_hub=options.allow_hub)
-    return open_model(folder, device, trained=False), open_tokenizer(folder)
+    return open_encoder(folder, options.device, trained=False)
 
 
 def _texts(example: ReadingExample) -> Iterator[str]:
@@ -413,21 +444,20 @@ def _texts(example: ReadingExample) -> Iterator[str]:
         yield from sentences
 
 
-def _reading(
+def _reader(
     options: argparse.Namespace, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
-) -> Reading:
+) -> WindowReader:
     most = longest_window(model, tokenizer)
-    if options.window is None:
-        return Reading.of_at_most(most)
-    if options.window > most:
+    if options.window is not None and options.window > most:
         raise UnreadableData(f"--window {options.window}: the encoder reads at most {most} tokens")
-    return Reading(
-        options.window, overlap=options.window // 3, longest=min(Reading.longest, options.window // 3 - 1)
-    )
+    try:
+        return window_reader(tokenizer, Reading.of_at_most(most, options.window))
+    except ValueError as error:
+        raise UnreadableWeights(f"{options.encoder}: {error}") from error
 
 
 def _recipe(options: argparse.Namespace, examples: int) -> Recipe:
-    rate = options.rate or (5e-4 if options.encoder.startswith("new:") else 3e-5)
+    rate = options.rate or (NEW_RATE if options.encoder.startswith("new:") else RATE)
     return Recipe(
         steps=options.steps or math.ceil(options.epochs * examples / options.batch),
         batch=options.batch,
@@ -441,4 +471,5 @@ def _recipe(options: argparse.Namespace, examples: int) -> Recipe:
 
 
 def _print(row: Row) -> None:
-    print(json.dumps({name: round(value, 4) for name, value in row.items()}), flush=True)  # noqa: T201 - output
+    shown = {name: None if value is None else round(value, 4) for name, value in row.items()}
+    print(json.dumps(shown), flush=True)  # noqa: T201 - the log is the output of the command

@@ -107,6 +107,11 @@ def read_hotpotqa(path: Path) -> ReadingSet:
     a title. Questions without one, yes and no among them, are kept: they cannot be learned from, but count.
     """
     gold = read_gold(path)
+    seen: set[str] = set()
+    for number, one in enumerate(gold, start=1):
+        if one.id in seen:
+            raise UnreadableData(f"{path}: entry {number}: _id: {one.id!r} occurs a second time")
+        seen.add(one.id)
     examples = [_from_gold(path, number, one) for number, one in enumerate(gold, start=1)]
     closed = sum(not example.spans for example in examples)
     notes = [f"{closed} questions have no answer in the context (yes, no, or other words)"] if closed else []

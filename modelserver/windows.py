@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -50,10 +50,9 @@ class Reading:
             raise ValueError(f"threshold must lie in [0, 1), not {self.threshold}")
 
     @classmethod
-    def of_at_most(cls, window: int) -> Reading:
-        """Return the default, made smaller for an encoder that reads no more than ``window`` tokens."""
-        if window >= cls.window:
-            return cls()
+    def of_at_most(cls, most: int, window: int | None = None) -> Reading:
+        """Return the default for a ``window``, made smaller for an encoder that reads ``most`` tokens."""
+        window = min(window or cls.window, most)
         return cls(window, overlap=window // 3, longest=min(cls.longest, window // 3 - 1))
 
 
@@ -66,6 +65,7 @@ class Encoded:
     fact: Ints  # [K] number of the fact in ``facts``, NO_FACT in a title
     facts: tuple[Fact, ...]  # F, in context order; two paragraphs with one title share theirs
     places: Ints  # [K, 4] the fields of Place
+    asked: Ints = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))  # [M, 2] code points
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -106,6 +106,7 @@ class Inputs:
 
     tensors: dict[str, Tensor]  # each [W, T], by the names that the model takes
     offset: list[int]  # W
+    asked: int = 0  # where the question begins in every window
 
 
 class WindowReader:
@@ -123,7 +124,7 @@ class WindowReader:
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
         self.reading, self._pad, self._names = reading, pad, frozenset(names)
-        self._before, self._between, self._after = _segments(tokenizer)
+        self._before, self._between, self._after = _segments(self._tokenizer)
         specials = len(self._before.ids) + len(self._between.ids) + len(self._after.ids)
         self._room = reading.window - specials
         self._encode = lru_cache(maxsize=KEPT)(self._encode_text)
@@ -176,7 +177,8 @@ class WindowReader:
             name: torch.from_numpy(array).to(device) for name, array in named.items() if name in self._names
         }
         fixed = len(before.ids) + len(between.ids)
-        return Inputs(tensors, [fixed + len(window.encoded.question) for window in windows])
+        offsets = [fixed + len(window.encoded.question) for window in windows]
+        return Inputs(tensors, offsets, len(before.ids))
 
     def _encode_text(self, text: Text) -> Encoded:
         question, context = text
@@ -203,6 +205,7 @@ class WindowReader:
             fact=np.asarray(fact, dtype=np.int64),
             facts=tuple(numbers),
             places=np.asarray(places, dtype=np.int64).reshape(-1, 4),
+            asked=np.asarray(first.offsets, dtype=np.int64).reshape(-1, 2),
         )
 
 
@@ -228,7 +231,7 @@ def _segments(tokenizer: Tokenizer) -> tuple[Segment, Segment, Segment]:
 
 def _after_space(text: str) -> str:
     """Many tokenizers write a word differently where no space stands before it."""
-    return text if text[:1].isspace() else f" {text}"
+    return text if not text or text[0].isspace() else f" {text}"
 
 
 def _offsets(text: str, encoding: Encoding) -> list[tuple[int, int]]:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import torch
 from pydantic import TypeAdapter, ValidationError
-from transformers import PreTrainedModel
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from modelserver.decoding import Bools, Floats, first_best, joined, prediction, span_scores
-from modelserver.encoders import digest, find_folder, longest_window, open_model, open_tokenizer
-from modelserver.errors import UnreadableWeights
+from modelserver.encoders import digest, find_folder, longest_window, open_encoder
+from modelserver.errors import PredictionFailed, UnreadableWeights
 from modelserver.schema import QAItem, QAPrediction
 from modelserver.text import NO_FACT
 from modelserver.windows import Encoded, Reading, Window, WindowReader
 
 READING = "reading.json"  # how to read, beside the weights; without it, the defaults of Reading
+FIELDS = {field.name for field in fields(Reading)}
 FORWARD_TOKENS = 16_384  # tokens that run at once, padding included
 
 
@@ -56,7 +58,10 @@ class ExtractiveSystem:
         self.reader.encode(item)
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
-        """Answer the items, their windows in common batches. Raises InvalidRequest as `check` does."""
+        """Answer the items, their windows in common batches.
+
+        Raises InvalidRequest as `check` does, and PredictionFailed where the encoder gives no numbers.
+        """
         encoded = [self.reader.encode(item) for item in items]
         windows = [self.reader.windows(one) for one in encoded]
         flat = [window for of_item in windows for window in of_item]
@@ -77,6 +82,8 @@ class ExtractiveSystem:
             with torch.inference_mode():
                 outputs = self.model(**inputs.tensors)
             both = torch.stack((outputs.start_logits, outputs.end_logits)).float().cpu().numpy()  # [2, W, T]
+            if np.isnan(both).any():
+                raise PredictionFailed("the encoder's scores are not numbers: its weights are damaged")
             for row, (position, window, offset) in enumerate(zip(batch, chosen, inputs.offset, strict=True)):
                 logits[position] = both[:, row, offset : offset + window.end - window.start]
         return logits
@@ -147,17 +154,24 @@ def load(
     Raises UnreadableWeights, naming the file and what is wrong with it.
     """
     if source is None:
-        raise UnreadableWeights(f"{name}: no weights are shipped; name a folder, as in {name}=FOLDER")
+        raise UnreadableWeights(
+            f"{name}: no weights are shipped; name a folder: --weights FOLDER, or {name}=FOLDER in --systems"
+        )
     folder = find_folder(source, allow_hub=allow_hub)
     revision = digest(folder)
-    model, tokenizer = open_model(folder, device), open_tokenizer(folder)
-    reader = WindowReader(
-        tokenizer.backend_tokenizer,
-        read_reading(folder, longest_window(model, tokenizer)),
-        pad=tokenizer.pad_token_id,
-        names=tokenizer.model_input_names,
-    )
+    model, tokenizer = open_encoder(folder, device)
+    try:
+        reader = window_reader(tokenizer, read_reading(folder, longest_window(model, tokenizer)))
+    except ValueError as error:
+        raise UnreadableWeights(f"{folder}: {error}") from error
     return ExtractiveSystem(model, reader, name=name, description=description, revision=revision)
+
+
+def window_reader(tokenizer: PreTrainedTokenizerBase, reading: Reading) -> WindowReader:
+    """Return what cuts items into windows of a tokenizer. Raises ValueError as `WindowReader` does."""
+    return WindowReader(
+        tokenizer.backend_tokenizer, reading, pad=tokenizer.pad_token_id, names=tokenizer.model_input_names
+    )
 
 
 def read_reading(folder: Path, most: int) -> Reading:
@@ -169,11 +183,18 @@ def read_reading(folder: Path, most: int) -> Reading:
     if not path.exists():
         return Reading.of_at_most(most)
     try:
-        reading = TypeAdapter(Reading).validate_python(json.loads(path.read_text(encoding="utf-8")))
+        values = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(values, dict):
+            raise UnreadableWeights(f"{path}: expected an object, found {type(values).__name__}")
+        if unknown := sorted(set(values) - FIELDS):
+            raise UnreadableWeights(
+                f"{path}: {unknown[0]}: no such field; there are {', '.join(sorted(FIELDS))}"
+            )
+        reading = TypeAdapter(Reading).validate_python(values)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UnreadableWeights(f"{path}: {where}: {first['msg']}") from error
+        where = "".join(f"{part}: " for part in first["loc"])
+        raise UnreadableWeights(f"{path}: {where}{first['msg']}") from error
     except (OSError, ValueError) as error:
         raise UnreadableWeights(f"{path}: {error}") from error
     if reading.window > most:
