@@ -1,0 +1,140 @@
+"""Alpha spending: boundaries against published values and another algorithm, costs by simulation."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.sequential import boundaries, cost_of_looks, crossing_probabilities, decide, spent_alpha
+
+# R: ldbounds::ldBounds(t = (1:k)/k, iuse = 1 or 2, alpha = 0.05, sides = 2), which follows the program ld98 of
+# Reboussin, DeMets, Kim and Lan 2000 (Controlled Clinical Trials 21).
+PUBLISHED = {
+    ("obrien_fleming", 2): [2.9626, 1.9686],
+    ("obrien_fleming", 3): [3.7103, 2.5114, 1.9930],
+    ("obrien_fleming", 5): [4.8769, 3.3569, 2.6803, 2.2898, 2.0310],
+    ("pocock", 2): [2.1570, 2.2010],
+    ("pocock", 3): [2.2794, 2.2949, 2.2960],
+    ("pocock", 5): [2.4380, 2.4268, 2.4101, 2.3966, 2.3859],
+}
+SPENDINGS: Any = ["obrien_fleming", "pocock"]
+
+
+def equal(looks):
+    return [look / looks for look in range(1, looks + 1)]
+
+
+def test_it_works():
+    found = boundaries([0.5, 1.0])
+    assert [look.fraction for look in found.looks] == [0.5, 1.0]
+    assert found.looks[0].p == pytest.approx(2 * stats.norm.sf(found.looks[0].z))
+    assert found.looks[-1].spent == pytest.approx(0.05)
+    going_on, stopping = decide(found, [1.2]), decide(found, [1.2, -2.5])
+    assert (going_on.stop, stopping.stop) == (False, True)
+    assert "goes on" in going_on.sentence
+    assert "look 2 of 2" in stopping.sentence.lower()
+
+
+@pytest.mark.parametrize(("spending", "looks"), PUBLISHED)
+def test_published_boundaries(spending, looks):
+    found = boundaries(equal(looks), spending=spending)
+    assert [look.z for look in found.looks] == pytest.approx(PUBLISHED[spending, looks], abs=0.0006)
+
+
+@pytest.mark.parametrize("spending", SPENDINGS)
+@pytest.mark.parametrize("fractions", [[0.3, 0.5, 1.0], [0.11, 0.6, 0.62]])
+def test_another_algorithm_gives_the_spent_alpha(spending, fractions):
+    """The multivariate normal of scipy (Genz), with correlation sqrt(s/t), staying inside."""
+    found = boundaries(fractions, spending=spending, alpha=0.1)
+    t, z = np.array(fractions), np.array([look.z for look in found.looks])
+    correlation = np.sqrt(np.minimum.outer(t, t) / np.maximum.outer(t, t))
+    for k in range(1, len(t) + 1):
+        normal = stats.multivariate_normal(np.zeros(k), correlation[:k, :k])
+        inside = normal.cdf(z[:k], lower_limit=-z[:k], rng=np.random.default_rng(1))
+        assert 1 - inside == pytest.approx(found.looks[k - 1].spent, abs=2e-4)
+
+
+@pytest.mark.parametrize("spending", SPENDINGS)
+def test_a_single_look_is_the_plain_test(spending):
+    found = boundaries([1.0], spending=spending, alpha=0.01)
+    assert found.looks[0].z == pytest.approx(stats.norm.isf(0.005))
+    cost = cost_of_looks(found)
+    assert (cost.inflation, cost.power_without_more) == pytest.approx((1, 0.8))
+
+
+def test_later_looks_leave_earlier_boundaries():
+    early, full = boundaries([0.2, 0.5]), boundaries([0.2, 0.5, 0.7, 1.0])
+    assert [look.z for look in early.looks] == pytest.approx([look.z for look in full.looks[:2]])
+
+
+@pytest.mark.parametrize("spending", SPENDINGS)
+def test_type_one_error_power_and_expected_sample_by_simulation(spending):
+    rng, studies = np.random.default_rng(1), 40_000
+    found: Any = boundaries(equal(4), spending=spending)
+    cost, z = cost_of_looks(found, power=0.8), np.array([look.z for look in found.looks])
+    single = stats.norm.isf(0.025) + stats.norm.isf(0.2)
+    for drift, rate, sample in (
+        (0.0, 0.05, cost.expected_null),
+        (single * np.sqrt(cost.inflation), 0.8, cost.expected_effect),
+    ):
+        walks = np.cumsum(rng.normal(drift / 4, 0.5, (studies, 4)), axis=1) / np.sqrt(equal(4))
+        crossed = np.abs(walks) >= z
+        band = stats.binom.ppf([0.001, 0.999], studies, rate) / studies
+        assert band[0] <= crossed.any(axis=1).mean() <= band[1]
+        stop = np.where(crossed.any(axis=1), crossed.argmax(axis=1), 3)
+        assert np.mean((stop + 1) / 4) * cost.inflation == pytest.approx(sample, abs=0.01)
+
+
+def test_looks_cost_and_pocock_costs_more():
+    obrien, pocock = (cost_of_looks(boundaries(equal(5), spending=s)) for s in SPENDINGS)
+    assert 1 < obrien.inflation < 1.05 < 1.15 < pocock.inflation < 1.3
+    assert pocock.expected_effect < obrien.expected_effect < 1
+    assert pocock.power_without_more < obrien.power_without_more < 0.8
+
+
+def test_spending_grows_to_alpha():
+    for spending in SPENDINGS:
+        spent = [spent_alpha(spending, t, 0.05) for t in np.linspace(0.01, 1, 50)]
+        assert (np.diff(spent) > 0).all()
+        assert spent[-1] == pytest.approx(0.05)
+
+
+def test_very_early_and_near_looks():
+    found = boundaries([0.02, 0.5, 0.501, 1.0])
+    assert crossing_probabilities(found).sum() == pytest.approx(0.05, abs=1e-6)
+    assert found.looks[0].p > 0
+
+
+@pytest.mark.parametrize(
+    ("fractions", "more", "words"),
+    [
+        ([], {}, "1 to 50 looks"),
+        ([0.5, 0.5], {}, "increase"),
+        ([0.5, 1.2], {}, "end at 1"),
+        ([0.0, 1.0], {}, "increase"),
+        ([float("nan"), 1.0], {}, "increase"),
+        ([1.0], {"alpha": 0.0}, "alpha"),
+        ([1.0], {"spending": "mine"}, "spending must be one of"),
+    ],
+)
+def test_malformed_boundaries_are_named(fractions, more, words):
+    with pytest.raises(ValueError, match=words):
+        boundaries(fractions, **more)
+
+
+def test_malformed_decisions_and_costs_are_named():
+    found = boundaries([0.5, 1.0])
+    for observed, words in (
+        ([], "1 to 2"),
+        ([1, 1, 1], "1 to 2"),
+        ([np.nan], "finite"),
+        ([4, 1], "reached at"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            decide(found, observed)
+    with pytest.raises(ValueError, match="fraction 1"):
+        cost_of_looks(boundaries([0.5]))
+    with pytest.raises(ValueError, match="power"):
+        cost_of_looks(found, power=0.04)
+    assert "does not show that there is none" in decide(found, [0.1, 0.2]).sentence
