@@ -25,6 +25,8 @@ from analysis.tables import interval, number
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31")
 MARKERS = ("o", "s", "^", "D", "v", "P", "h")
 GREY = "#555555"
+INK = "#1c2430"
+PNG_DPI = 150
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
@@ -80,20 +82,20 @@ def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
         for x, name in enumerate(shown):
             values = _participants(estimates, measure, name) * scale
             _draw_condition(axes, x, values, estimates.get(measure, name), scale, styles[name])
-        axes.set_xticks(range(len(shown)), [_wrapped(styles[name].title) for name in shown])
+        axes.set_xticks(range(len(shown)), [wrapped(styles[name].title) for name in shown])
         axes.set_xlim(-0.6, len(shown) - 0.4)
-        axes.set_ylabel(_axis_label(first.label, first.unit))
+        axes.set_ylabel(axis_label(first.label, first.unit))
         axes.grid(axis="y", color="#e3e7ec", linewidth=0.8)
         if first.key == "over_estimation":
-            axes.axhline(0, color="#1c2430", linewidth=0.8)
-        svg = _svg(canvas)
+            axes.axhline(0, color=INK, linewidth=0.8)
+        svg, png = drawn(canvas)
     sentences = [
         f"{styles[name].title}: {_spoken(estimates.get(measure, name), scale)}, "
         f"{estimates.get(measure, name).participants} participants"
         for name in shown
     ]
     alternative = f"{first.label} ({UNITS[first.unit] or 'no unit'}) per condition. {'. '.join(sentences)}."
-    return Figure(f"{measure.replace('_', '-')}-by-condition", caption, alternative, svg, half=True)
+    return Figure(f"{measure.replace('_', '-')}-by-condition", caption, alternative, svg, half=True, png=png)
 
 
 def certainty_figure(study: Study) -> Figure | None:
@@ -119,11 +121,11 @@ def certainty_figure(study: Study) -> Figure | None:
             )
         for entry in times:
             if entry.interval:
-                axes.vlines(entry.level, *entry.interval, color="#1c2430", linewidth=1.6)
+                axes.vlines(entry.level, *entry.interval, color=INK, linewidth=1.6)
         axes.plot(
             [entry.level for entry in times],
             [entry.seconds or 0.0 for entry in times],
-            color="#1c2430",
+            color=INK,
             marker="o",
             markersize=8,
             linewidth=2.2,
@@ -137,7 +139,7 @@ def certainty_figure(study: Study) -> Figure | None:
         axes.set_xlabel("Certainty of the rating")
         axes.grid(axis="y", color="#e3e7ec", linewidth=0.8)
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-        svg = _svg(canvas)
+        svg, png = drawn(canvas)
     spoken = "; ".join(
         f"certainty {entry.level}: {number(entry.seconds, 1)} s"
         + (f" ({_range(entry.interval, 1.0, 1)})" if entry.interval else "")
@@ -148,7 +150,7 @@ def certainty_figure(study: Study) -> Figure | None:
         "Mean completion time at each level of certainty, participants first; the black line takes all "
         "conditions together, with 95 % two-way bootstrap intervals."
     )
-    return Figure("time-by-certainty", caption, f"Completion time against certainty: {spoken}.", svg)
+    return Figure("time-by-certainty", caption, f"Completion time against certainty: {spoken}.", svg, png=png)
 
 
 def scores_figure(
@@ -173,24 +175,22 @@ def scores_figure(
             panel.set_title(_with_rank(score, measure, view.relations))
         for panel in panels.flat[len(scores) :]:
             panel.set_visible(False)
-        canvas.supylabel(_axis_label(measure.label, estimates[0].measure.unit), fontsize=10)
+        canvas.supylabel(axis_label(measure.label, estimates[0].measure.unit), fontsize=10)
         handles, labels = panels.flat[0].get_legend_handles_labels()
         canvas.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False)
-        svg = _svg(canvas)
+        svg, png = drawn(canvas)
     alternative = f"{measure.label} against {len(scores)} model scores. " + " ".join(
         _spoken_pair(score, measure, view.relations) for score in scores
     )
-    return Figure(name, caption, alternative, svg)
+    return Figure(name, caption, alternative, svg, png=png)
 
 
 def _draw_condition(
     axes: Axes, x: int, values: np.ndarray, estimate: Estimate, scale: float, look: Look
 ) -> None:
     values = np.sort(values[~np.isnan(values)])
-    # A fixed scatter within +-0.22: the fractional parts of multiples of the golden ratio spread evenly.
-    offsets = ((np.arange(len(values)) * 0.618034) % 1 - 0.5) * 0.44
     axes.scatter(
-        x + offsets,
+        x + scatter_offsets(len(values), 0.44),
         values,
         s=22 if len(values) <= 100 else 6,
         color=look.colour,
@@ -201,8 +201,8 @@ def _draw_condition(
     )
     if estimate.interval:
         low, high = (bound * scale for bound in estimate.interval)
-        axes.vlines(x, low, high, color="#1c2430", linewidth=2.2)
-        axes.hlines([low, high], x - 0.07, x + 0.07, color="#1c2430", linewidth=2.2)
+        axes.vlines(x, low, high, color=INK, linewidth=2.2)
+        axes.hlines([low, high], x - 0.07, x + 0.07, color=INK, linewidth=2.2)
     assert estimate.value is not None
     axes.scatter(
         [x],
@@ -210,7 +210,7 @@ def _draw_condition(
         s=85,
         color=look.colour,
         marker=look.marker,
-        edgecolors="#1c2430",
+        edgecolors=INK,
         linewidths=1.4,
         zorder=3,
     )
@@ -274,7 +274,8 @@ def _range(bounds: tuple[float, float], scale: float, decimals: int) -> str:
     return f"95 % interval {interval((bounds[0] * scale, bounds[1] * scale), decimals)}"
 
 
-def _axis_label(label: str, unit: str) -> str:
+def axis_label(label: str, unit: str) -> str:
+    """Name and unit, in lines that fit beside an axis."""
     text = f"{label}\u00a0({UNITS[unit]})" if UNITS[unit] else label
     return "\n".join(textwrap.wrap(text, 34))
 
@@ -282,14 +283,24 @@ def _axis_label(label: str, unit: str) -> str:
 def _level_label(study: Study, level: int) -> str:
     question = study.version.question("certainty")
     labels = getattr(question.scale, "labels", None) if question else None
-    return f"{level}\n{_wrapped(labels[level - 1])}" if labels and len(labels) >= level else str(level)
+    return f"{level}\n{wrapped(labels[level - 1])}" if labels and len(labels) >= level else str(level)
 
 
-def _wrapped(text: str) -> str:
-    return "\n".join(textwrap.wrap(text, 12)) or text
+def wrapped(text: str, width: int = 12) -> str:
+    """The text in lines of at most ``width`` characters; a longer word stays whole."""
+    return "\n".join(textwrap.wrap(text, width, break_long_words=False)) or text
 
 
-def _svg(canvas: Canvas) -> str:
-    text = io.StringIO()
+def scatter_offsets(count: int, width: float) -> np.ndarray:
+    """Fixed places across ``width``: the fractional parts of multiples of the golden ratio spread evenly."""
+    return ((np.arange(count) * 0.618034) % 1 - 0.5) * width
+
+
+def drawn(canvas: Canvas) -> tuple[str, bytes]:
+    """The canvas as SVG and as PNG; the same drawing gives the same bytes."""
+    text, image = io.StringIO(), io.BytesIO()
+    canvas.draw_without_rendering()
+    canvas.set_layout_engine("none")  # laid out once, for both
     canvas.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    return text.getvalue()
+    canvas.savefig(image, format="png", dpi=PNG_DPI, metadata={"Software": None})
+    return text.getvalue(), image.getvalue()

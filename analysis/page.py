@@ -37,7 +37,7 @@ class Points:
 class Figure:
     """A figure. svg: a whole SVG document. alternative: what it shows, for who cannot see it.
 
-    half: narrow enough to stand beside another one.
+    half: narrow enough to stand beside another one. png: the same as an image, empty where there is none.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Figure:
     alternative: str
     svg: str
     half: bool = False
+    png: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -78,17 +79,19 @@ class Page:
     facts: Mapping[str, str]
     sections: Sequence[Section]
 
-    def files(self) -> Iterator[tuple[str, str]]:
-        """Name and text of every file beside the page."""
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """Name and content of every file beside the page."""
         for block in (block for section in self.sections for block in section.blocks):
             match block:
                 case Table():
-                    yield f"tables/{block.name}.csv", block.csv()
-                    yield f"tables/{block.name}.tex", block.latex()
+                    yield f"tables/{block.name}.csv", block.csv().encode()
+                    yield f"tables/{block.name}.tex", block.latex().encode()
                 case Data():
-                    yield f"tables/{block.name}.csv", csv_text(block.header, block.rows)
+                    yield f"tables/{block.name}.csv", csv_text(block.header, block.rows).encode()
                 case Figure():
-                    yield f"figures/{block.name}.svg", block.svg
+                    yield f"figures/{block.name}.svg", block.svg.encode()
+                    if block.png:
+                        yield f"figures/{block.name}.png", block.png
 
 
 def render(page: Page) -> str:
@@ -120,13 +123,12 @@ def inline_svg(figure: Figure) -> Markup:
 
 
 def write_page(page: Page, out: Path) -> list[Path]:
-    """Writes report.html, tables/*.csv, tables/*.tex, figures/*.svg and the list of them with their hashes.
+    """Writes report.html, tables/*.csv and *.tex, figures/*.svg and *.png, and their list with hashes.
 
     Everything is rendered before the first file is written. Files that an earlier report left in the folder
     and this one no longer has are removed; other files are not touched. Returns the paths, report first.
     """
-    contents = {"report.html": render(page), **dict(page.files())}
-    files = {name: text.encode("utf-8") for name, text in contents.items()}
+    files = {"report.html": render(page).encode(), **dict(page.files())}
     listed = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     try:
         for name in _earlier_files(out) - files.keys():
@@ -145,7 +147,7 @@ def _earlier_files(out: Path) -> set[str]:
         names = json.loads((out / MANIFEST).read_text("utf-8"))["sha256"]
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return set()
-    return {name for name in names if re.fullmatch(r"(tables|figures)/[\w-]+\.(csv|tex|svg)", name)}
+    return {name for name in names if re.fullmatch(r"(tables|figures)/[\w-]+\.(csv|tex|svg|png)", name)}
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from analysis.bundle import ConditionFlow
+from analysis.distributions import boxes_figure, likert_figure, times_figure
 from analysis.estimates import Estimate
 from analysis.exclusions import CLOCK_LABELS, Exclusions
 from analysis.figures import certainty_figure, condition_figure
@@ -104,7 +105,14 @@ def figures_section(study: Study) -> Section:
     }
     with_points = " Small marks are participants, the large one is their mean with its 95 % interval."
     figures = [condition_figure(study, key, text + with_points) for key, text in captions.items()]
-    shown: list[Block] = [figure for figure in (*figures, certainty_figure(study)) if figure]
+    headline = [measure for measure in study.retained.estimates.measures if measure.headline]
+    whole = (
+        certainty_figure(study),
+        likert_figure(study),
+        boxes_figure(study, headline),
+        times_figure(study),
+    )
+    shown: list[Block] = [figure for figure in (*figures, *whole) if figure]
     missing = [
         text.split(":")[0].rstrip(".").lower()
         for (key, text), f in zip(captions.items(), figures, strict=True)

@@ -39,7 +39,8 @@ def study(tmp_path_factory):
 @pytest.fixture
 def no_drawing(monkeypatch):
     """Leaves the figures empty, for tests of the words: drawing takes most of the time."""
-    monkeypatch.setattr("analysis.figures._svg", lambda canvas: "<svg></svg>")
+    for module in ("figures", "distributions"):
+        monkeypatch.setattr(f"analysis.{module}.drawn", lambda canvas: ("<svg></svg>", b""))
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +117,7 @@ def test_the_page_is_accessible(page):
     scopes = [value for tag, name, value in found.attributes if tag == "th" and name == "scope"]
     assert len(scopes) == found.tags.count("th")
     labels = [value for tag, name, value in found.attributes if tag == "svg" and name == "aria-label"]
-    assert len(labels) == found.tags.count("figure") == 7
+    assert len(labels) == found.tags.count("figure") == 10
     assert any("one: " in label and "95 % interval" in label for label in labels)
     assert ("html", "lang", "en") in found.attributes
 
