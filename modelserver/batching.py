@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from modelserver.errors import ModelServerError, Overloaded, TooLarge, Unavailable
+from modelserver.errors import LoadFailed, ModelServerError, Overloaded, TooLarge, Unavailable
 from modelserver.schema import ItemError, QAItem, QAPrediction
 
 logger = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class Predictor(Protocol):
 
     Declared here too because importing the systems imports torch, which client, fake and site must not.
     Several threads may call its methods at once. ``predict`` answers exactly its items, in their order; it
-    raises Unavailable where it could not work at all, and then no item is to blame.
+    raises Unavailable or LoadFailed where it could not work at all, and then no item is to blame.
     """
 
     name: str
@@ -102,11 +102,11 @@ def predict_each(system: Predictor, items: Sequence[QAItem]) -> list[Outcome]:
 
     One item that breaks the system, or a batch too big for the memory, costs the others nothing but
     time. The result is in the order of ``items``, an ItemError in the place of each failing item. Raises
-    Unavailable when the system does: fewer items at once would fare no better.
+    Unavailable and LoadFailed when the system does: fewer items at once would fare no better.
     """
     try:
         return _predicted(system, items)
-    except Unavailable:
+    except (Unavailable, LoadFailed):
         raise
     except Exception as error:  # the edge of the server: a system may be anybody's code
         if len(items) == 1:
@@ -129,17 +129,27 @@ def _predicted(system: Predictor, items: Sequence[QAItem]) -> list[Outcome]:
 def _item_error(system: Predictor, item: QAItem, error: Exception) -> ItemError:
     log_failure("item_failed", error, system=system.name)
     if out_of_memory(error):
-        message = f"{system.name} ran out of memory on this item alone: {type(error).__name__}: {error}"
+        message = f"{system.name} ran out of memory on this item alone: {described(error)}"
         return ItemError(id=item.id, error="out_of_memory", message=message)
-    message = f"{system.name} failed: {type(error).__name__}: {error}"
-    return ItemError(id=item.id, error="prediction_failed", message=message)
+    return ItemError(
+        id=item.id, error="prediction_failed", message=f"{system.name} failed: {described(error)}"
+    )
+
+
+def described(error: BaseException) -> str:
+    """Return type and text of an error, which may be anybody's: its text may itself fail."""
+    try:
+        text = str(error)
+    except Exception:  # anybody's code
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out, be it Python's, a GPU's or torch's on the CPU."""
     # By name and text: this module does not import torch, and on the CPU torch raises a RuntimeError.
     named = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
-    return named or "can't allocate memory" in str(error)
+    return named or "can't allocate memory" in described(error)
 
 
 def free_memory() -> None:
@@ -221,6 +231,8 @@ def _carry_out(future: asyncio.Future[Any], function: Callable[[], Any]) -> None
         result = function()
     except Exception as caught:  # carried over to the caller
         error = caught
+    except BaseException as caught:  # SystemExit: whoever raises it, the thread is there for others too
+        error = RuntimeError(described(caught))
     with suppress(RuntimeError):  # the loop is closed: nobody waits any more
         future.get_loop().call_soon_threadsafe(_settle, future, result, error)
 
@@ -399,10 +411,12 @@ class Batcher:
         outcomes: Sequence[Outcome] = ()
         try:
             outcomes = await self._threads.call(lambda: predict_each(system, items))
-        except Unavailable as error:
+        except (Unavailable, LoadFailed) as error:
             for ticket in {job.ticket for job in batch}:
                 self.withdraw(ticket)
                 ticket.fail(error)
+        except Exception as error:  # the edge of the server: no batch may end the work on all others
+            outcomes = [_item_error(system, item, error) for item in items]
         seconds = time.monotonic() - started
         for job, outcome in zip(batch, outcomes, strict=False):  # none, when the system was away
             job.ticket.settle(job.position, outcome)

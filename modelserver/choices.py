@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 _NAME = re.compile(r"\w[\w.-]{0,99}")
 _OWN = re.compile(r"(.+\.py):(\w+)")
@@ -65,6 +66,18 @@ def parse(text: str) -> list[Choice]:
     return choices
 
 
+def _remote(name: str, where: str) -> Remote:
+    url, _, revision = where.partition("#")
+    try:
+        parts = urlsplit(url)
+        reachable = bool(parts.hostname) and parts.port != 0  # port raises ValueError for one that is none
+    except ValueError:
+        reachable = False
+    if not reachable:
+        raise ValueError(f"{url!r} is no address of a server, such as http://127.0.0.1:9000/answer")
+    return Remote(name, url, revision or None)
+
+
 def _choice(part: str) -> Choice:
     name, given, where = part.partition("=")
     if not _NAME.fullmatch(name):
@@ -72,8 +85,7 @@ def _choice(part: str) -> Choice:
     if given and not where:
         raise ValueError(f"{part!r} says nothing after '='")
     if where.startswith(("http://", "https://")):
-        url, _, revision = where.partition("#")
-        return Remote(name, url, revision or None)
+        return _remote(name, where)
     if own := _OWN.fullmatch(where):
         return Own(name, Path(own[1]), own[2])
     if where.endswith(".py"):

@@ -8,10 +8,20 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 SCHEMA_VERSION = 1
+LONGEST_MESSAGE = 2_000  # characters
+LONGEST_REVISION = 50
 
 
 def _same_version(version: int) -> int:
@@ -25,6 +35,17 @@ def _same_version(version: int) -> int:
 
 
 SchemaVersion = Annotated[int, AfterValidator(_same_version)]
+
+
+def _sayable(text: object) -> object:
+    """Shorten a text about an error and make it one that fits into JSON: it may quote anything."""
+    if not isinstance(text, str):
+        return text
+    shown = text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
+    return shown.encode("utf-8", "backslashreplace").decode()
+
+
+Message = Annotated[str, BeforeValidator(_sayable)]
 
 AnswerType = Literal["span", "yes", "no"]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -107,7 +128,7 @@ class ItemError(Wire):
 
     id: str
     error: Literal["invalid_item", "prediction_failed", "out_of_memory"]
-    message: str
+    message: Message
 
 
 def _unique_ids(items: list[QAItem]) -> list[QAItem]:
@@ -166,5 +187,5 @@ class ErrorBody(Wire):
     """Every non-2xx response of the server."""
 
     error: str
-    message: str
-    field: str | None = None
+    message: Message
+    field: Message | None = None

@@ -29,6 +29,7 @@ from modelserver.errors import (
     SchemaMismatch,
     TooLarge,
     Unauthorized,
+    Unavailable,
 )
 from modelserver.schema import (
     ErrorBody,
@@ -45,7 +46,14 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
-HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 408: "deadline_exceeded", 413: "too_large"}
+HTTP_CODES = {
+    400: "invalid_request",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "deadline_exceeded",
+    413: "too_large",
+}
+SOON = 1.0  # seconds after which to come back, where nothing better is known
 
 
 def create_app(service: Service) -> FastAPI:
@@ -156,15 +164,17 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
         code = HTTP_CODES.get(error.status_code, "http_error")
-        body = ErrorBody(error=code, message=str(error.detail))
+        # 400 is what FastAPI says of bytes that are no UTF-8 and of brackets a hundred thousand deep.
+        text = "the body is not JSON that can be read" if error.status_code == 400 else str(error.detail)
+        body = ErrorBody(error=code, message=text)
         return _json(body, error.status_code, dict(error.headers or {}))
 
 
 def error_response(error: ModelServerError, *, status: int | None = None) -> Response:
     """Return the response that says this error."""
     headers = {}
-    if error.retry_after is not None:
-        headers["Retry-After"] = f"{math.ceil(error.retry_after)}"
+    if error.retry_after is not None or error.status == Unavailable.status:
+        headers["Retry-After"] = f"{math.ceil(SOON if error.retry_after is None else error.retry_after)}"
     if isinstance(error, Unauthorized):
         headers["WWW-Authenticate"] = "Bearer"
     body = ErrorBody(error=error.code, message=str(error), field=error.field)

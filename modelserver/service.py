@@ -20,6 +20,7 @@ from modelserver.batching import (
     Outcome,
     Predictor,
     Ticket,
+    described,
     log_failure,
 )
 from modelserver.errors import InvalidRequest, Overloaded, TooLarge, Unavailable, UnknownSystem
@@ -87,8 +88,12 @@ class Metrics:
         else:
             self.loads.add(change.system, change.kind)
             self.load_seconds.observe(change.seconds, change.system)
-        fields = {"system": change.system, "seconds": round(change.seconds, 3), "bytes": change.size}
-        logger.info(change.kind, extra={"fields": fields | {"revision": change.revision}})
+        fields: dict[str, object] = {"system": change.system, "seconds": round(change.seconds, 3)}
+        if change.kind == "failed":
+            logger.error("not loaded", extra={"fields": fields | {"reason": change.reason}})
+        else:
+            fields |= {"bytes": change.size, "revision": change.revision}
+            logger.info(change.kind, extra={"fields": fields})
 
     def page(self) -> str:
         return render(list(vars(self).values()))
@@ -270,7 +275,7 @@ def _check_item(system: Predictor, item: QAItem, most_tokens: int) -> tuple[Item
         return ItemError(id=item.id, error="invalid_item", message=f"{where}{error}"), 0
     except Exception as error:  # the edge of the server: a system may be anybody's code
         log_failure("check_failed", error, system=system.name)
-        message = f"{system.name} could not check the item: {type(error).__name__}: {error}"
+        message = f"{system.name} could not check the item: {described(error)}"
         return ItemError(id=item.id, error="prediction_failed", message=message), 0
     if cost > most_tokens:
         message = f"context: the item has {cost} tokens; at most {most_tokens} are taken"

@@ -12,6 +12,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
+from ipaddress import ip_address
 from typing import NoReturn
 
 import uvicorn
@@ -118,6 +119,8 @@ async def _until(stopped: asyncio.Task[bool], parts: set[asyncio.Task[None]]) ->
 def run(service: Service, listener: socket.socket, *, drain_seconds: float) -> NoReturn:
     """Serve until SIGTERM or SIGINT, then end the process: with 0, or with 1 when work was left undone."""
     logger.info("listening", extra={"fields": {"url": url_of(listener), "pid": os.getpid()}})
+    if service.token is None and not ip_address(listener.getsockname()[0]).is_loopback:
+        logger.warning("whoever reaches this address is answered; ask for a token with --token-file")
     finished = asyncio.run(_run(service, listener, drain_seconds))
     logger.info("stopped", extra={"fields": {"finished": finished}})
     logging.shutdown()

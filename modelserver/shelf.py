@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from types import MethodType
 from typing import Any, Literal
 
-from modelserver.batching import ModelThreads, Predictor, free_memory, out_of_memory
+from modelserver.batching import ModelThreads, Predictor, described, free_memory, out_of_memory
 from modelserver.errors import LoadFailed, ModelServerError
 from modelserver.schema import QAItem, SystemInfo
 
@@ -45,13 +46,14 @@ class Source:
 
 @dataclass(frozen=True)
 class Change:
-    """What happened to a system: for log and metrics. ``size`` is in bytes."""
+    """What happened to a system: for log and metrics. ``size`` is in bytes; ``reason`` is why it failed."""
 
     kind: Literal["loaded", "failed", "unloaded"]
     system: str
     seconds: float = 0.0
     size: int = 0
     revision: str = ""
+    reason: str = ""
 
 
 def weight_bytes(system: object) -> int:
@@ -63,7 +65,12 @@ def weight_bytes(system: object) -> int:
     said = getattr(system, "weight_bytes", None)
     if said is not None:
         return int(said)
-    modules = [one for one in vars(system).values() if callable(getattr(one, "parameters", None))]
+    attributes = getattr(system, "__dict__", {}).values()
+    modules = [
+        one
+        for one in attributes
+        if all(isinstance(getattr(one, kind, None), MethodType) for kind in ("parameters", "buffers"))
+    ]
     tensors = {id(tensor): tensor for module in modules for tensor in _tensors(module)}
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
 
@@ -213,8 +220,10 @@ class Shelf:
                 await self._bring(place)
             except ModelServerError as caught:
                 error = caught
-                if isinstance(caught, LoadFailed):
-                    place.failure = (time.monotonic(), caught)
+            except Exception as caught:  # the edge of the server: the others go on
+                error = LoadFailed(f"{place.name} could not be loaded: {described(caught)}")
+            if isinstance(error, LoadFailed):
+                place.failure = (time.monotonic(), error)
             place.queued = False
             place.settle(error)
 
@@ -301,15 +310,15 @@ class Shelf:
     async def _load(self, place: _Place) -> Predictor:
         started = time.monotonic()
         try:
-            system = await self._thread.call(partial(_load_and_warm, place.name, place.source.load))
-        except ModelServerError:
-            self._report(Change("failed", place.name, time.monotonic() - started))
+            system, size = await self._thread.call(partial(_load_and_warm, place.name, place.source.load))
+        except ModelServerError as error:
+            self._report(Change("failed", place.name, time.monotonic() - started, reason=str(error)))
             await self._thread.call(free_memory)
             raise
-        place.size, place.revision = weight_bytes(system), system.revision
+        place.size, place.revision = size, system.revision
         place.description = system.description
         seconds = time.monotonic() - started
-        self._report(Change("loaded", place.name, seconds, place.size, place.revision))
+        self._report(Change("loaded", place.name, seconds, size, place.revision))
         return system
 
     def _put_up(self, place: _Place, system: Predictor) -> None:
@@ -321,16 +330,18 @@ class Shelf:
         self._report(Change("unloaded", place.name, size=place.size or 0, revision=place.revision))
 
 
-def _load_and_warm(name: str, loader: Loader) -> Predictor:
+def _load_and_warm(name: str, loader: Loader) -> tuple[Predictor, int]:
+    """Return a system that has answered a first question, and the bytes of its weights."""
+    doing = "be loaded"
     try:
         system = loader()
+        size = weight_bytes(system)
+        doing = "answer a first question"
         for copy in getattr(system, "copies", (system,)):
             copy.predict([WARM_UP])
     except ModelServerError:
         raise
     except Exception as error:  # the edge of the server: a loader may be anybody's code
-        reason = f"{type(error).__name__}: {error}"
-        if out_of_memory(error):
-            raise LoadFailed(f"{name} could not be loaded: the memory does not suffice: {reason}") from error
-        raise LoadFailed(f"{name} could not be loaded: {reason}") from error
-    return system
+        memory = "the memory does not suffice: " if out_of_memory(error) else ""
+        raise LoadFailed(f"{name} could not {doing}: {memory}{described(error)}") from error
+    return system, size

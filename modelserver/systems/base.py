@@ -10,7 +10,7 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from modelserver.schema import QAItem, QAPrediction
+from modelserver.schema import LONGEST_REVISION, AnswerLocation, Fact, QAItem, QAPrediction
 
 
 class System(Protocol):
@@ -52,29 +52,55 @@ def completed(item: QAItem, answer: object) -> QAPrediction:
 
     ``answer`` is a QAPrediction or a mapping with its fields, of which ``answer`` alone is needed; ``id``
     is the item's and ``facts`` are none where they are left out. Raises ValueError, naming the field, also
-    for a fact that the item's context does not hold.
+    for a fact or a place that the item's context does not hold.
     """
     if isinstance(answer, QAPrediction):
-        prediction = answer
-    elif isinstance(answer, Mapping):
-        try:
-            prediction = QAPrediction.model_validate({"id": item.id, "facts": []} | dict(answer))
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-    else:
+        # Once more, for it may have been made without being checked.
+        answer = answer.model_dump(warnings=False)
+    if not isinstance(answer, Mapping):
         raise ValueError(f"the answer to an item is a mapping or a QAPrediction, not {type(answer).__name__}")
+    try:
+        prediction = QAPrediction.model_validate({"id": item.id, "facts": []} | dict(answer))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     if prediction.id != item.id:
         raise ValueError(f"id: the answer to {item.id!r} has the id {prediction.id!r}")
+    if "\0" in prediction.answer:
+        raise ValueError("answer: it holds the character 0, which no database takes")
     _require_known_facts(item, prediction)
     return prediction
 
 
 def _require_known_facts(item: QAItem, prediction: QAPrediction) -> None:
-    facts = [(title, index) for title, sentences in item.context for index in range(len(sentences))]
+    texts = {
+        (title, index): text for title, sentences in item.context for index, text in enumerate(sentences)
+    }
     for fact in prediction.facts:
-        if fact not in facts:
+        if fact not in texts:
             raise ValueError(f"facts: the context holds no sentence {fact[1]} of an article {fact[0]!r}")
+    if len(set(prediction.facts)) < len(prediction.facts):
+        raise ValueError("facts: one is named twice")
+    facts = [(title, index) for title, sentences in item.context for index in range(len(sentences))]
     given = prediction.fact_probabilities
     if given is not None and [one.fact for one in given] != facts:
         raise ValueError("fact_probabilities: they must be those of all sentences, in their order")
+    if prediction.location is not None:
+        _require_known_place(texts, prediction.location)
+
+
+def _require_known_place(texts: Mapping[Fact, str], place: AnswerLocation) -> None:
+    for fact in (place.first, place.last):
+        if fact is not None and fact not in texts:
+            raise ValueError(f"location: the context holds no sentence {fact[1]} of an article {fact[0]!r}")
+    if place.first is not None and place.end is not None and place.end > len(texts[place.first]):
+        raise ValueError(f"location.end: the sentence has {len(texts[place.first])} characters")
+
+
+def require_revision(found: object, whose: str) -> str:
+    """Return a revision that somebody else gave. Raises ValueError, which begins with ``whose``."""
+    if not isinstance(found, str) or not found.strip() or not found.isprintable():
+        raise ValueError(f"{whose}: revision is {found!r}, and not a text")
+    if len(found) > LONGEST_REVISION:
+        raise ValueError(f"{whose}: revision has {len(found)} characters, more than {LONGEST_REVISION}")
+    return found

@@ -14,8 +14,10 @@ with its fields (see ``modelserver.systems.base.completed``). It may have as wel
 ``check(item)``        raises ValueError, whose text the caller reads, for an item it cannot take
 ``cost(item)``         how much work an item is, as a whole number (default: its words)
 ``description``        a line for people (default: the first of the docstring)
-``revision``           what the predictions are stored under (default: a digest of the file)
-``thread_safe``        True when several threads may call it at once (default: one at a time)
+``revision``           what the predictions are stored under, at most 50 characters (default: a digest of
+                       the file alone: say one where the answers also depend on weights)
+``thread_safe``        True when several threads may call it at once (default: ``predict`` one at a time,
+                       and ``check`` and ``cost`` one at a time, maybe beside ``predict``)
 ``weight_bytes``       memory of its weights (default: torch modules among its attributes)
 =====================  ================================================================================
 """
@@ -28,15 +30,16 @@ import importlib.util
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from modelserver.errors import InvalidRequest, ModelServerError, UnusableSystem
+from modelserver.batching import described, out_of_memory
+from modelserver.errors import InvalidRequest, UnusableSystem
 from modelserver.schema import QAItem, QAPrediction
 from modelserver.shelf import weight_bytes
-from modelserver.systems.base import completed, words
+from modelserver.systems.base import completed, require_revision, words
 
 
 class OwnSystem:
@@ -47,14 +50,19 @@ class OwnSystem:
         self.weight_bytes = weight_bytes(inner)
         self._inner = inner
         shared = getattr(inner, "thread_safe", False) is True
-        self._turn: contextlib.AbstractContextManager[Any] = (
-            contextlib.nullcontext() if shared else threading.Lock()
-        )
+        # Two: a request is looked at while another computes, or it could not be refused in time.
+        self._turn, self._look = _turn(shared), _turn(shared)
 
     def cost(self, item: QAItem) -> int:
-        """Return what the class says, else the words of question and context."""
+        """Return what the class says, else the words of question and context. Raises ValueError."""
         say: Callable[[QAItem], int] | None = getattr(self._inner, "cost", None)
-        return words(item) if say is None else int(say(item))
+        if say is None:
+            return words(item)
+        with self._look, _no_exit():
+            cost = int(say(item))
+        if cost < 0:
+            raise ValueError(f"cost returned {cost}, which is below 0")
+        return cost
 
     def check(self, item: QAItem) -> None:
         """Raise InvalidRequest where the class's own check raises ValueError."""
@@ -62,17 +70,36 @@ class OwnSystem:
         if look is None:
             return
         try:
-            look(item)
+            with self._look, _no_exit():
+                look(item)
         except ValueError as error:
             raise InvalidRequest(str(error)) from error
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
         """Answer the items. Raises ValueError when the class does not answer each of them as declared."""
-        with self._turn:
-            answers = list(self._inner.predict(list(items)))
+        with self._turn, _no_exit():
+            answers = self._inner.predict(list(items))
+            if isinstance(answers, str | bytes | Mapping) or not isinstance(answers, Iterable):
+                raise ValueError(f"predict returned {type(answers).__name__}, not a list of answers")
+            answers = list(answers)
         if len(answers) != len(items):
             raise ValueError(f"predict returned {len(answers)} answers to {len(items)} items")
         return [completed(item, answer) for item, answer in zip(items, answers, strict=True)]
+
+
+def _turn(shared: bool) -> contextlib.AbstractContextManager[Any]:
+    return contextlib.nullcontext() if shared else threading.Lock()
+
+
+@contextlib.contextmanager
+def _no_exit() -> Iterator[None]:
+    """Turn what would end the thread, such as SystemExit, into an error of the class that raised it."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:
+        raise RuntimeError(described(error)) from error
 
 
 def load(file: Path, class_name: str, device: str, *, name: str) -> OwnSystem:
@@ -90,15 +117,24 @@ def load(file: Path, class_name: str, device: str, *, name: str) -> OwnSystem:
             raise UnusableSystem(f"{where}: it has no method {method}(items)")
         if found is not None and not callable(found):
             raise UnusableSystem(f"{where}: {method} is no method")
+        if inspect.iscoroutinefunction(found):
+            raise UnusableSystem(f"{where}: {method} is asynchronous; write it without async")
     try:
-        takes_device = "device" in inspect.signature(kind).parameters
-        inner: Any = kind(**({"device": device} if takes_device else {}))
-    except ModelServerError:
-        raise
+        with _no_exit():
+            takes_device = "device" in inspect.signature(kind).parameters
+            inner: Any = kind(**({"device": device} if takes_device else {}))
     except Exception as error:  # anybody's code
-        raise UnusableSystem(f"{where}: it cannot be made: {type(error).__name__}: {error}") from error
-    description = _text(inner, "description", where) or (inspect.getdoc(kind) or where).partition("\n")[0]
-    revision = _text(inner, "revision", where) or _digest(file)
+        memory = "the memory does not suffice: " if out_of_memory(error) else ""
+        raise UnusableSystem(f"{where}: it cannot be made: {memory}{described(error)}") from error
+    description = _description(inner, where) or (inspect.getdoc(kind) or where).partition("\n")[0]
+    size = getattr(inner, "weight_bytes", None)
+    if size is not None and (not isinstance(size, int) or size < 0):
+        raise UnusableSystem(f"{where}: weight_bytes is {size!r}, and not a number of bytes")
+    given = getattr(inner, "revision", None)
+    try:
+        revision = _digest(file) if given is None else require_revision(given, where)
+    except ValueError as error:
+        raise UnusableSystem(str(error)) from error
     return OwnSystem(inner, name=name, description=description, revision=revision)
 
 
@@ -116,20 +152,21 @@ def _module(file: Path) -> ModuleType:
         sys.path.append(folder)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with _no_exit():
+            spec.loader.exec_module(module)
     except SyntaxError as error:
         raise UnusableSystem(f"{error.filename or file}, line {error.lineno}: {error.msg}") from error
     except Exception as error:  # anybody's code
-        raise UnusableSystem(f"{file}: it cannot be imported: {type(error).__name__}: {error}") from error
+        raise UnusableSystem(f"{file}: it cannot be imported: {described(error)}") from error
     return module
 
 
-def _text(inner: object, attribute: str, where: str) -> str:
-    found = getattr(inner, attribute, None)
+def _description(inner: object, where: str) -> str:
+    found = getattr(inner, "description", None)
     if found is None:
         return ""
     if not isinstance(found, str) or not found.strip():
-        raise UnusableSystem(f"{where}: {attribute} is {found!r}, and not a text")
+        raise UnusableSystem(f"{where}: description is {found!r}, and not a text")
     return found
 
 

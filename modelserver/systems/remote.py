@@ -12,7 +12,9 @@ what computes the answers; it may be left out where it was given with the addres
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import time
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,14 +23,16 @@ import httpx
 from modelserver.errors import PredictionFailed, Unavailable, UnusableSystem
 from modelserver.schema import ItemError, QAItem, QAPrediction
 from modelserver.shelf import WARM_UP
-from modelserver.systems.base import completed, words
+from modelserver.systems.base import completed, require_revision, words
 
-AWAY = frozenset({429, 502, 503, 504})  # statuses that blame no item: the same items may be answered later
+AWAY = frozenset({408, 429, 502, 503, 504})  # the same items may be answered later
+BLAMES = frozenset({400, 413, 422, 500})  # one of the items may be the reason; of all others none is
 CONNECT_SECONDS = 5.0
+MOST_BYTES = 64 * 2**20  # of an answer
 
 
 class RemoteSystem:
-    """A server elsewhere as a system. ``timeout`` (seconds) bounds each wait for it.
+    """A server elsewhere as a system. ``timeout`` (seconds) bounds how long an answer may take to come in.
 
     Raises UnusableSystem when it does not answer a first question as declared, and Unavailable when it
     cannot be reached.
@@ -43,12 +47,15 @@ class RemoteSystem:
         self.description = f"answered by {self.shown}"
         # No proxy from the environment: a proxy cannot reach the loopback address of this machine.
         limits = httpx.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS))
+        self._timeout = timeout
+        self._given = revision is not None
         try:
             self._http = httpx.Client(trust_env=False, timeout=limits)
-            self.revision = revision or self._revision(self._reply([WARM_UP]))
-        except (PredictionFailed, httpx.InvalidURL) as error:
+            reply = self._reply([WARM_UP])
+            self.revision = require_revision(revision, "the address") if revision else self._revision(reply)
+            self._require_form(reply["predictions"])
+        except (PredictionFailed, ValueError, httpx.InvalidURL) as error:
             raise UnusableSystem(str(error)) from error
-        self._given = revision is not None
 
     def cost(self, item: QAItem) -> int:
         """Return the words of question and context."""
@@ -60,7 +67,8 @@ class RemoteSystem:
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction | ItemError]:
         """Ask the server. Raises Unavailable when it cannot answer now or has changed its revision.
 
-        Raises PredictionFailed when its answer as a whole is none; fewer items at once may fare better.
+        Raises PredictionFailed when its answer as a whole is none, since fewer items at once may fare
+        better, and UnusableSystem when it answers with a status that has nothing to do with the items.
         """
         reply = self._reply(items)
         if not self._given:
@@ -80,6 +88,16 @@ class RemoteSystem:
                 reason = str(error)
         return ItemError(id=item.id, error="prediction_failed", message=f"{self.shown}: {reason}")
 
+    def _require_form(self, predictions: Sequence[Mapping[str, Any]]) -> None:
+        """Raise ValueError unless the first question has an answer, or a reason why there is none."""
+        if not predictions:
+            raise ValueError(f"{self.shown}: the first question is not among the predictions")
+        if "error" not in predictions[0]:
+            try:
+                completed(WARM_UP, predictions[0])
+            except ValueError as error:
+                raise ValueError(f"{self.shown}: predictions.0.{error}") from error
+
     def _require_same(self, revision: str) -> None:
         before, self.revision = self.revision, revision
         if revision != before:
@@ -87,41 +105,65 @@ class RemoteSystem:
 
     def _revision(self, reply: Mapping[str, Any]) -> str:
         found = reply.get("revision")
-        if not isinstance(found, str) or not found:
+        if found is None:
             raise PredictionFailed(
                 f'{self.shown} answers without a "revision"; add it there, or to the address as #REVISION'
             )
-        return found
+        try:
+            return require_revision(found, self.shown)
+        except ValueError as error:
+            raise PredictionFailed(str(error)) from error
 
     def _reply(self, items: Sequence[QAItem]) -> Mapping[str, Any]:
         body = {"items": [item.model_dump(mode="json") for item in items]}
         try:
-            response = self._http.post(self._url, json=body)
+            with self._http.stream("POST", self._url, json=body) as response:
+                content = self._read(response)
         except httpx.TimeoutException as error:
             raise Unavailable(f"{self.shown} did not answer in time") from error
         except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
             raise Unavailable(f"{self.shown} cannot be reached: {error or type(error).__name__}") from error
         except httpx.HTTPError as error:
             raise PredictionFailed(f"{self.shown}: {error}") from error
-        if response.status_code in AWAY:
-            wait = response.headers.get("Retry-After", "")
-            raise Unavailable(
-                f"{self.shown} answered {response.status_code}",
-                retry_after=float(wait) if wait.isdigit() else None,
-            )
-        if response.status_code != httpx.codes.OK:
-            raise PredictionFailed(f"{self.shown} answered {response.status_code}")
-        return self._parsed(response)
+        self._require_success(response)
+        return self._parsed(content, {item.id for item in items})
 
-    def _parsed(self, response: httpx.Response) -> Mapping[str, Any]:
+    def _read(self, response: httpx.Response) -> bytes:
+        """Return the body; the timeouts of httpx bound each part of it, and this all of them together."""
+        end = time.monotonic() + self._timeout
+        content = bytearray()
+        for part in response.iter_bytes():
+            content += part
+            if len(content) > MOST_BYTES:
+                raise PredictionFailed(f"{self.shown} answered more than {MOST_BYTES} bytes")
+            if time.monotonic() > end:
+                raise httpx.ReadTimeout("too slow")
+        return bytes(content)
+
+    def _require_success(self, response: httpx.Response) -> None:
+        status = response.status_code
+        if status == httpx.codes.OK:
+            return
+        said = f"{self.shown} answered {status} {response.reason_phrase}".rstrip()
+        if status in AWAY:
+            wait = response.headers.get("Retry-After", "")
+            raise Unavailable(said, retry_after=float(wait) if wait.isdecimal() else None)
+        raise PredictionFailed(said) if status in BLAMES else UnusableSystem(said)
+
+    def _parsed(self, content: bytes, asked: Set[str]) -> Mapping[str, Any]:
         try:
-            reply = response.json()
-        except ValueError as error:
+            reply = json.loads(content)
+        except (ValueError, RecursionError) as error:
             raise PredictionFailed(f"{self.shown} answered what is no JSON") from error
         predictions = reply.get("predictions") if isinstance(reply, dict) else None
         if not isinstance(predictions, list):
             raise PredictionFailed(f'{self.shown} answered no object with a list of "predictions"')
+        left = set(asked)
         for number, one in enumerate(predictions):
             if not isinstance(one, dict) or not isinstance(one.get("id"), str):
                 raise PredictionFailed(f"{self.shown}: predictions.{number} is no object with an id")
+            if one["id"] not in left:
+                again = "occurs a second time" if one["id"] in asked else "was not asked for"
+                raise PredictionFailed(f"{self.shown}: predictions.{number}: {one['id']!r} {again}")
+            left.remove(one["id"])
         return {"revision": reply.get("revision"), "predictions": predictions}

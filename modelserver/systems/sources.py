@@ -30,7 +30,8 @@ logger = logging.getLogger(__name__)
 class Hardware:
     """What systems run on: a copy of each on every device.
 
-    ``half`` computes in bfloat16 where torch holds that safe; the weights stay as they are. ``compiled``
+    ``half`` computes in bfloat16 where torch holds that safe; the weights stay as they are, and since the
+    answers do not, the revision says so. ``compiled``
     translates torch modules for the device. ``remote_seconds`` bounds a wait for a server elsewhere.
     """
 
@@ -48,7 +49,8 @@ class Copies:
 
     def __init__(self, name: str, copies: Sequence[Predictor], hardware: Hardware) -> None:
         first = copies[0]
-        self.name, self.description, self.revision = name, first.description, first.revision
+        self.name, self.description = name, first.description
+        self.revision = f"{first.revision}-bf16" if hardware.half else first.revision
         self.copies = tuple(copies)
         self.weight_bytes = weight_bytes(first)  # on each device
         self._first, self._hardware = first, hardware
@@ -113,7 +115,9 @@ def _source(choice: Choice, hardware: Hardware) -> Source:
 
 def _carried(name: str, system: str, folder: Path | None, hardware: Hardware) -> Source:
     if system not in SYSTEMS:
-        raise UnknownSystem(f"no system {system!r}; known systems: {', '.join(SYSTEMS)}")
+        renamed = folder is not None and system == name
+        hint = f"; for one of these under a name of its own, write {name}=SYSTEM:{folder}" if renamed else ""
+        raise UnknownSystem(f"no system {system!r}; known systems: {', '.join(SYSTEMS)}{hint}")
     spec = SYSTEMS[system]
 
     def make(device: str) -> Predictor:

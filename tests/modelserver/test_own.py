@@ -15,6 +15,9 @@ from tests.modelserver.gates import item
 ITEM = QAItem(id="a", question="Who sang?", context=[("Band", ["Mira sang.", " It rained."])])
 
 
+PREDICT = "def predict(self, items): ..."
+
+
 @pytest.fixture
 def written(tmp_path):
     """Write a file of Python and return its path."""
@@ -104,6 +107,13 @@ def test_what_it_may_say_of_itself(written):
          "class Mine: it cannot be made: TypeError"),
         ("class Mine:\n revision = 5\n def predict(self, items): ...",
          "class Mine: revision is 5, and not a text"),
+        (f"class Mine:\n revision = 'v' * 51\n {PREDICT}", "class Mine: revision has 51 characters"),
+        (f"class Mine:\n description = ' '\n {PREDICT}", "class Mine: description is ' ', and not a text"),
+        (f"class Mine:\n weight_bytes = '1G'\n {PREDICT}", "class Mine: weight_bytes is '1G'"),
+        ("class Mine:\n async def predict(self, items): ...", "class Mine: predict is asynchronous"),
+        ("import sys; sys.exit(3)", "it cannot be imported: RuntimeError: SystemExit: 3"),
+        (f"import sys\nclass Mine:\n def __init__(self): sys.exit(3)\n {PREDICT}",
+         "class Mine: it cannot be made: RuntimeError: SystemExit: 3"),
     ],
 )  # fmt: skip
 def test_what_breaks_the_interface_names_file_class_and_place(written, text, words):
@@ -122,6 +132,17 @@ def test_a_missing_file_is_named(tmp_path):
     ("answer", "words"),
     [
         ("[]", "predict returned 0 answers to 1 items"),
+        ("None", "predict returned NoneType, not a list of answers"),
+        ("{'a': 'x'}", "predict returned dict, not a list of answers"),
+        ("[{'answer': None}]", "answer: Input should be a valid string"),
+        ("[{'answer': 'x' + chr(0)}]", "answer: it holds the character 0"),
+        ("[{'answer': 'x' + chr(0xd800)}]", "answer: "),
+        ("[{'answer': 'x', 'facts': [['Band', 0], ['Band', 0]]}]", "facts: one is named twice"),
+        ("[{'answer': 'x', 'threshold': float('nan')}]", "threshold: Input should be less"),
+        ("[{'answer': 'x', 'location': {'first': ['Band', 7], 'last': None}}]",
+         "location: the context holds no sentence 7 of an article 'Band'"),
+        ("[{'answer': 'x', 'location': {'first': ['Band', 0], 'last': ['Band', 0], 'start': 0, 'end': 99}}]",
+         "location.end: the sentence has 10 characters"),
         ("['text']", "the answer to an item is a mapping or a QAPrediction, not str"),
         ("[{}]", "answer: Field required"),
         ("[{'answer': 'x', 'confidence': 1}]", "confidence: Extra inputs are not permitted"),
@@ -176,3 +197,79 @@ def test_behind_the_server_one_bad_item_costs_only_itself(written):
         outcomes = client.predict("mine", [item(name) for name in "abc"]).predictions
     assert [type(one) for one in outcomes] == [QAPrediction, ItemError, QAPrediction]
     assert "ZeroDivisionError" in outcomes[1].message
+
+
+def test_numbers_of_numpy_and_torch_are_numbers(written):
+    system = loaded(
+        written(
+            """
+            import numpy, torch
+            class Mine:
+                def predict(self, items):
+                    half = torch.tensor(0.5)
+                    p = [{"title": "Band", "index": numpy.int64(n), "probability": half} for n in (0, 1)]
+                    return [{"answer": "x", "fact_probabilities": p, "threshold": numpy.float32(0.25)}]
+            """
+        )
+    )
+    (found,) = system.predict([ITEM])
+    assert [(one.index, one.probability) for one in found.fact_probabilities] == [(0, 0.5), (1, 0.5)]
+
+
+def test_a_prediction_that_was_made_unchecked_is_checked(written):
+    system = loaded(
+        written(
+            """
+            from modelserver.schema import QAPrediction
+            class Mine:
+                def predict(self, items):
+                    return [QAPrediction.model_construct(id="a", answer=5, facts=[])]
+            """
+        )
+    )
+    with pytest.raises(ValueError, match="answer: Input should be a valid string"):
+        system.predict([ITEM])
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"), [("-1", "cost returned -1, which is below 0"), ("'x'", "invalid")]
+)
+def test_a_cost_that_is_none(written, cost, words):
+    system = loaded(written(f"class Mine:\n {PREDICT}\n def cost(self, item): return {cost}"))
+    with pytest.raises(ValueError, match=words):
+        system.cost(ITEM)
+
+
+def test_what_a_class_does_wrong_on_purpose_costs_only_its_item(written):
+    """Errors that would end a thread, or that cannot even be told, among good items."""
+    system = loaded(
+        written(
+            """
+            import sys
+            class Mute(Exception):
+                def __str__(self):
+                    raise ValueError
+            class Mine:
+                __slots__ = ()
+                def predict(self, items):
+                    for item in items:
+                        if item.id == "exit":
+                            sys.exit(3)
+                        if item.id == "mute":
+                            raise Mute
+                        if item.id == "no text":
+                            raise ValueError(chr(0xd800))
+                    return [{"answer": item.id} for item in items]
+            """
+        )
+    )
+    with FakeModelServer(system) as server, server.client() as client:
+        outcomes = client.predict("mine", [item(one) for one in ("a", "exit", "b", "mute", "no text", "c")])
+        said = {one.id: one.message for one in outcomes.predictions if isinstance(one, ItemError)}
+        assert said == {
+            "exit": "mine failed: RuntimeError: SystemExit: 3",
+            "mute": "mine failed: Mute",
+            "no text": "mine failed: ValueError: \\ud800",
+        }
+        assert server.service.threads.alive
+        assert client.predict("mine", [item("d")]).predictions[0].answer == "d"

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -104,13 +105,56 @@ def test_each_item_fails_by_itself(elsewhere):
         ({"predictions": {}}, 'no object with a list of "predictions"'),
         ({"predictions": [{"answer": "x"}]}, r"predictions\.0 is no object with an id"),
         ({"predictions": []}, 'answers without a "revision"'),
-        ({"predictions": [], "revision": 3}, 'answers without a "revision"'),
+        ({"predictions": [], "revision": 3}, "revision is 3, and not a text"),
+        ({"predictions": [], "revision": "v" * 51}, "revision has 51 characters, more than 50"),
+        ({"predictions": [], "revision": "v1"}, "the first question is not among the predictions"),
+        (
+            {"predictions": [{"id": "warm-up", "text": "x"}], "revision": "v1"},
+            r"predictions\.0\.answer: Field",
+        ),
+        ({"predictions": [{"id": "other", "answer": "x"}]}, r"predictions\.0: 'other' was not asked for"),
+        (b"[" * 100_000, "answered what is no JSON"),
+        (b'{"predictions": [{"id": "\xe9"}]}', "answered what is no JSON"),
     ],
 )
 def test_an_answer_that_is_none_is_told_when_it_is_loaded(elsewhere, said, words):
     elsewhere.say = lambda items: said
     with pytest.raises(UnusableSystem, match=words):
         system(elsewhere)
+
+
+@pytest.mark.parametrize("status", [302, 401, 403, 404])
+def test_a_status_that_has_nothing_to_do_with_the_items_is_told_so(elsewhere, status):
+    far = system(elsewhere)
+    elsewhere.status = status
+    for attempt in (lambda: system(elsewhere), lambda: far.predict([item("a")])):
+        with pytest.raises(UnusableSystem, match=f"/answer answered {status}"):
+            attempt()
+
+
+def test_an_answer_that_trickles_in_is_given_up_when_its_time_is_over():
+    def trickle(listener: socket.socket) -> None:
+        caller, _ = listener.accept()
+        with caller, suppress(OSError):
+            caller.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+            for _ in range(100):
+                caller.sendall(b" ")
+                time.sleep(0.05)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=trickle, args=(listener,), daemon=True).start()
+        started = time.monotonic()
+        with pytest.raises(Unavailable, match="did not answer in time"):
+            RemoteSystem(f"http://127.0.0.1:{listener.getsockname()[1]}/", name="far", timeout=0.3)
+        assert time.monotonic() - started < 3
+
+
+def test_an_endless_answer_is_given_up(elsewhere, monkeypatch):
+    far = system(elsewhere)
+    monkeypatch.setattr("modelserver.systems.remote.MOST_BYTES", 1_000)
+    elsewhere.say = lambda items: b" " * 2_000
+    with pytest.raises(PredictionFailed, match="answered more than 1000 bytes"):
+        far.predict([item("a")])
 
 
 def test_a_revision_may_be_given_instead(elsewhere):
@@ -198,6 +242,22 @@ class TestBehindTheServer:
             assert time.monotonic() - started < 4
             gate.set()
             assert [one.result().predictions[0].id for one in waiting] == ["0", "1", "2"]
+
+    def test_one_that_lost_its_page_is_a_typed_error_and_no_item_is_blamed(self, server, elsewhere):
+        elsewhere.status = 404
+        before = len(elsewhere.asked)
+        with server.client() as client, pytest.raises(UnusableSystem, match="answered 404"):
+            client.predict("far", [item(name) for name in "abcd"])
+        assert len(elsewhere.asked) == before + 1
+
+    def test_a_reason_that_is_no_text_is_passed_on_readably(self, server, elsewhere):
+        elsewhere.say = lambda items: {
+            "revision": "v1", "predictions": [{"id": "a", "error": "\ud800" + "x" * 5_000}],
+        }  # fmt: skip
+        with server.client() as client:
+            (outcome,) = client.predict("far", [item("a")]).predictions
+        assert outcome.message.startswith(f"{elsewhere.url}: \\ud800xxx")
+        assert len(outcome.message) < 2_100
 
     def test_a_changed_revision_is_asked_for_again(self, server, elsewhere):
         elsewhere.say = lambda items: answers(items) | {"revision": "v2"}

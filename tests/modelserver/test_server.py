@@ -1,8 +1,10 @@
 import asyncio
+import json
 import logging
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -132,6 +134,9 @@ class TestBadRequests:
         [
             (b"{", 400, None, "not JSON"),
             (b"\xff\xfe", 400, None, ""),
+            (b'{"system": "\xe9"}', 400, None, "not JSON"),
+            (b"[" * 100_000, 400, None, "not JSON"),
+            (b'{"system": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", 400, None, "not JSON"),
             (b"[]", 422, None, "must be a JSON object"),
             (b"{}", 422, "system", "required"),
             (b'{"system": "fake", "items": []}', 422, "items", "at least 1"),
@@ -153,6 +158,13 @@ class TestBadRequests:
         found = error(response)
         assert (response.status_code, found.field) == (status, field)
         assert words in found.message
+        assert found.error == ("schema_mismatch" if status == 409 else "invalid_request")
+
+    def test_an_unknown_field_of_any_length_makes_a_short_answer(self, http):
+        content = b'{"' + b"k" * 100_000 + b'": 1, ' + json.dumps(body(item("a")))[1:].encode()
+        found = error(http.post("/v1/predict", content=content, headers=JSON))
+        assert found.field is not None
+        assert 1_000 < len(found.field) < 2_100
 
     def test_the_form_without_its_content_type_is_refused(self, http):
         response = http.post(
@@ -297,6 +309,47 @@ class TestQueue:
         assert time.monotonic() - started < 2
         gated.system.gate.set()
         first.result()
+
+
+class TestManyCallers:
+    def test_each_of_200_gets_an_answer_or_is_told_when_to_come_back_and_the_counts_add_up(self):
+        class Unhurried(FakeSystem):
+            def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
+                time.sleep(0.01)
+                return super().predict(items)
+
+        async def ask(http: httpx.AsyncClient, number: int) -> httpx.Response:
+            # Every tenth gives itself one millisecond.
+            headers = {"X-Timeout-Seconds": "0.001"} if number % 10 == 0 else {}
+            return await http.post("/v1/predict", json=body(item(str(number))), headers=headers)
+
+        async def all_at_once(url: str) -> list[httpx.Response]:
+            limits = httpx.Limits(max_connections=None)
+            async with httpx.AsyncClient(base_url=url, limits=limits, timeout=60, trust_env=False) as http:
+                return await asyncio.gather(*(ask(http, number) for number in range(200)))
+
+        with FakeModelServer(
+            Unhurried(), limits=ServerLimits(batch=BatchLimits(queue=16, items=4))
+        ) as server:
+            responses = asyncio.run(all_at_once(server.url))
+            page = httpx.get(f"{server.url}/metrics").text
+        by_status = Counter(response.status_code for response in responses)
+        assert set(by_status) == {200, 503, 504}
+        for number, response in enumerate(responses):
+            if response.status_code == 200:
+                (one,) = response.json()["predictions"]
+                assert (one["id"], "answer" in one) == (str(number), True)
+            elif response.status_code == 503:
+                assert error(response).error == "overloaded"
+                assert 1 <= int(response.headers["Retry-After"]) <= 60
+            else:
+                assert (error(response).error, number % 10) == ("deadline_exceeded", 0)
+        for status, count in by_status.items():
+            line = f'modelserver_requests_total{{path="/v1/predict",status="{status}"}} {count}'
+            assert line in page.splitlines()
+        line = f'modelserver_items_total{{system="fake",outcome="predicted"}} {by_status[200]}'
+        assert line in page.splitlines()
+        assert "modelserver_queue_items 0" in page.splitlines()
 
 
 class TestLifeCycle:
