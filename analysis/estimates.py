@@ -1,13 +1,14 @@
 """Measures per participant, then per condition, with two-way bootstrap intervals and pooled values beside."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from analysis import resampling
 from analysis.grid import Array, Grid, Sums, pooled_sums, weighted_sums
 from analysis.measures import Measure
-from analysis.resampling import percentile_interval, resample
+from analysis.resampling import Method, Weights, bootstrap_interval, leave_one_out_means, resample
 
 NO_CORRECTNESS = "it is not recorded whether the system's answer is correct"
 NO_TIME = "no clock has a value"
@@ -21,8 +22,9 @@ class Estimate:
     """One measure in one condition.
 
     value: mean over participants of their own values; None where it cannot be given, then `reason` says why.
-    interval: 95 % percentile interval of the two-way bootstrap; None below two participants or where too
-        many replicates are undefined.
+    interval: 95 % interval of the two-way bootstrap; None below two participants or where too many
+        replicates are undefined.
+    interval_method: "percentile" or "bca". interval_reason: why it is not the method that was asked for.
     pooled: the same formula over all trials at once. trials: trials that enter; None for the post survey.
     participants: participants with a defined value; undefined: participants without.
     """
@@ -36,6 +38,8 @@ class Estimate:
     participants: int
     undefined: int
     reason: str = ""
+    interval_method: Method = "percentile"
+    interval_reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,9 @@ class Estimates:
     """All measures in all conditions.
 
     per_participant: measure key to one array per condition, a value per participant. replicates: measure
-    key to an array of replicates × conditions, NaN where undefined.
+    key to an array of replicates × conditions, NaN where undefined. All conditions of a replicate have the
+    same items, so differences of its columns are replicates of the difference. without_item: measure key to
+    an array of items × conditions, the value without the item; empty without replicates.
     """
 
     conditions: tuple[str, ...]
@@ -51,6 +57,7 @@ class Estimates:
     table: dict[tuple[str, str], Estimate]
     per_participant: dict[str, list[Array]]
     replicates: dict[str, Array]
+    without_item: dict[str, Array] = field(default_factory=dict)
 
     def get(self, measure: str, condition: str) -> Estimate:
         """The estimate of the measure (key) in the condition."""
@@ -68,11 +75,13 @@ def estimate(
     rng: np.random.Generator,
     resamples: int,
     advance: Callable[[int], None] = lambda replicates: None,
+    method: Method = "percentile",
 ) -> Estimates:
     """Estimates every measure in every condition.
 
     grids: one per condition, over common items. resamples: bootstrap replicates, 0 for no intervals.
-    advance: told how many replicates were finished, for a progress bar.
+    advance: told how many replicates were finished, for a progress bar. method: of the intervals, see
+    `analysis.resampling.bootstrap_interval`.
     """
     reasons = {(m.key, g.condition): missing_reason(m, g) for m in measures for g in grids}
     ones = [weighted_sums(grid, np.ones((len(grid.items), 1))) for grid in grids]
@@ -81,15 +90,20 @@ def estimate(
     }
     measured = [m for m in measures if values[m.key]]
     replicates = _replicates(grids, measured, reasons, rng, resamples, advance)
+    without_item = _without_item(grids, measured, reasons) if resamples else {}
     table = {}
     for m in measures:
         for column, grid in enumerate(grids):
             reason = reasons[m.key, grid.condition]
             own = values[m.key][column] if values[m.key] and not reason else np.array([])
             draws = replicates[m.key][:, column] if m.key in replicates else np.array([])
-            table[m.key, grid.condition] = _estimate(m, grid, own, draws, ones[column], reason)
+            items = without_item[m.key][:, column] if m.key in without_item else np.array([])
+            table[m.key, grid.condition] = _estimate(
+                m, grid, own, draws, items, ones[column], reason, method=method
+            )
     per_participant = {m.key: values[m.key] for m in measured}
-    return Estimates(tuple(g.condition for g in grids), tuple(measures), table, per_participant, replicates)
+    names = tuple(g.condition for g in grids)
+    return Estimates(names, tuple(measures), table, per_participant, replicates, without_item)
 
 
 def missing_reason(measure: Measure, grid: Grid) -> str:
@@ -124,6 +138,13 @@ def over_participants(values: Array, weights: Array, *, geometric: bool = False)
     return np.exp(mean) if geometric else mean
 
 
+def without_participant(values: Array, *, geometric: bool = False) -> Array:
+    """The mean of `over_participants` without each participant in turn, shape (participants,)."""
+    with np.errstate(divide="ignore"):
+        means = leave_one_out_means(np.log(values) if geometric else values)
+    return np.exp(means) if geometric else means
+
+
 def _any(reasons: dict[tuple[str, str], str], measure: Measure, grids: Sequence[Grid]) -> bool:
     return any(not reasons[measure.key, grid.condition] for grid in grids)
 
@@ -137,39 +158,82 @@ def _replicates(
     advance: Callable[[int], None],
 ) -> dict[str, Array]:
     found = {m.key: np.full((resamples, len(grids)), np.nan) for m in measures}
-    done, median = 0, any(m.key == "time_median" for m in measures)
+    done = 0
     for weights in resample(rng, [len(g.participants) for g in grids], len(grids[0].items), resamples):
         rows = slice(done, done + weights.replicates)
-        for column, grid in enumerate(grids):
-            sums = weighted_sums(grid, weights.items, median=median)
-            for m in measures:
-                if not reasons[m.key, grid.condition]:
-                    means = over_participants(
-                        m.formula(sums), weights.participants[column], geometric=m.geometric
-                    )
-                    found[m.key][rows, column] = means
+        _reaggregate(grids, measures, reasons, weights, found, rows)
         done += weights.replicates
         advance(weights.replicates)
     return found
 
 
+def _without_item(
+    grids: Sequence[Grid], measures: Sequence[Measure], reasons: dict[tuple[str, str], str]
+) -> dict[str, Array]:
+    """Every measure without each item in turn, items × conditions: the item has weight 0."""
+    people, items = [len(g.participants) for g in grids], len(grids[0].items)
+    found = {m.key: np.full((items, len(grids)), np.nan) for m in measures}
+    size = max(1, resampling.CELLS_PER_CHUNK // max(1, sum(people)))
+    for start in range(0, items, size):
+        left = range(start, min(start + size, items))
+        kept = np.ones((items, len(left)))
+        kept[left, np.arange(len(left))] = 0.0
+        weights = Weights(kept, [np.ones((count, len(left))) for count in people])
+        _reaggregate(grids, measures, reasons, weights, found, slice(start, left.stop))
+    return found
+
+
+def _reaggregate(
+    grids: Sequence[Grid],
+    measures: Sequence[Measure],
+    reasons: dict[tuple[str, str], str],
+    weights: Weights,
+    found: dict[str, Array],
+    rows: slice,
+) -> None:
+    """Writes the conditions' values under the weights into these rows of `found`."""
+    median = any(m.key == "time_median" for m in measures)
+    for column, grid in enumerate(grids):
+        sums = weighted_sums(grid, weights.items, median=median)
+        for m in measures:
+            if not reasons[m.key, grid.condition]:
+                own = m.formula(sums)
+                means = over_participants(own, weights.participants[column], geometric=m.geometric)
+                found[m.key][rows, column] = means
+
+
 def _estimate(
-    measure: Measure, grid: Grid, values: Array, replicates: Array, sums: Sums, reason: str
+    measure: Measure,
+    grid: Grid,
+    values: Array,
+    replicates: Array,
+    without_item: Array,
+    sums: Sums,
+    reason: str,
+    *,
+    method: Method,
 ) -> Estimate:
     defined = int(np.count_nonzero(~np.isnan(values)))
     trials = int(sums[measure.counted].sum()) if measure.counted and not reason else None
     if reason or not defined:
         reason = reason or UNDEFINED
         return Estimate(grid.condition, measure, None, None, None, trials, 0, len(grid.participants), reason)
-    mean = over_participants(values[:, None], np.ones((len(values), 1)), geometric=measure.geometric)
+    ones = np.ones((len(values), 1))
+    mean = float(over_participants(values[:, None], ones, geometric=measure.geometric)[0])
+    interval = None
+    if defined > 1:
+        left_out = [without_participant(values, geometric=measure.geometric), without_item]
+        interval = bootstrap_interval(replicates, mean, left_out, method=method)
     pooled = float(measure.formula(pooled_sums(grid))[0, 0])
     return Estimate(
         condition=grid.condition,
         measure=measure,
-        value=float(mean[0]),
-        interval=percentile_interval(replicates) if defined > 1 else None,
+        value=mean,
+        interval=interval.bounds if interval else None,
         pooled=None if np.isnan(pooled) else pooled,
         trials=trials,
         participants=defined,
         undefined=len(values) - defined,
+        interval_method=interval.method if interval else method,
+        interval_reason=interval.reason if interval else "",
     )

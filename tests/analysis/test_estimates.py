@@ -142,3 +142,22 @@ def test_metamorphic():
     scaled = run(trials.assign(ms=trials["ms"] * 2))
     assert scaled.value == pytest.approx(2 * base.value)
     assert scaled.interval == pytest.approx(tuple(2 * bound for bound in base.interval))
+
+
+def test_bca_intervals():
+    """The same replicates, cut elsewhere; the leave-one-item-out values are those of the smaller study."""
+    grid = crossed(np.random.default_rng(9), people=12, items=10)
+    plain, bca = (
+        estimate([grid], SOME, rng=np.random.default_rng(1), resamples=500, method=method)
+        for method in ("percentile", "bca")
+    )
+    found = bca.get("time_mean", "a")
+    assert (found.interval_method, found.interval_reason) == ("bca", "")
+    assert (bca.replicates["time_mean"] == plain.replicates["time_mean"]).all()
+    assert found.interval != plain.get("time_mean", "a").interval
+    assert found.interval == pytest.approx(plain.get("time_mean", "a").interval, rel=0.1)
+    without = grid_of(np.delete(grid.answers["correctness_rating"], 3, 1), np.delete(grid.seconds, 3, 1))
+    smaller = estimate([without], SOME, rng=np.random.default_rng(1), resamples=0)
+    for measure in SOME:
+        expected = smaller.get(measure.key, "a").value
+        assert bca.without_item[measure.key][3, 0] == pytest.approx(expected)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from analysis import resampling
-from analysis.resampling import percentile_interval, resample
+from analysis.resampling import bootstrap_interval, leave_one_out_means, percentile_interval, resample
 
 
 def test_it_works():
@@ -39,3 +40,72 @@ def test_percentile_interval():
     values[:60] = np.nan
     assert percentile_interval(values) is None
     assert percentile_interval(np.array([])) is None
+
+
+def skewed(seed=1, size=25):
+    return np.random.default_rng(seed).lognormal(0, 1, size)
+
+
+def test_bca_as_scipy():
+    """One sample: the same replicates give scipy's BCa interval."""
+    data = skewed()
+    reference = stats.bootstrap(
+        (data,), np.mean, method="BCa", n_resamples=2000, rng=np.random.default_rng(2), axis=-1
+    )
+    found = bootstrap_interval(
+        reference.bootstrap_distribution, data.mean(), [leave_one_out_means(data)], method="bca"
+    )
+    interval = reference.confidence_interval
+    assert (found.method, found.reason) == ("bca", "")
+    assert found.bounds == pytest.approx((interval.low, interval.high))
+
+
+def test_bca_of_two_samples_as_scipy():
+    first, second = skewed(1, 12), skewed(2, 30)
+
+    def statistic(x, y, axis=-1):
+        return np.mean(y, axis=axis) - np.mean(x, axis=axis)
+
+    reference = stats.bootstrap(
+        (first, second), statistic, method="BCa", n_resamples=2000, rng=np.random.default_rng(3)
+    )
+    left_out = [second.mean() - leave_one_out_means(first), leave_one_out_means(second) - first.mean()]
+    found = bootstrap_interval(reference.bootstrap_distribution, second.mean() - first.mean(), left_out)
+    assert found.bounds == pytest.approx(tuple(reference.confidence_interval))
+
+
+def test_bca_covers_a_skewed_mean_better():
+    """A mean of 20 lognormal values: BCa shifts the percentile interval to where the long tail is."""
+    rng, studies = np.random.default_rng(4), 300
+    covered = {"percentile": 0, "bca": 0}
+    for _ in range(studies):
+        data = rng.lognormal(0, 1, 20)
+        draws = data[rng.integers(0, 20, (500, 20))].mean(axis=1)
+        for method in covered:
+            found = bootstrap_interval(draws, data.mean(), [leave_one_out_means(data)], method=method)
+            covered[method] += found.low <= np.exp(0.5) <= found.high
+    assert covered["bca"] > covered["percentile"]
+    assert covered["bca"] >= stats.binom.ppf(0.01, studies, 0.85)  # still short with 20 values
+
+
+def test_where_bca_is_undefined_the_percentile_interval_and_a_reason():
+    draws, left_out = np.arange(1000.0), [np.arange(5.0)]
+    found = bootstrap_interval(draws, -1.0, left_out)
+    assert found.method == "percentile"
+    assert found.reason == "BCa is undefined: all bootstrap replicates lie above the estimate"
+    assert found.bounds == percentile_interval(draws)
+    assert "lie below" in bootstrap_interval(draws, 1000.0, left_out).reason
+    assert "no single participant" in bootstrap_interval(draws, 500.0, [np.ones(5)]).reason
+    assert "without some participant" in bootstrap_interval(draws, 500.0, [np.array([1, np.nan])]).reason
+    extreme = bootstrap_interval(np.arange(100_000.0), 99_999.0, [np.eye(1, 1000)[0] * -9.0])
+    assert "too large" in extreme.reason
+    assert bootstrap_interval(draws, 500.0, left_out, method="percentile").reason == ""
+    assert bootstrap_interval(np.full(9, np.nan), 1.0, left_out) is None
+    with pytest.raises(ValueError, match="level"):
+        bootstrap_interval(draws, 1.0, left_out, level=95)
+
+
+def test_leave_one_out_means():
+    assert leave_one_out_means(np.array([1.0, 2, 6])) == pytest.approx([4, 3.5, 1.5])
+    assert leave_one_out_means(np.array([1.0, np.nan, 3])) == pytest.approx([3, 2, 1])
+    assert np.isnan(leave_one_out_means(np.array([1.0]))).all()

@@ -1,0 +1,282 @@
+"""Differences between conditions: bootstrap intervals, tests and effect sizes for a declared family.
+
+Works on `analysis.estimates.Estimates`, which holds every participant's values and bootstrap replicates in
+which all conditions share the drawn items: differences of those columns respect the crossed items. Sources
+are named with each method.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from analysis.effects import cliffs_delta, hedges_g, probability_of_superiority, ratio_of_geometric_means
+from analysis.equivalence import Equivalence, check_margin, equivalence
+from analysis.estimates import Estimates, over_participants, without_participant
+from analysis.findings import INDEPENDENT, SAMPLED_ITEMS, Finding, check_level, constant, too_few
+from analysis.grid import Array
+from analysis.measures import Measure
+from analysis.permutation import permutation_test
+from analysis.resampling import Interval, Method, bootstrap_interval
+
+NO_REPLICATES = "no bootstrap replicates were drawn"
+UNDEFINED_REPLICATES = (
+    "more than one bootstrap replicate in twenty is undefined, and the rest would be a selection"
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One measure in a second condition against a first.
+
+    values: the two conditions' values. percentile, bca: the difference (the ratio, for a geometric measure)
+    with the two intervals of the same bootstrap replicates. ratio: of geometric means over participants, for
+    times. p: of the permutation test. adjusted_p: Holm's, over the family. reason: why nothing is compared.
+    """
+
+    measure: Measure
+    first: str
+    second: str
+    values: tuple[float | None, float | None]
+    percentile: Finding
+    bca: Finding
+    permutation: Finding
+    hedges_g: Finding
+    cliffs_delta: Finding
+    superiority: Finding
+    ratio: Finding | None
+    equivalence: Equivalence | None
+    adjusted_p: float | None = None
+    reason: str = ""
+
+    @property
+    def p(self) -> float | None:
+        return self.permutation.p
+
+
+@dataclass(frozen=True)
+class Family:
+    """The comparisons that were declared together. size: how many; Holm counts refused ones too."""
+
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.comparisons)
+
+
+def compare_family(
+    estimates: Estimates,
+    family: Sequence[tuple[str, str, str]],
+    *,
+    rng: np.random.Generator,
+    permutations: int = 9_999,
+    margins: Mapping[str, tuple[float, float]] | None = None,
+    level: float = 0.95,
+) -> Family:
+    """Compares what was declared, with Holm's adjusted p over all of it.
+
+    family: (measure key, first condition, second condition) each. margins: measure key to the margin for an
+    equivalence test, declared beforehand; a ratio for geometric measures. rng: each comparison gets a stream
+    of its own, so that none depends on the others.
+
+    Raises ValueError for an unknown measure or condition, a doubled comparison or an impossible margin.
+    """
+    if len(set(family)) < len(family):
+        raise ValueError("family holds a comparison twice")
+    margins = margins or {}
+    streams = rng.spawn(len(family))
+    found = [
+        compare(
+            estimates,
+            *declared,
+            rng=stream,
+            permutations=permutations,
+            margin=margins.get(declared[0]),
+            level=level,
+        )
+        for declared, stream in zip(family, streams, strict=True)
+    ]
+    adjusted = holm([comparison.p for comparison in found])
+    return Family(tuple(replace(c, adjusted_p=p) for c, p in zip(found, adjusted, strict=True)))
+
+
+def all_pairs(measures: Sequence[str], conditions: Sequence[str]) -> list[tuple[str, str, str]]:
+    """The family of all pairs of conditions for each measure (keys)."""
+    return [(measure, *pair) for measure in measures for pair in combinations(conditions, 2)]
+
+
+def compare(
+    estimates: Estimates,
+    measure: str,
+    first: str,
+    second: str,
+    *,
+    rng: np.random.Generator,
+    permutations: int = 9_999,
+    margin: tuple[float, float] | None = None,
+    level: float = 0.95,
+) -> Comparison:
+    """Compares one measure (key) between two conditions in every way that the data support.
+
+    A geometric measure is compared as a ratio; its test and effect sizes are on the log scale. rng draws
+    permutations. margin, level: see `equivalence` and `difference`. Raises ValueError.
+    """
+    found, columns = _find(estimates, measure, first, second)
+    if margin is not None:
+        check_margin(margin, ratio=found.geometric)
+    before, after = _values(estimates, found, columns)
+    scale = np.log if found.geometric else np.asarray
+    timed = found.unit == "seconds" and not (np.concatenate([before, after]) <= 0).any()
+    tost = None
+    if margin is not None:
+        wide = difference(estimates, measure, first, second, level=0.9)
+        tost = equivalence(before, after, margin, interval=wide.interval, ratio=found.geometric)
+    return Comparison(
+        measure=found,
+        first=first,
+        second=second,
+        values=(estimates.get(measure, first).value, estimates.get(measure, second).value),
+        percentile=difference(estimates, measure, first, second, level=level, method="percentile"),
+        bca=difference(estimates, measure, first, second, level=level),
+        permutation=permutation_test(scale(before), scale(after), rng=rng, permutations=permutations),
+        hedges_g=hedges_g(scale(before), scale(after), level=level),
+        cliffs_delta=cliffs_delta(before, after, level=level),
+        superiority=probability_of_superiority(before, after, level=level),
+        ratio=ratio_of_geometric_means(before, after, level=level) if timed else None,
+        equivalence=tost,
+        reason=_missing(estimates, measure, (first, second)),
+    )
+
+
+def difference(
+    estimates: Estimates,
+    measure: str,
+    first: str,
+    second: str,
+    *,
+    level: float = 0.95,
+    method: Method = "bca",
+) -> Finding:
+    """Second minus first condition (over it, for a geometric measure) with a two-way bootstrap interval.
+
+    Participants were drawn within their condition and items for all conditions at once (Owen 2007), so what
+    an item does to both conditions alike cancels. The measure's value in a condition is the mean over its
+    participants.
+
+    Refused below two participants in a condition, where the values vary in neither, without replicates, and
+    where too many replicates are undefined. Raises ValueError for an unknown measure or condition.
+    """
+    check_level(level)
+    found, columns = _find(estimates, measure, first, second)
+    groups = _values(estimates, found, columns)
+    known = tuple(group[~np.isnan(group)] for group in groups)
+    quantity = "ratio of geometric means" if found.geometric else "difference of means"
+    label = f"two-way bootstrap over participants and items, {'BCa' if method == 'bca' else method} interval"
+    n = (len(known[0]), len(known[1]))
+    refused = _missing(estimates, measure, (first, second)) or too_few(known)
+    if refused:
+        return Finding(quantity, n, label, level=level, reason=refused)
+    estimate = float(_contrast(found, *(_mean(found, group) for group in known)))
+    interval, reason = None, constant(known, each=True)
+    if not reason:
+        interval, reason = _interval(estimates, found, columns, groups, estimate, level, method)
+    return Finding(
+        quantity=quantity,
+        n=n,
+        method=label,
+        estimate=estimate,
+        interval=interval.bounds if interval else None,
+        level=level,
+        assumptions=(INDEPENDENT, SAMPLED_ITEMS),
+        reason=reason or (interval.reason if interval else ""),
+    )
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's adjusted p over a family of m tests: running maximum of min(1, (m − i + 1) p_(i)).
+
+    Keeps the chance of any false rejection at the level, whatever the dependence (Holm 1979). A test that
+    was refused (None) stays None and still counts in m: it was declared.
+
+    >>> holm([0.01, 0.04, None])
+    [0.03, 0.08, None]
+    """
+    for p in p_values:
+        if p is not None and not 0 < p <= 1:
+            raise ValueError(f"a p must lie above 0 and not above 1, not {p}")
+    ordered = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    running = 0.0
+    for rank, (p, index) in enumerate(ordered):
+        running = max(running, min(1.0, (len(p_values) - rank) * p))
+        adjusted[index] = running
+    return adjusted
+
+
+def _find(estimates: Estimates, measure: str, first: str, second: str) -> tuple[Measure, tuple[int, int]]:
+    found = next((m for m in estimates.measures if m.key == measure), None)
+    if found is None:
+        raise ValueError(f"measure {measure!r} was not estimated")
+    for name, condition in (("first", first), ("second", second)):
+        if condition not in estimates.conditions:
+            raise ValueError(f"{name} is no condition: {condition!r}")
+    if first == second:
+        raise ValueError(f"first and second are the same condition: {first!r}")
+    return found, (estimates.conditions.index(first), estimates.conditions.index(second))
+
+
+def _values(estimates: Estimates, measure: Measure, columns: tuple[int, int]) -> tuple[Array, Array]:
+    """Every participant's value in both conditions, NaN where undefined; none where a condition has none."""
+    groups = estimates.per_participant.get(measure.key)
+    if groups is None or any(
+        estimates.get(measure.key, estimates.conditions[c]).value is None for c in columns
+    ):
+        return np.array([]), np.array([])
+    return groups[columns[0]], groups[columns[1]]
+
+
+def _missing(estimates: Estimates, measure: str, conditions: tuple[str, str]) -> str:
+    """Why a condition has no value, "" where both have one."""
+    for condition in conditions:
+        entry = estimates.get(measure, condition)
+        if entry.value is None:
+            return f"condition {condition} has no value: {entry.reason}"
+    return ""
+
+
+def _interval(
+    estimates: Estimates,
+    measure: Measure,
+    columns: tuple[int, int],
+    groups: tuple[Array, Array],
+    estimate: float,
+    level: float,
+    method: Method,
+) -> tuple[Interval | None, str]:
+    before, after = columns
+    draws = estimates.replicates[measure.key]
+    if not len(draws):
+        return None, NO_REPLICATES
+    without = [without_participant(group, geometric=measure.geometric) for group in groups]
+    means = [_mean(measure, group) for group in groups]
+    items = estimates.without_item[measure.key]
+    left_out = [
+        _contrast(measure, without[0], means[1]),
+        _contrast(measure, means[0], without[1]),
+        _contrast(measure, items[:, before], items[:, after]),
+    ]
+    replicates = np.asarray(_contrast(measure, draws[:, before], draws[:, after]))
+    found = bootstrap_interval(
+        replicates, estimate, [np.asarray(values) for values in left_out], level=level, method=method
+    )
+    return found, "" if found else UNDEFINED_REPLICATES
+
+
+def _mean(measure: Measure, values: Array) -> Array:
+    return over_participants(values[:, None], np.ones((len(values), 1)), geometric=measure.geometric)[0]
+
+
+def _contrast(measure: Measure, before: Array, after: Array) -> Array:
+    return after / before if measure.geometric else after - before
