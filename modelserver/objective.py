@@ -14,7 +14,7 @@ from torch.nn import functional as F  # noqa: N812 - the name everyone uses
 from modelserver.gold import GoldExample
 from modelserver.regulariser import Coupling, answer_probability, coupling_cost, explanation_probability
 from modelserver.systems.recurrent import ANSWER_TYPES, Batch, Outputs
-from modelserver.text import Features, Vocabulary, featurise, find_answer
+from modelserver.text import Features, find_answer
 
 IGNORED = -100  # a label that torch's cross-entropy leaves out
 
@@ -30,9 +30,8 @@ class Example:
     facts: npt.NDArray[np.bool_]  # [F] true for a gold fact
 
 
-def label(gold: GoldExample, vocabulary: Vocabulary) -> Example | None:
-    """Return features and labels, or None where the answer is not in the context and cannot be learned."""
-    features = featurise(gold.item, vocabulary)
+def label(gold: GoldExample, features: Features) -> Example | None:
+    """Return features with labels, or None where the answer is not in the context and cannot be learned."""
     wanted = set(gold.supporting_facts)
     facts = np.array([fact in wanted for fact in features.facts], dtype=bool)
     if gold.answer in ANSWER_TYPES[1:]:

@@ -68,9 +68,11 @@ def search(
     """
     out.mkdir(parents=True, exist_ok=True)
     done = _read(out / LOG)
+    encoder = work.encoder.digest() if work.encoder else None
     for number in range(runs):
         recipe = space.draw(work.recipe, seed, number)
         settings = {"system": work.config.system, "hidden": work.config.hidden, **asdict(recipe)}
+        settings |= {"encoder": encoder}
         if number < len(done):
             _check(done[number], number, settings, out / LOG)
         else:

@@ -16,6 +16,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,16 +28,18 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from torch import nn
 
-from modelserver import curves, finetuning, training_state
-from modelserver.errors import UnreadableData
+from modelserver import curves, encoder_options, finetuning, training_state
+from modelserver.errors import InvalidRequest, UnreadableData
 from modelserver.evaluation import predict_gold, scores
 from modelserver.gold import GoldExample, parse_gold, read_gold
 from modelserver.objective import batches, label, loss
 from modelserver.regulariser import FORMS, Coupling
+from modelserver.schema import QAItem
 from modelserver.systems import SYSTEMS, reader, recurrent
+from modelserver.systems.contextual import Contextual, Encoder
 from modelserver.systems.reader import RecurrentSystem
-from modelserver.systems.recurrent import Config
-from modelserver.text import Vocabulary, count_words
+from modelserver.systems.recurrent import Config, Embedding
+from modelserver.text import Features, Vocabulary, count_words, featurise
 from modelserver.vectors import WordVectors, read_vectors
 from modelserver.world import Split, generate
 
@@ -62,6 +65,7 @@ class Recipe:
     patience: int = 6  # checks without a better joint F1 on dev after which training ends
     fact_weight: float = 12.0  # lambda, of the facts' part of the loss
     coupling: Coupling | None = None  # costs of the answer-fact coupling, of the systems with "-reg"
+    encoder_rate: float | None = None  # of an encoder, which learns more slowly than the rest
     seed: int = 1
 
 
@@ -69,7 +73,7 @@ class Trainer:
     """A reader in training: its data, optimiser and schedule.
 
     ``mixed`` computes large products in 16-bit brain floats, which keep the range of 32 bits, so that no
-    scaling of the loss is needed.
+    scaling of the loss is needed. An ``encoder`` starts from the weights given, which stay as they are.
     """
 
     def __init__(
@@ -79,23 +83,28 @@ class Trainer:
         examples: Sequence[GoldExample],
         *,
         vectors: WordVectors | None = None,
+        encoder: Encoder | None = None,
         device: torch.device = CPU,
         mixed: bool = False,
     ) -> None:
         torch.manual_seed(recipe.seed)
-        self.recipe, self.device, self.mixed = recipe, device, mixed
-        self.vocabulary = Vocabulary.build(texts(examples), at_least=recipe.rare)
-        self.config = config
+        self.recipe, self.device, self.mixed, self.encoder = recipe, device, mixed, encoder
+        self.config, self.vocabulary, embed = config, Vocabulary(()), None
+        if encoder is not None:
+            self.config = replace(config, window=encoder.window)
+            embed = Contextual(deepcopy(encoder.model), encoder.tokenizer, self.config)
+        else:
+            self.vocabulary = Vocabulary.build(texts(examples), at_least=recipe.rare)
         if vectors is not None:
             self._add_words(vectors)
-        labelled = [label(gold, self.vocabulary) for gold in examples]
+        self.model = recurrent.build(self.config, len(self.vocabulary), embed).to(device)
+        labelled = [label(gold, self._features(gold.item)) for gold in examples]
         self.examples = [example for example in labelled if example is not None]
         if not self.examples:
             raise UnreadableData("training data: not one answer is found in its context")
-        self.model = recurrent.build(self.config, len(self.vocabulary)).to(device)
         if vectors is not None:
             self._place(vectors)
-        self.optimiser = torch.optim.Adam(self.model.parameters(), lr=recipe.rate)
+        self.optimiser = torch.optim.Adam(self._rates())
         self.source = batches(self.examples, recipe.batch, np.random.default_rng(recipe.seed))
         self.steps = 0
 
@@ -108,10 +117,29 @@ class Trainer:
 
     def _place(self, vectors: WordVectors) -> None:
         """Give each word its vector; a word that the file does not hold keeps zeros."""
+        assert isinstance(self.model.embed, Embedding)
         table = self.model.embed.vectors
         assert table is not None
         ids = torch.tensor([self.vocabulary.id(word) for word in vectors.words], device=self.device)
         table[ids] = torch.from_numpy(vectors.table).to(self.device)
+
+    def _features(self, item: QAItem) -> Features:
+        try:
+            return self.model.embed.prepare(item, featurise(item, self.vocabulary))
+        except InvalidRequest as error:
+            raise UnreadableData(f"training data: {item.id}: {error.field}: {error}") from error
+
+    def _rates(self) -> list[dict[str, Any]]:
+        """Return all parameters with their full learning rate, those of an encoder apart."""
+        slow: list[nn.Parameter] = []
+        if isinstance(self.model.embed, Contextual):
+            slow = list(self.model.embed.encoder.parameters())
+        apart = set(slow)
+        others = [p for p in self.model.parameters() if p not in apart]
+        groups: list[dict[str, Any]] = [{"params": others, "full": self.recipe.rate}]
+        if slow:
+            groups.append({"params": slow, "full": self.recipe.encoder_rate or encoder_options.RATE})
+        return groups
 
     def step(self) -> float:
         """Learn from one batch and return its loss."""
@@ -126,7 +154,7 @@ class Trainer:
         value.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
         for group in self.optimiser.param_groups:
-            group["lr"] = self.recipe.rate * pace(self.steps, self.recipe)
+            group["lr"] = group["full"] * pace(self.steps, self.recipe)
         self.optimiser.step()
         self.steps += 1
         return value.item()
@@ -135,7 +163,8 @@ class Trainer:
         """Return what must be the same for a training to go on: sizes, recipe and a digest of the data."""
         recipe = {name: value for name, value in asdict(self.recipe).items() if name != "coupling"}
         coupling = asdict(self.recipe.coupling) if self.recipe.coupling else {}
-        return asdict(self.config) | recipe | coupling | {"mixed": self.mixed, "data": self._digest}
+        encoder = {} if self.encoder is None else {"encoder": self.encoder.digest()}
+        return asdict(self.config) | recipe | coupling | encoder | {"mixed": self.mixed, "data": self._digest}
 
     @cached_property
     def _digest(self) -> str:
@@ -309,7 +338,10 @@ def recurrent_arguments(parser: argparse.ArgumentParser) -> None:
     add("--world-seed", "seed of the world", type=int, default=WORLD_SEED)
     add("--train", "examples of the world", type=int, default=TRAIN_EXAMPLES)
     add("--dev", "dev examples of the world", type=int, default=DEV_EXAMPLES)
-    add("--word-vectors", "file of fixed word vectors in the form of GloVe (default: none)", type=Path)
+    words = parser.add_mutually_exclusive_group()
+    text = "file of fixed word vectors in the form of GloVe (default: none)"
+    words.add_argument("--word-vectors", type=Path, help=text)
+    encoder_options.add_arguments(parser, words)
     add(
         "--most-vectors",
         "lines of that file kept for words that the data does not hold",
@@ -364,7 +396,7 @@ def run(options: argparse.Namespace) -> int:
 
 def too_small(options: argparse.Namespace) -> str | None:
     """Return the first argument that must be at least 1 and is not."""
-    sizes = ("train", "dev", "steps", "batch", "check_every", "patience", "hidden", "threads")
+    sizes = ("train", "dev", "steps", "batch", "check_every", "patience", "hidden", "threads", "pieces")
     return next((f"--{name.replace('_', '-')}" for name in sizes if getattr(options, name) < 1), None)
 
 
@@ -379,10 +411,12 @@ class Work:
     vectors: WordVectors | None
     device: torch.device
     mixed: bool
+    encoder: Encoder | None = None
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Work:
         torch.set_num_threads(options.threads)
+        torch.manual_seed(options.seed)  # weights of a new encoder
         train_set, dev = _data(options)
         vectors = None
         if options.word_vectors is not None:
@@ -395,17 +429,25 @@ class Work:
                 batch=options.batch,
                 check_every=options.check_every,
                 patience=options.patience,
+                encoder_rate=encoder_options.learning_rate(options),
             ),
             train=train_set,
             dev=dev,
             vectors=vectors,
             device=options.device,
             mixed=options.device.type == "cuda" and not options.full_precision,
+            encoder=encoder_options.open_encoder(options, texts(train_set)),
         )
 
     def trainer(self, recipe: Recipe) -> Trainer:
         return Trainer(
-            self.config, recipe, self.train, vectors=self.vectors, device=self.device, mixed=self.mixed
+            self.config,
+            recipe,
+            self.train,
+            vectors=self.vectors,
+            encoder=self.encoder,
+            device=self.device,
+            mixed=self.mixed,
         )
 
 

@@ -13,11 +13,13 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from safetensors.torch import save as save_weights
-from torch import nn
 
+from modelserver import encoders
 from modelserver.decoding import best_span, prediction
 from modelserver.errors import InvalidRequest, UnreadableWeights
 from modelserver.schema import QAItem, QAPrediction
+from modelserver.systems import contextual
+from modelserver.systems.contextual import Contextual
 from modelserver.systems.recurrent import (
     ANSWER_TYPES,
     Config,
@@ -50,12 +52,13 @@ class RecurrentSystem:
         self.model = model.to(device).eval()
 
     def cost(self, item: QAItem) -> int:
-        """Return the tokens of question and context."""
-        return count_tokens(item.question) + sum(map(count_tokens, _context_texts(item)))
+        """Return the tokens of question and context, and those that an encoder reads."""
+        return _words(item) + self.model.embed.cost(item)
 
     def check(self, item: QAItem) -> None:
         """Raise InvalidRequest for a question without words, no article, or more tokens than fit."""
-        self._check(item, count_tokens(item.question), self.cost(item))
+        self._check(item, count_tokens(item.question), _words(item))
+        self.model.embed.cost(item)
 
     def _check(self, item: QAItem, asked: int, tokens: int) -> None:
         if not item.context:
@@ -68,19 +71,24 @@ class RecurrentSystem:
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
         """Answer the items as one batch. Raises InvalidRequest when `check` would for any of them."""
-        features = [featurise(item, self.vocabulary) for item in items]
-        for item, numbers in zip(items, features, strict=True):
-            self._check(item, len(numbers.question_word), len(numbers))
+        features = [self.features(item) for item in items]
         return self.predict_features(items, features) if items else []
+
+    def features(self, item: QAItem) -> Features:
+        """Turn an item into the numbers that the model looks at. Raises InvalidRequest when `check` would."""
+        numbers = featurise(item, self.vocabulary)
+        self._check(item, len(numbers.question_word), len(numbers))
+        return self.model.embed.prepare(item, numbers)
 
     def predict_features(self, items: Sequence[QAItem], features: Sequence[Features]) -> list[QAPrediction]:
         """Answer items that have been turned into numbers already."""
         batch = collate(features, self.device)
         with torch.inference_mode():
             outputs = self.model(batch)
-        relevance = torch.softmax(outputs.facts, -1)[:, 1].tolist()
+        relevance = torch.softmax(outputs.facts.float(), -1)[:, 1].tolist()
         types = [ANSWER_TYPES[i] for i in outputs.type.argmax(-1).tolist()]
-        start, end, seen = (x.cpu().numpy() for x in (outputs.start, outputs.end, outputs.seen))
+        start, end = (x.float().cpu().numpy() for x in (outputs.start, outputs.end))
+        seen = outputs.seen.cpu().numpy()
         results, token, fact = [], 0, 0
         for item, features_of, kind in zip(items, features, types, strict=True):
             tokens = slice(token, token := token + len(features_of.word))
@@ -99,16 +107,23 @@ class RecurrentSystem:
         return results
 
 
-def _context_texts(item: QAItem) -> Iterator[str]:
-    for title, sentences in item.context:
-        yield title
-        yield from sentences
+def _words(item: QAItem) -> int:
+    texts = (text for title, sentences in item.context for text in (title, *sentences))
+    return count_tokens(item.question) + sum(map(count_tokens, texts))
 
 
-def save(folder: Path, model: nn.Module, config: Config, vocabulary: Vocabulary) -> None:
-    """Write weights (16-bit floats), configuration and vocabulary; each file appears whole or not at all."""
+def save(folder: Path, model: Qi2019 | SelectAndForget, config: Config, vocabulary: Vocabulary) -> None:
+    """Write weights (16-bit floats), configuration and vocabulary; each file appears whole or not at all.
+
+    An encoder's weights are among them; what else it is made from comes to lie in a folder beside them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    weights = {name: tensor.detach().half().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    if isinstance(model.embed, Contextual):
+        contextual.save(folder / contextual.FOLDER, model.embed)
+    weights = {
+        name: (tensor.half() if tensor.is_floating_point() else tensor).detach().cpu().contiguous()
+        for name, tensor in model.state_dict().items()
+    }
     (folder / "model.safetensors.part").write_bytes(save_weights(weights))
     (folder / "config.json.part").write_text(json.dumps(asdict(config), indent=2) + "\n", encoding="utf-8")
     vocabulary.save(folder / "vocab.json.part")
@@ -128,10 +143,17 @@ def load(folder: Path, device: torch.device, *, name: str, description: str) -> 
             raise ValueError(f"system is {config.system!r}, not {name!r}")
     with _blaming(folder / "vocab.json"):
         vocabulary = Vocabulary.load(folder / "vocab.json")
+    embed = None
+    if config.window:
+        with _blaming(folder / contextual.FOLDER):
+            embed = contextual.load(folder / contextual.FOLDER, config)
+        digest.update(encoders.digest(folder / contextual.FOLDER).encode())
     with _blaming(folder / "model.safetensors"):
-        model = build(config, len(vocabulary))
+        model = build(config, len(vocabulary), embed)
         weights = load_file(folder / "model.safetensors")
-        model.load_state_dict({key: tensor.float() for key, tensor in weights.items()})
+        model.load_state_dict(
+            {key: tensor.float() if tensor.is_floating_point() else tensor for key, tensor in weights.items()}
+        )
     return RecurrentSystem(
         model,
         config,

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name everyone uses
 
-from modelserver.schema import AnswerType
+from modelserver.schema import AnswerType, QAItem
 from modelserver.text import CHARACTERS, NO_FACT, NUMBER_FEATURES, UNKNOWN, Features
 
 THRESHOLD = 0.33  # of the positive class, as in the released code of Schuff et al. 2020
@@ -34,7 +34,8 @@ class Config:
     """Sizes of a reader. ``system`` names its structure, with "-reg" after it where training is regularised.
 
     With ``vector_size``, words have fixed vectors beside the learned ones; the first ``learned_words`` of the
-    vocabulary have both, the others fixed vectors alone.
+    vocabulary have both, the others fixed vectors alone. With ``window``, an encoder that reads at most so
+    many of its own tokens at once stands in the place of words' vectors, whose sizes mean nothing then.
     """
 
     system: Literal["qi2019", "select-and-forget", "qi2019-reg", "select-and-forget-reg"]
@@ -46,6 +47,7 @@ class Config:
     threshold: float = THRESHOLD
     vector_size: int = 0
     learned_words: int = 0
+    window: int = 0
 
     @property
     def structure(self) -> str:
@@ -131,6 +133,7 @@ class Batch:
     context: Context
     facts: int  # F
     fact_example: Tensor  # [F]
+    features: tuple[Features, ...]  # N, what the tensors were made from
 
 
 def collate(features: Sequence[Features], device: torch.device) -> Batch:
@@ -165,17 +168,46 @@ def collate(features: Sequence[Features], device: torch.device) -> Batch:
         context=context,
         facts=int(facts[-1]),
         fact_example=flat([np.full(len(f.facts), i) for i, f in enumerate(features)]),
+        features=tuple(features),
     )
 
 
 # --- layers -------------------------------------------------------------------------------------------
 
 
-class Embedding(nn.Module):
+class Embedder(nn.Module):
+    """What turns words into vectors of length ``size``. This base has none but the marks of each word."""
+
+    size = 1 + NUMBER_FEATURES
+
+    def prepare(self, item: QAItem, features: Features) -> Features:
+        """Return the features of an item with what this looks at beside them.
+
+        Raises InvalidRequest for an item that it cannot read.
+        """
+        return features
+
+    def cost(self, item: QAItem) -> int:
+        """Return the tokens that this reads beside the words. Raises InvalidRequest as `prepare` does."""
+        return 0
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:  # -> [N, M, size], [K, size]
+        """Return the vectors of the questions' and of the contexts' words."""
+        question = F.pad(batch.question_mask[..., None].float(), (0, NUMBER_FEATURES))  # all of it is asked
+        return question, torch.cat([batch.asked[:, None].float(), batch.number], -1)
+
+    def forget(self, batch: Batch, rows: Tensor, seen: Tensor) -> Tensor:  # [K, size] -> [seen, size]
+        """Return the vectors of the context's words that are seen, as if it held no others.
+
+        ``rows`` are those of all words, from the same batch.
+        """
+        return rows[seen]
+
+
+class Embedding(Embedder):
     """Words as vectors: a table for known words, a character CNN for every spelling (Kim et al. 2016).
 
-    With word vectors made elsewhere, each word's vector follows its learned one and is not trained. Any
-    module with ``size`` and the same call can stand in this one's place, an encoder for example.
+    With word vectors made elsewhere, each word's vector follows its learned one and is not trained.
     """
 
     vectors: Tensor | None
@@ -190,14 +222,13 @@ class Embedding(nn.Module):
         self.characters = nn.Embedding(CHARACTERS, config.character_size, padding_idx=0)
         self.convolution = nn.Conv1d(config.character_size, config.character_filters, 5, padding=2)
         self.dropout = nn.Dropout(config.dropout)
-        self.size = config.word_size + config.vector_size + config.character_filters + 1 + NUMBER_FEATURES
+        self.size += config.word_size + config.vector_size + config.character_filters
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:  # -> [N, M, size], [K, size]
         characters = self.characters(batch.forms).transpose(1, 2)  # [U, character_size, FORM_LENGTH]
         spelling = F.relu(self.convolution(characters)).amax(2)  # [U, filters]: each distinct word only once
-        marks = F.pad(batch.question_mask[..., None].float(), (0, NUMBER_FEATURES))  # all of it is asked
-        question = torch.cat([self._look_up(batch.question_word), spelling[batch.question_form], marks], -1)
-        marks = torch.cat([batch.asked[:, None].float(), batch.number], -1)
+        asked, marks = super().forward(batch)
+        question = torch.cat([self._look_up(batch.question_word), spelling[batch.question_form], asked], -1)
         context = torch.cat([self._look_up(batch.word), spelling[batch.form], marks], -1)
         return self.dropout(question), self.dropout(context)
 
@@ -412,10 +443,10 @@ class Outputs:
 class Qi2019(nn.Module):
     """One encoding for both heads; the answer heads also see the pooled state of each token's fact."""
 
-    def __init__(self, config: Config, words: int) -> None:
+    def __init__(self, config: Config, embed: Embedder) -> None:
         super().__init__()
         d = 2 * config.hidden
-        self.embed = Embedding(config, words)
+        self.embed = embed
         self.read = Reading(self.embed.size, config)
         self.judge = FactHead(config)
         self.tell = nn.Linear(d, d)
@@ -438,13 +469,14 @@ class SelectAndForget(nn.Module):
 
     Schuff et al. zero the answer-specific encoding outside the selected facts. A recurrent encoding has
     by then carried words across the border, so here those tokens are dropped before the answer-specific
-    encoder as well: nothing of an unselected fact, and no title, can reach the answer.
+    encoder as well, and vectors that depend on other words are made anew (`Embedder.forget`): nothing of an
+    unselected fact, and no title, can reach the answer.
     """
 
-    def __init__(self, config: Config, words: int) -> None:
+    def __init__(self, config: Config, embed: Embedder) -> None:
         super().__init__()
         self.threshold = config.threshold
-        self.embed = Embedding(config, words)
+        self.embed = embed
         self.read_for_facts = Reading(self.embed.size, config)
         self.judge = FactHead(config)
         self.read_for_answer = Reading(self.embed.size, config)
@@ -461,7 +493,8 @@ class SelectAndForget(nn.Module):
         never = selected.new_zeros(1)  # titles: NO_FACT points here
         seen = torch.cat([selected, never])[context.fact]  # [K]
         rest = context.only(seen)
-        encoded = self.read_for_answer(question, rows[seen], rest, batch)
+        rows = self.embed.forget(batch, rows, seen)
+        encoded = self.read_for_answer(question, rows, rest, batch)
         start, end, kind = self.answer(encoded, rest)
         return Outputs(_spread(start, seen), _spread(end, seen), kind, facts, seen)
 
@@ -471,6 +504,10 @@ def _spread(logits: Tensor, seen: Tensor) -> Tensor:
     return logits.new_full(seen.shape, _NEVER).masked_scatter(seen, logits)
 
 
-def build(config: Config, words: int) -> Qi2019 | SelectAndForget:
-    """Return an untrained reader of the structure that the configuration names."""
-    return (Qi2019 if config.structure == "qi2019" else SelectAndForget)(config, words)
+def build(config: Config, words: int, embed: Embedder | None = None) -> Qi2019 | SelectAndForget:
+    """Return an untrained reader of the structure that the configuration names.
+
+    ``embed`` stands in the place of the table of ``words`` vectors.
+    """
+    structure = Qi2019 if config.structure == "qi2019" else SelectAndForget
+    return structure(config, embed or Embedding(config, words))

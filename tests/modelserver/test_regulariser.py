@@ -9,7 +9,7 @@ from modelserver.gold import parse_gold
 from modelserver.objective import label, loss
 from modelserver.regulariser import Coupling, answer_probability, coupling_cost, explanation_probability
 from modelserver.systems.recurrent import Config, build, collate
-from modelserver.text import Vocabulary
+from modelserver.text import Vocabulary, featurise
 from modelserver.world import generate
 
 COSTS = Coupling(c1=2.0, c2=3.0, c3=5.0, form="product")
@@ -127,7 +127,7 @@ def test_the_loss_is_that_of_the_structure_plus_the_mean_cost(system, form):
     torch.manual_seed(1)
     world = parse_gold(generate("train", 6, 2), "world")
     vocabulary = Vocabulary(())
-    examples = [label(gold, vocabulary) for gold in world]
+    examples = [label(gold, featurise(gold.item, vocabulary)) for gold in world]
     batch = collate([e.features for e in examples], torch.device("cpu"))
     outputs = build(Config(system, hidden=6), 2).eval()(batch)
     coupling = Coupling(2.0, 3.0, 5.0, form)

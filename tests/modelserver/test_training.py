@@ -41,6 +41,10 @@ def _gold(**changes):
     return GoldExample.model_validate({**ENTRY, **changes})
 
 
+def _label(gold):
+    return label(gold, featurise(gold.item, Vocabulary(())))
+
+
 @pytest.fixture(scope="module")
 def world():
     return parse_gold(generate("train", 24, 2), "world")
@@ -214,7 +218,7 @@ def test_the_best_checkpoint_is_kept(world, tmp_path, monkeypatch):
 
 
 def test_labels_point_to_the_gold_fact():
-    example = label(_gold(), Vocabulary(()))
+    example = _label(_gold())
     assert example.features.fact[example.start] == 1
     assert example.start == example.end
     assert example.type == 0
@@ -224,7 +228,7 @@ def test_labels_point_to_the_gold_fact():
 @pytest.mark.parametrize("system", ["select-and-forget", "select-and-forget-reg"])
 def test_an_answer_in_a_title_alone_teaches_facts_alone(system):
     gold = _gold(context=[["Elsk", ["Far."]], ["Ada", ["It is.", " She was born."]]])
-    examples = [label(gold, Vocabulary(()))]
+    examples = [_label(gold)]
     assert examples[0].features.fact[examples[0].start] == NO_FACT
     batch = collate([examples[0].features], torch.device("cpu"))
     outputs = build(Config(system, hidden=8, dropout=0.0), 2)(batch, torch.from_numpy(examples[0].facts))
@@ -236,16 +240,16 @@ def test_an_answer_in_a_title_alone_teaches_facts_alone(system):
 
 @pytest.mark.parametrize("answer, kind", [("yes", 1), ("no", 2)])
 def test_yes_and_no_have_no_span(answer, kind):
-    example = label(_gold(answer=answer), Vocabulary(()))
+    example = _label(_gold(answer=answer))
     assert (example.start, example.end, example.type) == (IGNORED, IGNORED, kind)
 
 
 def test_an_answer_that_is_not_in_the_context_is_left_out():
-    assert label(_gold(answer="Mars"), Vocabulary(())) is None
+    assert _label(_gold(answer="Mars")) is None
 
 
 def test_a_batch_without_spans_has_a_finite_loss():
-    examples = [label(_gold(answer=answer), Vocabulary(())) for answer in ("yes", "no")]
+    examples = [_label(_gold(answer=answer)) for answer in ("yes", "no")]
     batch = collate([example.features for example in examples], torch.device("cpu"))
     value = loss(build(SMALL, 2)(batch), examples, batch, 1.0)
     assert torch.isfinite(value)
@@ -253,7 +257,7 @@ def test_a_batch_without_spans_has_a_finite_loss():
 
 def test_every_example_comes_once_a_pass():
     short = featurise(QAItem(id="q", question="Who?", context=[("A", ["b"])]), Vocabulary(()))
-    examples = [label(_gold(question=f"Where was Ada {'x ' * i}born?"), Vocabulary(())) for i in range(23)]
+    examples = [_label(_gold(question=f"Where was Ada {'x ' * i}born?")) for i in range(23)]
     assert len(short) > 0
     first_pass = list(itertools.islice(batches(examples, 4, np.random.default_rng(1)), 6))
     assert sorted(id(e) for batch in first_pass for e in batch) == sorted(map(id, examples))

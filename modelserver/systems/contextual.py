@@ -1,0 +1,237 @@
+"""A Hugging Face encoder in the place of word vectors: the recurrent readers' layers and heads on top of it.
+
+The encoder cuts text into tokens of its own, called pieces here. A word's vector is that of the first piece
+that touches it, with the marks that every word has. An article is read behind the question and apart from
+the other articles, as the recurrent layers read it, and a long one in windows that overlap. The words of
+the question are read without any article, so that they know of none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from modelserver.decoding import Bools
+from modelserver.encoders import PART, longest_window, open_tokenizer, open_untrained
+from modelserver.schema import QAItem
+from modelserver.systems.extractive import FORWARD_TOKENS, batches, window_reader
+from modelserver.systems.recurrent import Batch, Config, Embedder
+from modelserver.text import Features, Ints, tokenise
+from modelserver.windows import Encoded, Reading, Window
+
+NO_PIECE = -1  # in the place of the first piece of a word that has none
+FOLDER = "encoder"  # in a folder of weights: the encoder's configuration and tokenizer
+
+
+@dataclass(frozen=True)
+class PieceFeatures(Features):
+    """One item as numbers, with its pieces: S of the context."""
+
+    encoded: Encoded
+    question_first: Ints  # [M] the first piece of each word of the question, NO_PIECE for a word without one
+    first: Ints  # [K] the same of the context
+
+
+class Taken(NamedTuple):
+    """The pieces of a window whose vectors are taken from it, ``start`` to ``end`` (exclusive).
+
+    They are counted from the first piece of the window's context, or of its question if it has no context.
+    """
+
+    window: Window
+    start: int
+    end: int
+
+
+class Contextual(Embedder):
+    """Words as an encoder sees them in their article."""
+
+    def __init__(self, encoder: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: Config) -> None:
+        """Raises ValueError for a tokenizer that cannot read a question and a text together."""
+        super().__init__()
+        self.encoder, self.tokenizer = encoder, tokenizer
+        self.reader = window_reader(tokenizer, Reading.of_at_most(config.window))
+        self.dropout = nn.Dropout(config.dropout)
+        self.size += int(encoder.config.hidden_size)
+
+    def prepare(self, item: QAItem, features: Features) -> PieceFeatures:
+        encoded = self.reader.encode(item)
+        words = [(0, 0, token.start, token.end) for token in tokenise(item.question)]
+        asked = np.pad(encoded.asked, ((0, 0), (2, 0)))
+        return PieceFeatures(
+            **vars(features),
+            encoded=encoded,
+            question_first=first_pieces(np.array(words, dtype=np.int64).reshape(-1, 4), asked),
+            first=first_pieces(features.places, encoded.places),
+        )
+
+    def cost(self, item: QAItem) -> int:
+        encoded = self.reader.encode(item)
+        taken = [_question(encoded), *self._articles(encoded, np.ones(len(encoded), dtype=bool))]
+        return sum(self.reader.length(one.window) for one in taken)
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        asked, marks = super().forward(batch)
+        features = _pieces(batch)
+        vectors = self._encode([_question(f.encoded) for f in features])
+        first, total = [], 0
+        for numbers in features:
+            places = np.append(total + np.arange(len(numbers.encoded.question)), NO_PIECE)
+            first.append(places[numbers.question_first])
+            total += len(numbers.encoded.question)
+        question = asked.new_zeros(*asked.shape[:2], vectors.shape[1])  # [N, M, hidden]
+        question[batch.question_mask] = _look_up(vectors, np.concatenate(first))
+        everything = [np.ones(len(f.first), dtype=bool) for f in features]
+        rows = torch.cat([self._context(features, everything, whole=True), marks], -1)
+        return self.dropout(torch.cat([question, asked], -1)), self.dropout(rows)
+
+    def forget(self, batch: Batch, rows: Tensor, seen: Tensor) -> Tensor:
+        """Read again what is left when the sentences and titles without a seen word are cut out."""
+        features = _pieces(batch)
+        ends = np.cumsum([len(f.first) for f in features])[:-1]
+        words = self._context(features, np.split(seen.cpu().numpy(), ends))
+        marks = super().forward(batch)[1][seen]
+        return self.dropout(torch.cat([words, marks], -1))
+
+    def _context(
+        self, features: Sequence[PieceFeatures], seen: Sequence[Bools], *, whole: bool = False
+    ) -> Tensor:
+        """Return the vectors of the seen words, [seen, hidden], from the pieces of their facts, or of all."""
+        taken: list[Taken] = []
+        first: list[Ints] = []
+        total = 0
+        for numbers, words in zip(features, seen, strict=True):
+            encoded = numbers.encoded
+            kept = np.isin(encoded.fact, numbers.fact[words]) | whole  # [S]
+            taken += self._articles(encoded, kept)
+            places = np.append(total + np.cumsum(kept) - 1, NO_PIECE)  # [S + 1]: NO_PIECE points to itself
+            first.append(places[numbers.first[words]])
+            total += int(kept.sum())
+        return _look_up(self._encode(taken), np.concatenate(first))
+
+    def _articles(self, encoded: Encoded, kept: Bools) -> list[Taken]:
+        """Return all kept pieces of an item, in order, each once; what is not kept is in no window.
+
+        Where windows overlap, each gives the half of the shared pieces that lies deeper in it.
+        """
+        taken: list[Taken] = []
+        for article in np.unique(encoded.article[kept]):
+            rows = kept & (encoded.article == article)
+            part = replace(
+                encoded, ids=encoded.ids[rows], fact=encoded.fact[rows], places=encoded.places[rows]
+            )
+            windows = self.reader.windows(part)
+            inner = [window.start + self.reader.reading.overlap // 2 for window in windows[1:]]
+            for window, start, end in zip(windows, [0, *inner], [*inner, len(part)], strict=True):
+                taken.append(Taken(window, start - window.start, end - window.start))
+        return taken
+
+    def _encode(self, taken: Sequence[Taken]) -> Tensor:
+        """Return the vectors of the pieces taken, in their order, [pieces, hidden]."""
+        device = next(self.encoder.parameters()).device
+        ends = np.cumsum([0] + [one.end - one.start for one in taken])
+        vectors = [torch.zeros(0, self.encoder.config.hidden_size, device=device)]
+        order = [np.zeros(0, dtype=np.int64)]
+        for positions in batches([self.reader.length(one.window) for one in taken], FORWARD_TOKENS):
+            inputs = self.reader.inputs([taken[position].window for position in positions], device)
+            states = self.encoder(**inputs.tensors).last_hidden_state.float()  # [W, T, hidden]
+            rows = []
+            for row, position in enumerate(positions):
+                window, start, end = taken[position]
+                begin = inputs.offset[row] if window.end > window.start else inputs.asked
+                rows.append(np.arange(start, end) + row * states.shape[1] + begin)
+                order.append(np.arange(ends[position], ends[position + 1]))
+            vectors.append(states.flatten(0, 1)[torch.from_numpy(np.concatenate(rows)).to(device)])
+        back = torch.from_numpy(np.argsort(np.concatenate(order))).to(device)
+        return torch.cat(vectors)[back]
+
+
+def first_pieces(words: Ints, pieces: Ints) -> Ints:
+    """Return the first of the pieces that share a code point with each word, NO_PIECE where none does.
+
+    Both are rows of the fields of Place, in the order of the text: [K, 4] and [S, 4] give [K].
+    """
+    if not len(words) or not len(pieces):
+        return np.full(len(words), NO_PIECE)
+    both = np.concatenate([words, pieces])
+    sentences, longest = both[:, 1].max() + 2, both[:, 3].max() + 1
+    text_of_word, text_of_piece = (x[:, 0] * sentences + x[:, 1] + 1 for x in (words, pieces))
+    # The first piece that ends after the word begins, in the word's text or a later one.
+    ends = text_of_piece * longest + pieces[:, 3]
+    found = np.searchsorted(ends, text_of_word * longest + words[:, 2], side="right")
+    piece = np.minimum(found, len(pieces) - 1)
+    same_text = (text_of_piece[piece] == text_of_word) & (found < len(pieces))
+    return np.where(same_text & (pieces[piece, 2] < words[:, 3]), piece, NO_PIECE)
+
+
+def _look_up(vectors: Tensor, rows: Ints) -> Tensor:
+    """Return the rows of ``vectors``, and zeros where one is NO_PIECE."""
+    index = torch.from_numpy(rows).to(vectors.device)
+    return torch.cat([vectors, vectors.new_zeros(1, vectors.shape[1])])[index]
+
+
+def _question(encoded: Encoded) -> Taken:
+    """Return the question of an item alone."""
+    return Taken(Window(encoded, 0, 0), 0, len(encoded.question))
+
+
+def _pieces(batch: Batch) -> list[PieceFeatures]:
+    features = [numbers for numbers in batch.features if isinstance(numbers, PieceFeatures)]
+    assert len(features) == len(batch.features), "features that an encoder reads come from its `prepare`"
+    return features
+
+
+# --- the encoder itself -------------------------------------------------------------------------------
+
+
+class Encoder(NamedTuple):
+    """An encoder without any head, and its tokenizer."""
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+
+    @property
+    def window(self) -> int:
+        """How many pieces to read at once."""
+        return Reading.of_at_most(longest_window(self.model, self.tokenizer)).window
+
+    def digest(self) -> str:
+        """Return hex digits that change with weights, configuration and tokenizer."""
+        total = hashlib.sha256(self.model.config.to_json_string().encode())
+        total.update(self.tokenizer.backend_tokenizer.to_str().encode())
+        for name, tensor in self.model.state_dict().items():
+            total.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())
+        return total.hexdigest()
+
+
+def save(folder: Path, embed: Contextual) -> None:
+    """Write the encoder's configuration and its tokenizer, not the weights; each file appears whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(f"{PART}*"):  # by a training that was killed here
+        shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(prefix=PART, dir=folder) as part:
+        embed.tokenizer.save_pretrained(part)
+        embed.encoder.config.save_pretrained(part)
+        for path in sorted(Path(part).iterdir()):
+            path.replace(folder / path.name)
+
+
+def load(folder: Path, config: Config) -> Contextual:
+    """Return the encoder that a folder describes, with weights made up.
+
+    Raises UnreadableWeights, and ValueError for a configuration that does not fit the encoder.
+    """
+    encoder = Encoder(open_untrained(folder), open_tokenizer(folder))
+    if config.window > encoder.window:
+        raise ValueError(f"window is {config.window}, but the encoder reads {encoder.window} tokens at most")
+    return Contextual(encoder.model, encoder.tokenizer, config)
