@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -149,13 +150,7 @@ def new_encoder(
     The weights come from torch's generator; the same texts give the same tokenizer in every process.
     Raises UnreadableWeights for a hidden size that the heads do not divide.
     """
-    learned = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # noqa: S106 - no secret
-    learned.normalizer = normalizers.BertNormalizer()
-    learned.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=pieces, special_tokens=list(SPECIALS), show_progress=False)
-    learned.train_from_iterator(texts, trainer)
-    # The trainer numbers equally frequent pieces by chance.
-    found = [*SPECIALS, *sorted(set(learned.get_vocab()) - set(SPECIALS))]
+    found = _learn_pieces(texts, pieces)
     tokenizer = BertTokenizer(
         vocab={piece: number for number, piece in enumerate(found)}, model_max_length=POSITIONS
     )
@@ -171,6 +166,25 @@ def new_encoder(
             )
         )
     return model, tokenizer
+
+
+def _learn_pieces(texts: Iterable[str], most: int) -> list[str]:
+    """Return the special tokens and then at most ``most`` pieces, those included, sorted."""
+    learned = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # noqa: S106 - no secret
+    learned.normalizer = normalizers.BertNormalizer()
+    learned.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    texts = list(texts)
+    counts = Counter(sign for text in texts for sign in learned.normalizer.normalize_str(text))
+    del counts[" "]
+    signs = sorted(counts, key=lambda sign: (-counts[sign], sign))[: most // 4]
+    # Left to itself, the trainer numbers characters by chance, and by their numbers it chooses among pieces
+    # that are equally frequent. Given as special tokens, they have numbers from the start.
+    alphabet = [form for sign in sorted(signs) for form in (sign, f"##{sign}")]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=most, special_tokens=[*SPECIALS, *alphabet], limit_alphabet=0, show_progress=False
+    )
+    learned.train_from_iterator(texts, trainer)
+    return [*SPECIALS, *sorted(set(learned.get_vocab()) - set(SPECIALS))]
 
 
 def save(

@@ -139,7 +139,7 @@ class WindowReader:
             raise InvalidRequest("at least one article is needed", field="context")
         encoded = self._encode((item.question, tuple((t, tuple(sentences)) for t, sentences in item.context)))
         asked, most = len(encoded.question), self._room - self.reading.window // 2
-        if not asked:
+        if not asked or not item.question.strip():  # some have tokens for white space
             raise InvalidRequest("there is no word in it", field="question")
         if asked > most:
             raise InvalidRequest(f"{asked} tokens; at most {most} are read", field="question")
