@@ -8,6 +8,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from operator import add
 from typing import Any, NamedTuple
 
 ANSWER_KEYS = ("em", "f1", "prec", "recall")
@@ -15,9 +16,10 @@ FACT_KEYS = ("sp_em", "sp_f1", "sp_prec", "sp_recall")
 JOINT_KEYS = ("joint_em", "joint_f1", "joint_prec", "joint_recall")
 KEYS = ANSWER_KEYS + FACT_KEYS + JOINT_KEYS
 
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_ARTICLES = frozenset({"a", "an", "the"})
+_ARTICLE = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_CLOSED_ANSWERS = frozenset({"yes", "no", "noanswer"})
+_CLOSED_ANSWERS = (["yes"], ["no"], ["noanswer"])
 
 
 class F1(NamedTuple):
@@ -28,15 +30,25 @@ class F1(NamedTuple):
     recall: float
 
 
+_NOTHING, _ALL = F1(0.0, 0.0, 0.0), F1(1.0, 1.0, 1.0)
+
+
 def normalise_answer(text: str) -> str:
     """Lower case, without ASCII punctuation, without the words a, an, the, white space joined."""
-    without_punctuation = text.lower().translate(_NO_PUNCTUATION)
-    return " ".join(_ARTICLES.sub(" ", without_punctuation).split())
+    return " ".join(_tokens(text))
+
+
+def _tokens(text: str) -> list[str]:
+    """The words of `normalise_answer`."""
+    bare = text.lower().translate(_NO_PUNCTUATION)
+    if bare.isascii() and bare.isprintable():  # letters, digits and spaces: words end at spaces alone
+        return [word for word in bare.split() if word not in _ARTICLES]
+    return _ARTICLE.sub(" ", bare).split()
 
 
 def exact_match(gold: str, predicted: str) -> bool:
     """Whether the two answers are equal after `normalise_answer`."""
-    return normalise_answer(gold) == normalise_answer(predicted)
+    return _tokens(gold) == _tokens(predicted)
 
 
 def answer_f1(gold: str, predicted: str) -> F1:
@@ -45,14 +57,21 @@ def answer_f1(gold: str, predicted: str) -> F1:
     When one side is yes, no or noanswer and the other differs, all three are 0. With no common token they
     are 0 too, so two answers that are empty after normalisation match exactly and still have F1 0.
     """
-    gold_text, predicted_text = normalise_answer(gold), normalise_answer(predicted)
-    if gold_text != predicted_text and not _CLOSED_ANSWERS.isdisjoint((gold_text, predicted_text)):
-        return F1(0.0, 0.0, 0.0)
-    gold_tokens, predicted_tokens = gold_text.split(), predicted_text.split()
-    common = (Counter(gold_tokens) & Counter(predicted_tokens)).total()
+    return _tokens_f1(_tokens(gold), _tokens(predicted))
+
+
+def _tokens_f1(gold: list[str], predicted: list[str]) -> F1:
+    if gold == predicted:
+        return _ALL if gold else _NOTHING
+    if gold in _CLOSED_ANSWERS or predicted in _CLOSED_ANSWERS:
+        return _NOTHING
+    ours, theirs = set(gold), set(predicted)
+    common = len(ours & theirs)
     if common == 0:
-        return F1(0.0, 0.0, 0.0)
-    return _harmonic(common / len(predicted_tokens), common / len(gold_tokens))
+        return _NOTHING
+    if len(ours) < len(gold) or len(theirs) < len(predicted):  # a word that is repeated counts as often
+        common = (Counter(gold) & Counter(predicted)).total()
+    return _harmonic(common / len(predicted), common / len(gold))
 
 
 def facts_f1(gold: Collection[Any], predicted: Collection[Any]) -> F1:
@@ -60,12 +79,14 @@ def facts_f1(gold: Collection[Any], predicted: Collection[Any]) -> F1:
 
     Nothing predicted gives precision 0, and no gold facts recall 0: two empty sets match with F1 0.
     """
-    gold_facts, predicted_facts = _facts(gold), _facts(predicted)
-    hits = len(gold_facts & predicted_facts)
-    return _harmonic(
-        hits / len(predicted_facts) if predicted_facts else 0.0,
-        hits / len(gold_facts) if gold_facts else 0.0,
-    )
+    return _sets_f1(_facts(gold), _facts(predicted))
+
+
+def _sets_f1(gold: set[tuple[str, int]], predicted: set[tuple[str, int]]) -> F1:
+    if gold == predicted:
+        return _ALL if gold else _NOTHING
+    hits = len(gold & predicted)
+    return _harmonic(hits / len(predicted) if predicted else 0.0, hits / len(gold) if gold else 0.0)
 
 
 def score_question(
@@ -78,20 +99,27 @@ def score_question(
 
     `answer` or `facts` is None where the system gave none: its four scores and the joint ones are then 0.
     """
-    scores = dict.fromkeys(KEYS, 0.0)
-    answer_part = fact_part = None
+    return dict(zip(KEYS, _values(gold_answer, gold_facts, answer, facts), strict=True))
+
+
+def _values(
+    gold_answer: str, gold_facts: Collection[Any], answer: str | None, facts: Collection[Any] | None
+) -> tuple[float, ...]:
+    """The scores of one question in the order of `KEYS`."""
+    em = sp_em = joint_em = 0.0
+    of_answer = of_facts = joint = _NOTHING
     if answer is not None:
-        answer_part = answer_f1(gold_answer, answer)
-        scores |= {"em": float(exact_match(gold_answer, answer)), **answer_part._asdict()}
+        gold_tokens = _tokens(gold_answer)
+        tokens = gold_tokens if answer == gold_answer else _tokens(answer)
+        em, of_answer = float(gold_tokens == tokens), _tokens_f1(gold_tokens, tokens)
     if facts is not None:
-        fact_part = facts_f1(gold_facts, facts)
-        scores["sp_em"] = float(_facts(gold_facts) == _facts(facts))
-        scores |= {f"sp_{name}": value for name, value in fact_part._asdict().items()}
-    if answer_part is not None and fact_part is not None:
-        joint = _harmonic(answer_part.prec * fact_part.prec, answer_part.recall * fact_part.recall)
-        scores["joint_em"] = scores["em"] * scores["sp_em"]
-        scores |= {f"joint_{name}": value for name, value in joint._asdict().items()}
-    return scores
+        gold_set = _facts(gold_facts)
+        chosen = gold_set if facts == gold_facts else _facts(facts)
+        sp_em, of_facts = float(gold_set == chosen), _sets_f1(gold_set, chosen)
+    if answer is not None and facts is not None:
+        joint_em = em * sp_em
+        joint = _harmonic(of_answer.prec * of_facts.prec, of_answer.recall * of_facts.recall)
+    return (em, *of_answer, sp_em, *of_facts, joint_em, *joint)
 
 
 def score(gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]) -> dict[str, float]:
@@ -109,7 +137,7 @@ def score(gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]) -> 
     0.6666666666666666
     """
     answers, facts = _predicted_parts(predictions)
-    totals = dict.fromkeys(KEYS, 0.0)
+    totals = [0.0] * len(KEYS)
     n = 0
     for n, question in enumerate(gold, start=1):
         question_id, gold_answer, gold_facts = _gold_parts(question, n)
@@ -117,14 +145,13 @@ def score(gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]) -> 
         if answer is not None and not isinstance(answer, str):
             raise ValueError(f"predictions: answer of {question_id!r} must be text, not {answer!r}")
         try:
-            scores = score_question(gold_answer, gold_facts, answer, facts.get(question_id))
+            values = _values(gold_answer, gold_facts, answer, facts.get(question_id))
         except ValueError as error:
             raise ValueError(f"question {question_id!r}: {error}") from error
-        for key, value in scores.items():
-            totals[key] += value
+        totals = list(map(add, totals, values))
     if n == 0:
         raise ValueError("gold: holds no questions")
-    return {key: total / n for key, total in totals.items()}
+    return {key: total / n for key, total in zip(KEYS, totals, strict=True)}
 
 
 def _predicted_parts(predictions: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -150,12 +177,15 @@ def _gold_parts(question: Mapping[str, Any], number: int) -> tuple[str, str, Col
 
 def _facts(facts: Collection[Any]) -> set[tuple[str, int]]:
     """The set of facts; JSON gives each as a list."""
-    if isinstance(facts, str | Mapping) or not isinstance(facts, Collection):
+    # What JSON gives passes at once: the checks that other collections need take longer than all the rest.
+    if type(facts) is not list and (isinstance(facts, str | Mapping) or not isinstance(facts, Collection)):
         raise ValueError(f"facts must be a list of [title, index], not {facts!r}")
     return {_fact(fact) for fact in facts}
 
 
 def _fact(fact: Any) -> tuple[str, int]:
+    if type(fact) is list and len(fact) == 2 and type(fact[0]) is str and type(fact[1]) is int:
+        return fact[0], fact[1]  # what JSON gives, in a third of the time of the match
     match fact:
         case [str(title), int(index)]:
             return title, index

@@ -7,8 +7,11 @@ from collections import Counter
 from string import punctuation
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analysis import xqa
+from benchmarks.scores import generated, plainly
 from tests.analysis.data import real_data
 
 GOLD = [
@@ -48,6 +51,17 @@ def test_it_works():
 )
 def test_normalisation(text, normalised):
     assert xqa.normalise_answer(text) == normalised
+
+
+@given(
+    st.lists(
+        st.sampled_from(["the", "a", "an", "The", "ant", "_", "“", "K", "é", ".", "\x00", " ", "\t", "1"])
+    )
+)
+def test_words_are_those_that_the_rule_for_articles_leaves(parts):
+    text = "".join(parts)
+    bare = text.lower().translate(str.maketrans("", "", punctuation))
+    assert xqa.normalise_answer(text) == " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split())
 
 
 @pytest.mark.parametrize(
@@ -163,3 +177,11 @@ def test_real_predictions_agree_with_a_second_reading(system):
     assert scores == pytest.approx(second_reading(gold, predictions), abs=1e-12)
     assert 0.5 < scores["em"] < scores["f1"] < 0.9  # a trained reader, and not the same number twelve times
     assert len(set(scores.values())) == 12
+
+
+def test_generated_predictions_agree_with_the_plain_loop_of_the_benchmark():
+    gold, predictions = generated(300)
+    scores = xqa.score(gold, predictions)
+    assert scores == pytest.approx(plainly(gold, predictions), abs=1e-12)
+    assert scores == pytest.approx(second_reading(gold, predictions), abs=1e-12)
+    assert 0 < scores["joint_em"] < scores["joint_f1"] < scores["f1"] < 1
