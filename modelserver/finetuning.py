@@ -389,7 +389,7 @@ def _wrong(options: argparse.Namespace) -> str | None:
         value = getattr(options, name)
         if value is not None and value < 1:
             return f"--{name.replace('_', '-')} must be at least 1"
-    if not options.epochs > 0 or (options.rate is not None and not options.rate > 0):
+    if not all(0 < value < math.inf for value in (options.epochs, options.rate or 1.0)):
         return "--epochs and --rate must be above 0"
     if options.window is not None and options.window < 16:
         return "--window must be at least 16"

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 from modelserver.errors import UnreadableData
 from modelserver.gold import GoldExample, read_gold
 from modelserver.schema import QAItem, Text
-from modelserver.text import IN_TITLE, Place, Vocabulary, featurise, find_answer
+from modelserver.text import IN_TITLE, tokenise
 
 
 class GoldSpan(NamedTuple):
@@ -197,11 +197,29 @@ def _from_gold(path: Path, number: int, gold: GoldExample) -> ReadingExample:
 
 
 def _find(item: QAItem, gold: GoldExample) -> GoldSpan | None:
-    features = featurise(item, Vocabulary(()))
-    found = find_answer(features, gold.answer, set(gold.supporting_facts))
-    if found is None:
-        return None
-    first, last = (Place(*features.places[token].tolist()) for token in found)
-    if (first.sentence == IN_TITLE) != (last.sentence == IN_TITLE):
-        return None  # half in a title: no span that can be given
-    return GoldSpan(first.article, first.sentence, first.start, last.sentence, last.end)
+    """Return the first place of the answer, whole words only, whatever their case."""
+    wanted = _words(gold.answer)
+    facts = set(gold.supporting_facts)
+    found: dict[int, GoldSpan] = {}
+    for article, (title, sentences) in enumerate(item.context):
+        if not wanted or not any(wanted[0] in text.lower() for text in (title, *sentences)):
+            continue  # in most articles there is no need to look closer
+        tokens = [
+            (sentence, token)
+            for sentence, text in enumerate((title, *sentences), start=IN_TITLE)
+            for token in tokenise(text)
+        ]
+        words = [token.text.lower() for _, token in tokens]
+        for start in range(len(words) - len(wanted) + 1):
+            if words[start : start + len(wanted)] != wanted:
+                continue
+            (first, begin), (last, end) = tokens[start], tokens[start + len(wanted) - 1]
+            if first == IN_TITLE and last != IN_TITLE:
+                continue  # no span that can be given
+            rank = 2 if first == IN_TITLE else 0 if (title, first) in facts else 1
+            found.setdefault(rank, GoldSpan(article, first, begin.start, last, end.end))
+    return found[min(found)] if found else None
+
+
+def _words(text: str) -> list[str]:
+    return [token.text.lower() for token in tokenise(text)]
