@@ -75,8 +75,9 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
         "--systems",
         type=_systems,
         metavar="LIST",
+        default=os.environ.get("MODELSERVER_SYSTEMS") or None,
         help="comma-separated NAME, NAME=FOLDER, NAME=SYSTEM:FOLDER, NAME=file.py:Class or NAME=http://… "
-        "(default: all with shipped weights)",
+        "(default: MODELSERVER_SYSTEMS, else all with shipped weights)",
     )
     add(
         "--load",

@@ -1,0 +1,121 @@
+"""The tutorial of one's own system does what it says: its blocks are taken from the page and run."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+from accounts.models import User
+from benchmarks.predictions import running
+from modelserver.choices import Own, Remote, parse
+from scripts.processes import ROOT, free_port, port_is_taken
+from tests.fault.sites import until
+from tests.studyapp.questions import entries
+from tests.studyapp.serving import eager, made_dataset
+
+__all__ = ["eager"]
+
+PAGE = (ROOT / "docs/tutorial/own-system.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"[Ss]ave this as `(\w+\.py)`.*?```python\n(.*?)```", PAGE, re.DOTALL))
+SHELL = [block.strip() for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)]
+COMMANDS = [line for block in SHELL for line in ([block] if "curl" in block else block.splitlines())]
+
+
+def command(start: str) -> list[str]:
+    """The words of the one command of the page that begins so."""
+    (found,) = [one for one in COMMANDS if one.startswith(start)]
+    return shlex.split(found)
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What a reader has made: the files in a folder, and one server that serves both systems."""
+
+    folder: Path
+    url: str
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory) -> Iterator[Followed]:
+    """The page followed up to the demo, whose environment the model server gets, but for files and ports."""
+    folder = tmp_path_factory.mktemp("tutorial")
+    port = str(free_port())
+    for name, text in FILES.items():
+        (folder / name).write_text(text.replace("9000", port), encoding="utf-8")
+    setting, value = command("MODELSERVER_SYSTEMS=")[0].split("=", 1)
+    systems = value.replace("my_system.py", str(folder / "my_system.py")).replace("9000", port)
+    assert command(".venv/bin/python my_server.py")[1:] == ["my_server.py"]
+    elsewhere = subprocess.Popen([sys.executable, str(folder / "my_server.py")], stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: port_is_taken(int(port)))
+        with running("modelserver", "serve", "--port", "0", **{setting: systems}) as server:
+            yield Followed(folder, server.url)
+    finally:
+        elsewhere.kill()
+        elsewhere.wait()
+
+
+def asked(url: str, system: str) -> dict[str, Any]:
+    """The answer to the question that the page asks with curl."""
+    words = command("curl")
+    body = json.loads(words[words.index("-d") + 1]) | {"system": system}
+    assert words[2].endswith("/v1/predict")
+    found: dict[str, Any] = httpx.post(f"{url}/v1/predict", json=body, trust_env=False).json()
+    return found
+
+
+def test_the_class_answers_as_the_page_shows(followed: Followed):
+    shown = json.loads(re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)[0])
+    found = asked(followed.url, "mine")
+    assert len(found["revision"]) == 12
+    assert found | {"revision": "…"} == shown
+
+
+def test_the_server_elsewhere_answers(followed: Followed):
+    found = asked(followed.url, "far")
+    assert found["revision"] == "first titles 1"
+    first, second = found["predictions"]
+    assert (first["answer"], first["facts"]) == ("The band", [["The band", 0]])
+    assert second["message"].endswith("/: the context has no sentence")
+
+
+def test_the_commands_that_serve_name_what_the_page_wrote():
+    served = [shlex.split(one) for one in COMMANDS if " serve " in one]
+    names = [parse(words[words.index("--systems") + 1])[0] for words in served]
+    assert names == [Own("mine", Path("my_system.py"), "MySystem"), Remote("far", "http://127.0.0.1:9000/")]
+    assert {words[words.index("--port") + 1] for words in served} == {"8200"}
+    assert {"my_system.py", "my_server.py"} == set(FILES)
+
+
+@pytest.mark.django_db
+def test_the_site_stores_scores_and_shows_their_answers(
+    followed: Followed, eager: None, settings: Settings, client: Client
+):
+    settings.MODEL_SERVER_URL = followed.url
+    made_dataset("world-test", entries(4))
+    managed = [shlex.split(one)[2:] for one in COMMANDS if "manage.py" in one]
+    assert [words[0] for words in managed] == ["predict", "predict", "score"]
+    output = StringIO()
+    for words in managed:
+        call_command(*words, stdout=output, stderr=output)
+    assert re.search(r"mine on world-test \(\w{12}\): 4 of 4 questions predicted", output.getvalue())
+    assert "far on world-test (first titles 1): 4 of 4" in output.getvalue()
+    client.force_login(User.objects.create_superuser("researcher", password="x"))
+    (page,) = re.findall(r"<http://127.0.0.1:8000(/admin/studyapp/prediction/)>", PAGE)
+    shown = client.get(page).content.decode()
+    assert "Paul Stone" in shown  # mine
+    assert "Night Ferry 3" in shown  # far
+    (failures,) = re.findall(r"<http://127.0.0.1:8000(/admin/studyapp/predictionfailure/)>", PAGE)
+    assert client.get(failures).status_code == 200
