@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
+from analysis.effects import welch_difference
 from analysis.grid import Array
 
 Spending = Literal["obrien_fleming", "pocock"]
@@ -166,6 +168,20 @@ def decide(bounds: Boundaries, observed: Sequence[float]) -> Decision:
     look, z = bounds.looks[len(observed) - 1], float(observed[-1])
     last = look.fraction == 1
     return Decision(reached[-1], look, z, _sentence(bounds, len(observed), look, z, reached[-1], last))
+
+
+def observed_z(first: ArrayLike, second: ArrayLike) -> float:
+    """z of a look: that of the normal curve with the p of Welch's t over participants' values.
+
+    first, second: one value per participant of each condition so far, NaN where undefined. Positive where
+    the second is ahead. The step from t to z makes few participants count for no more than they are.
+
+    Raises ValueError, with the reason, where Welch's t is refused.
+    """
+    found = welch_difference(first, second)
+    if found.estimate is None or found.p is None:
+        raise ValueError(f"no z can be given: {found.reason}")
+    return float(-ndtri(found.p / 2) * np.sign(found.estimate))
 
 
 class _Walk:

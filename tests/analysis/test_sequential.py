@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.sequential import boundaries, cost_of_looks, crossing_probabilities, decide, spent_alpha
+from analysis.sequential import (
+    boundaries,
+    cost_of_looks,
+    crossing_probabilities,
+    decide,
+    observed_z,
+    spent_alpha,
+)
 
 # R: ldbounds::ldBounds(t = (1:k)/k, iuse = 1 or 2, alpha = 0.05, sides = 2), which follows the program ld98 of
 # Reboussin, DeMets, Kim and Lan 2000 (Controlled Clinical Trials 21).
@@ -84,6 +91,27 @@ def test_type_one_error_power_and_expected_sample_by_simulation(spending):
         assert band[0] <= crossed.any(axis=1).mean() <= band[1]
         stop = np.where(crossed.any(axis=1), crossed.argmax(axis=1), 3)
         assert np.mean((stop + 1) / 4) * cost.inflation == pytest.approx(sample, abs=0.01)
+
+
+def test_looks_at_small_samples_keep_alpha():
+    """Welch's t at 5, 10 and 20 people a condition, made z: the whole monitoring on participants' values."""
+    rng, found, studies = np.random.default_rng(2), boundaries([0.25, 0.5, 1.0], spending="pocock"), 500
+    stopped = 0
+    for _ in range(studies):
+        one, two = rng.normal(0, 1, 20), rng.normal(0, 2, 20)
+        z = [observed_z(one[:n], two[:n]) for n in (5, 10, 20)]
+        stopped += any(abs(value) >= look.z for value, look in zip(z, found.looks, strict=True))
+    low, high = stats.binom.ppf([0.001, 0.999], studies, 0.05)
+    assert low <= stopped <= high
+
+
+def test_observed_z():
+    first, second = [1.0, 2, 3, 4], [3.0, 4, 6, 9]
+    p = stats.ttest_ind(first, second, equal_var=False).pvalue
+    assert observed_z(first, second) == pytest.approx(stats.norm.isf(p / 2))
+    assert observed_z(second, first) == pytest.approx(-stats.norm.isf(p / 2))
+    with pytest.raises(ValueError, match="no z can be given"):
+        observed_z([1.0], [2.0, 3.0])
 
 
 def test_looks_cost_and_pocock_costs_more():
