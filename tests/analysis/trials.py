@@ -1,0 +1,40 @@
+"""Simulated trials of crossed participants and items for the tests of the models, and the released ones."""
+
+import numpy as np
+import pandas as pd
+
+from analysis.bundle import load_bundle
+from analysis.study import Options, analyse
+from tests.analysis.bundles import released_study
+
+NAMES = ("Qi-2019", "Select & Forget", "regularized", "ground truth")
+
+
+def crossed_trials(
+    rng, people=(10, 10), items=20, effect=0.0, person_sd=0.7, item_sd=1.0, item_condition_sd=0.0, slope=-0.02
+):
+    """A frame with a binary answer, a rating of 1–5 and a time; `effect` moves the second condition."""
+    total = sum(people)
+    participant, item = np.repeat(np.arange(total), items), np.tile(np.arange(items), total)
+    condition = (participant >= people[0]).astype(int)
+    position = np.concatenate([rng.permutation(items) + 1 for _ in range(total)])
+    own = rng.normal(0, person_sd, total)[participant] + rng.normal(0, item_sd, items)[item]
+    own = own + rng.normal(0, item_condition_sd, (items, 2))[item, condition] + effect * condition
+    latent = own + rng.logistic(size=len(own))
+    log_time = 4 + 0.4 * own + slope * (position - items / 2) + rng.normal(0, 0.4, len(own))
+    return pd.DataFrame(
+        {
+            "participant_id": [f"p{code:03d}" for code in participant],
+            "item_id": [f"q{code:03d}" for code in item],
+            "condition": np.array(["a", "b"])[condition],
+            "position": position,
+            "answer": (latent > -0.7).astype(float),
+            "rating": 1.0 + np.digitize(latent, [-3, -1.5, -0.3, 1.5]),
+            "seconds": np.exp(log_time),
+        }
+    )
+
+
+def released_trials(folder):
+    """The retained trials of the released study; skips the test where its file is absent."""
+    return analyse(load_bundle(released_study(folder)), Options(resamples=0)).retained.trials
