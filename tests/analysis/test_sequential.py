@@ -15,7 +15,7 @@ from analysis.sequential import (
     spent_alpha,
 )
 
-# R: ldbounds::ldBounds(t = (1:k)/k, iuse = 1 or 2, alpha = 0.05, sides = 2), which follows the program ld98 of
+# R: ldbounds::ldBounds(t = (1:k)/k, iuse = 1 or 2, alpha = 0.05, sides = 2), which follows the program of
 # Reboussin, DeMets, Kim and Lan 2000 (Controlled Clinical Trials 21).
 PUBLISHED = {
     ("obrien_fleming", 2): [2.9626, 1.9686],
