@@ -15,8 +15,8 @@ from analysis.sequential import (
     spent_alpha,
 )
 
-# As gsDesign, ldbounds and RTSA print them: gsDesign(k, test.type = 2, alpha = 0.025, sfu = sfLDOF or
-# sfLDPocock)$upper$bound; Reboussin, DeMets, Kim and Lan 2000 (Controlled Clinical Trials 21) give the program.
+# R: gsDesign(k, test.type = 2, alpha = 0.025, sfu = sfLDOF or sfLDPocock)$upper$bound; ldbounds and RTSA give
+# the same. Their program is that of Reboussin, DeMets, Kim and Lan 2000 (Controlled Clinical Trials 21).
 PUBLISHED = {
     ("obrien_fleming", 2): [2.963, 1.969],
     ("obrien_fleming", 3): [3.710303, 2.511427, 1.993048],
