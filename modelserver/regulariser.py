@@ -31,7 +31,7 @@ FORMS: tuple[Form, ...] = ("sum", "product")
 
 @dataclass(frozen=True)
 class Coupling:
-    """The costs of §3.3 and the form of p_e. The defaults are those of the shipped weights."""
+    """The costs of §3.3 and the form of p_e. The defaults are those of `qi2019-reg`."""
 
     c1: float = 4.0  # right answer, other facts
     c2: float = 2.0  # wrong answer, gold facts
