@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from transformers import PreTrainedModel
 
 from modelserver.batching import Outcome, Predictor, thread_number
 from modelserver.choices import Carried, Choice, Own, Remote
@@ -32,7 +33,7 @@ class Hardware:
 
     ``half`` computes in bfloat16 where torch holds that safe; the weights stay as they are, and since the
     answers do not, the revision says so. ``compiled``
-    translates torch modules for the device. ``remote_seconds`` bounds a wait for a server elsewhere.
+    translates encoders for the device. ``remote_seconds`` bounds a wait for a server elsewhere.
     """
 
     devices: tuple[str, ...] = ("cpu",)
@@ -136,12 +137,18 @@ def _copies(name: str, make: Callable[[str], Predictor], hardware: Hardware) -> 
 
 
 def _compile(name: str, system: Any) -> None:
-    """Have torch translate the system's ``model`` when it is first called, for inputs of any length."""
+    """Have torch translate the system's encoders when they are first called, for inputs of any length.
+
+    Not the recurrent layers: a loop over tokens is translated step by step, and for each length anew.
+    """
     model = getattr(system, "model", None)
-    if isinstance(model, torch.nn.Module):
-        model.compile(dynamic=True)
-    else:
-        logger.warning("not compiled", extra={"fields": {"system": name, "reason": "it has no torch model"}})
+    modules = model.modules() if isinstance(model, torch.nn.Module) else ()
+    encoders = [module for module in modules if isinstance(module, PreTrainedModel)]
+    for encoder in encoders[:1]:  # the others are parts of it
+        encoder.compile(dynamic=True)
+    if not encoders:
+        fields = {"system": name, "reason": "it has no encoder of transformers"}
+        logger.warning("not compiled", extra={"fields": fields})
 
 
 def expected_bytes(folder: Path) -> int:
