@@ -49,11 +49,10 @@ def test_select_and_forget_answers_inside_its_explanation(results):
         assert all(p.location is None or p.location.first in p.facts for p in predictions)
 
 
-def test_the_regulariser_trades_precision_of_facts_for_recall(results):
+def test_the_regulariser_raises_the_recall_of_facts(results):
     for name in ("qi2019", "select-and-forget"):
-        plain, regularised = results[name][1], results[f"{name}-reg"][1]
-        assert regularised["sp_prec"] < plain["sp_prec"]
-    assert results["qi2019-reg"][1]["sp_recall"] > results["qi2019"][1]["sp_recall"]
+        assert results[f"{name}-reg"][1]["sp_recall"] > results[name][1]["sp_recall"]
+    assert results["qi2019-reg"][1]["sp_prec"] < results["qi2019"][1]["sp_prec"]
     assert results["qi2019-reg"][1]["loca_outside"] < results["qi2019"][1]["loca_outside"]
 
 
