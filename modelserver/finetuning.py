@@ -48,6 +48,7 @@ RATE, NEW_RATE = 3e-5, 5e-4  # of a trained encoder, as Devlin et al. (2019) hav
 NEW = re.compile(r"new:([1-9]\d{0,4})x([1-9]\d{0,2})")
 HEAD = 32  # hidden size of an attention head of a new encoder
 STATE = "training.safetensors"  # in the folder of an unfinished training
+LOG = "log.jsonl"
 HELD_OUT = 20  # without dev data, one in so many examples is kept for it
 
 Row = dict[str, float | None]
@@ -217,9 +218,11 @@ def finetune(
 
     Returns the log row of that checkpoint: step, mean loss since the last row, seconds of wall and of
     processor time so far, and the scores on dev. With ``resume`` a training that was killed goes on from
-    its last check, and one that never reached a check begins. Raises UnreadableData as `begin` does, and
-    where ``out`` cannot be written.
+    its last check, one that never reached a check begins, and one that has ended is left alone. Raises
+    UnreadableData as `begin` does, and where ``out`` cannot be written.
     """
+    if resume and not (out / STATE).exists() and (out / LOG).exists():
+        return _best([json.loads(line) for line in (out / LOG).read_text("utf-8").splitlines()])
     rows = begin(tuner, out, resume)
     advance(tuner.steps)
     recipe, losses = tuner.recipe, []
@@ -246,33 +249,39 @@ def finetune(
 
 
 def begin(tuner: FineTuner, out: Path, resume: bool) -> list[Row]:
-    """Make the folder, and return the log rows of the training to go on with, none for a new one.
-
-    Nothing is overwritten: raises UnreadableData for a folder that holds a model, or an unfinished training
-    where ``resume`` does not say to go on with it.
-    """
-    with _writing(out):
-        out.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=out).close()  # rather than after an hour
+    """Return the log rows of the training to go on with, none for a new one. Raises as `make_room` does."""
+    make_room(out, resume)
     if not (out / STATE).exists():
-        if (out / WEIGHTS).exists():
-            raise UnreadableData(f"{out}: holds a model already; name another folder, or remove this one")
         return []
-    if not resume:
-        raise UnreadableData(f"{out}: holds an unfinished training; add --resume, or remove {STATE}")
     rows = tuner.resume(out / STATE)
     with _writing(out):
         _publish(tuner, rows, out)
     return rows
 
 
+def make_room(out: Path, resume: bool) -> None:
+    """Make the folder, if it is not there.
+
+    Nothing is overwritten: raises UnreadableData for a folder that holds a model, or an unfinished training
+    where ``resume`` does not say to go on with it, and for one that cannot be written.
+    """
+    with _writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=out).close()
+    if (out / STATE).exists():
+        if not resume:
+            raise UnreadableData(f"{out}: holds an unfinished training; add --resume, or remove {STATE}")
+    elif (out / WEIGHTS).exists() and not (resume and (out / LOG).exists()):
+        raise UnreadableData(f"{out}: holds a model already; name another folder, or remove this one")
+
+
 def _publish(tuner: FineTuner, rows: list[Row], out: Path) -> None:
     """Write weights, when they are the best so far, log and curves."""
     if rows[-1] is _best(rows):
         tuner.save(out)
-    log = out / "log.jsonl.part"
+    log = out / f"{LOG}.part"
     log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    log.replace(out / "log.jsonl")
+    log.replace(out / LOG)
     curves.draw(out / "curves.svg", rows, "extractive-qa")
 
 
@@ -347,6 +356,7 @@ def run(options: argparse.Namespace) -> int:
     if wrong := _wrong(options):
         sys.stderr.write(f"{wrong}\n")
         return 2
+    make_room(options.out, options.resume)  # rather refused now than after an hour
     torch.set_num_threads(options.threads)
     train_set, dev = _data(options)
     torch.manual_seed(options.seed)  # weights of a new encoder or head

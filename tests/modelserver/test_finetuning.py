@@ -44,7 +44,9 @@ def tuner(examples, *, steps=4, seed=1, **changed):
     texts = [text for e in examples for title, s in e.item.context for text in (e.item.question, title, *s)]
     model, tokenizer = new_encoder(texts, CPU, hidden=32, layers=1, heads=2, pieces=1500)
     reader = window_reader(tokenizer, SHORT)
-    recipe = Recipe(**{"steps": steps, "batch": 8, "rate": 3e-3, "check_every": 2, "seed": seed} | changed)
+    recipe = Recipe(
+        **{"steps": steps, "batch": 4, "windows": 2, "rate": 3e-3, "check_every": 2, "seed": seed} | changed
+    )
     return FineTuner(model, tokenizer, reader, recipe, learnable(examples, reader))
 
 
@@ -247,7 +249,7 @@ class TestTraining:
         assert {id(e) for e in shown[:count]} == {id(e) for e in shown[count : 2 * count]}
 
     def test_the_loss_falls_on_the_generated_world(self, world):
-        one = tuner(read_hotpotqa(world).examples, steps=30, warm_up=0.0)
+        one = tuner(read_hotpotqa(world).examples, steps=30, warm_up=0.0, batch=8, windows=4)
         losses = [one.step() for _ in range(30)]
         assert np.mean(losses[-5:]) < np.mean(losses[:5]) - 0.3
 
@@ -257,7 +259,7 @@ class TestTraining:
         part = content[:30] if form == "hotpotqa" else content | {"data": content["data"][:6]}
         (tmp_path / "part.json").write_text(json.dumps(part))
         examples = FORMATS[form](tmp_path / "part.json").examples[:24]
-        one = tuner(examples, steps=16, warm_up=0.0, windows=2)
+        one = tuner(examples, steps=16, warm_up=0.0, batch=8)
         losses = [one.step() for _ in range(16)]
         assert np.mean(losses[-4:]) < np.mean(losses[:4]) - 0.2
 
@@ -311,6 +313,8 @@ class TestKilled:
                 row.pop(name)
         assert again == rows[2:]
         assert not (tmp_path / "half" / STATE).exists()
+        best = finetune(tuner(examples, steps=6), examples[:6], tmp_path / "half", resume=True)
+        assert best["step"] in {2, 4, 6}  # it has ended, and is left alone
         weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "half")]
         assert weights[0] == weights[1]
 
