@@ -1,7 +1,7 @@
 """Which systems are in memory: each from its first use on, until the least recently used makes room.
 
-Systems are loaded one at a time in a thread of their own, so those in memory go on answering meanwhile.
-Everything else here runs in the event loop.
+Systems are loaded one at a time in a thread of their own, so those in memory go on answering meanwhile; those
+elsewhere in another, for they may be long in coming. Everything else here runs in the event loop.
 """
 
 from __future__ import annotations
@@ -117,6 +117,14 @@ class _Place:
         self.waiters.clear()
 
 
+class _Line:
+    """Places that wait to be loaded one after the other, and the thread that does it."""
+
+    def __init__(self, name: str) -> None:
+        self.thread = ModelThreads(1, name=name)
+        self.wanted: asyncio.Queue[_Place] = asyncio.Queue()
+
+
 class Shelf:
     """The systems of a server, of which as many are loaded as ``most`` bytes hold; None sets no bound.
 
@@ -134,8 +142,7 @@ class Shelf:
     ) -> None:
         self._places = {name: _Place(name, source) for name, source in sources.items()}
         self._most, self._computing, self._report = most, computing, report
-        self._thread = ModelThreads(1, name="loader")
-        self._wanted: asyncio.Queue[_Place] = asyncio.Queue()
+        self._here, self._elsewhere = _Line("loader"), _Line("loader-elsewhere")
         self._stirred = asyncio.Event()
         self._closed: ModelServerError | None = None
 
@@ -213,8 +220,16 @@ class Shelf:
 
     async def run(self) -> None:
         """Load what is asked for, in the order in which it was, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for line in (self._here, self._elsewhere):
+                group.create_task(self._work_off(line))
+
+    def _line(self, place: _Place) -> _Line:
+        return self._elsewhere if place.source.elsewhere else self._here
+
+    async def _work_off(self, line: _Line) -> None:
         while True:
-            place = await self._wanted.get()
+            place = await line.wanted.get()
             error: ModelServerError | None = None
             try:
                 await self._bring(place)
@@ -234,7 +249,7 @@ class Shelf:
         place.waiters.append(waiter)
         if not place.queued:
             place.queued = True
-            self._wanted.put_nowait(place)
+            self._line(place).wanted.put_nowait(place)
         try:
             await waiter
         except asyncio.CancelledError:
@@ -272,7 +287,9 @@ class Shelf:
                 self._report(Change("unloaded", place.name, size=place.size or 0, revision=place.revision))
 
     async def _expected(self, place: _Place) -> int:
-        return place.size if place.size is not None else await self._thread.call(place.source.expect)
+        return (
+            place.size if place.size is not None else await self._line(place).thread.call(place.source.expect)
+        )
 
     async def _make_room(self, place: _Place, size: int, *, wanted: bool = False) -> bool:
         """Put systems down until ``size`` more bytes fit; False when nobody waits for them any more.
@@ -281,7 +298,7 @@ class Shelf:
         recently used of them before the others. When all are in use, the least recently used takes no more
         callers until it has been put down. Raises LoadFailed when the system would not fit alone.
         """
-        if self._most is None:
+        if self._most is None or not size:
             return True
         if size > self._most:
             raise LoadFailed(f"{place.name} takes {size} bytes, more than the {self._most} that are allowed")
@@ -310,10 +327,11 @@ class Shelf:
     async def _load(self, place: _Place) -> Predictor:
         started = time.monotonic()
         try:
-            system, size = await self._thread.call(partial(_load_and_warm, place.name, place.source.load))
+            load = partial(_load_and_warm, place.name, place.source.load)
+            system, size = await self._line(place).thread.call(load)
         except ModelServerError as error:
             self._report(Change("failed", place.name, time.monotonic() - started, reason=str(error)))
-            await self._thread.call(free_memory)
+            await self._line(place).thread.call(free_memory)
             raise
         place.size, place.revision = size, system.revision
         place.description = system.description
@@ -326,7 +344,7 @@ class Shelf:
 
     async def _put_down(self, place: _Place) -> None:
         place.system = None
-        await self._thread.call(free_memory)
+        await self._line(place).thread.call(free_memory)
         self._report(Change("unloaded", place.name, size=place.size or 0, revision=place.revision))
 
 

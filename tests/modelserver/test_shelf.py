@@ -300,6 +300,23 @@ class TestService:
             gate.set()
             assert waiting.result().system == "slow"
 
+    def test_a_server_elsewhere_that_is_long_in_coming_holds_up_no_loading(self):
+        gate = threading.Event()
+
+        def far() -> FakeSystem:
+            assert gate.wait(20)
+            return FakeSystem("far")
+
+        sources = {"far": Source(far, elsewhere=True)}
+        server = FakeModelServer(FakeSystem("a"), FakeSystem("b"), sources=sources, preload=False)
+        with server, server.client() as client, ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(client.predict, "far", [item("x")])
+            for name in ("a", "b"):
+                assert client.predict(name, [item("x")]).system == name
+            assert not waiting.done()
+            gate.set()
+            assert waiting.result().system == "far"
+
     def test_a_system_at_work_is_never_put_down(self):
         class HeavyGated(GatedSystem):
             weight_bytes = 10
