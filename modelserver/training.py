@@ -163,8 +163,13 @@ class Trainer:
         """Return what must be the same for a training to go on: sizes, recipe and a digest of the data."""
         recipe = {name: value for name, value in asdict(self.recipe).items() if name != "coupling"}
         coupling = asdict(self.recipe.coupling) if self.recipe.coupling else {}
-        encoder = {} if self.encoder is None else {"encoder": self.encoder.digest()}
+        encoder = {} if self.encoder is None else {"encoder": self._encoder_digest}
         return asdict(self.config) | recipe | coupling | encoder | {"mixed": self.mixed, "data": self._digest}
+
+    @cached_property
+    def _encoder_digest(self) -> str:
+        assert self.encoder is not None
+        return self.encoder.digest()
 
     @cached_property
     def _digest(self) -> str:

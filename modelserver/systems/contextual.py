@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -80,6 +81,7 @@ class Contextual(Embedder):
         taken = [_question(encoded), *self._articles(encoded, np.ones(len(encoded), dtype=bool))]
         return sum(self.reader.length(one.window) for one in taken)
 
+    @torch.compiler.disable  # what is read depends on the data and is gathered outside of torch
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         asked, marks = super().forward(batch)
         features = _pieces(batch)
@@ -95,6 +97,7 @@ class Contextual(Embedder):
         rows = torch.cat([self._context(features, everything, whole=True), marks], -1)
         return self.dropout(torch.cat([question, asked], -1)), self.dropout(rows)
 
+    @torch.compiler.disable
     def forget(self, batch: Batch, rows: Tensor, seen: Tensor) -> Tensor:
         """Read again what is left when the sentences and titles without a seen word are cut out."""
         features = _pieces(batch)
@@ -207,8 +210,10 @@ class Encoder(NamedTuple):
 
     def digest(self) -> str:
         """Return hex digits that change with weights, configuration and tokenizer."""
-        total = hashlib.sha256(self.model.config.to_json_string().encode())
-        total.update(self.tokenizer.backend_tokenizer.to_str().encode())
+        cutting = Tokenizer.from_str(self.tokenizer.backend_tokenizer.to_str())
+        cutting.no_truncation()  # which the last caller has left in it
+        cutting.no_padding()
+        total = hashlib.sha256(self.model.config.to_json_string().encode() + cutting.to_str().encode())
         for name, tensor in self.model.state_dict().items():
             total.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())
         return total.hexdigest()
