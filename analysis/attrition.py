@@ -19,6 +19,8 @@ from analysis.grid import Array
 
 MOST_TABLES = 500_000  # tables enumerated for an exact p
 SAMPLED = 19_999
+MOST_DRAWN = 200_000_000  # values drawn for a permutation p; larger studies take fewer permutations
+FEWEST_SAMPLED = 999
 ALPHA_NOTE = "A large p does not show that attrition is the same; with few losses nothing could be seen."
 
 
@@ -96,13 +98,13 @@ def participant_flow(
     """
     if len(names) != len(trials):
         raise ValueError(f"names has {len(names)} entries for {len(trials)} trials")
+    counted = Counter(zip(trials["condition"], names, strict=True))
+    kept = trials[[not hits for hits in names]]
+    people = kept.groupby("condition")["participant_id"].nunique()
     arms = []
     for condition in conditions:
-        own = (trials["condition"] == condition.name).to_numpy()
-        hits = [hit for hit, mine in zip(names, own, strict=True) if mine]
-        kept = [not hit for hit in hits]
+        own = {hits: n for (name, hits), n in counted.items() if name == condition.name}
         found = flow.conditions.get(condition.name) if flow else None
-        seen = Counter(rule for hit in hits for rule in hit)
         arms.append(
             ArmFlow(
                 title=condition.title,
@@ -114,10 +116,10 @@ def participant_flow(
                 dropped_at={int(k): n for k, n in sorted(found.dropped_at.items(), key=_place)}
                 if found
                 else {},
-                trials=len(hits),
-                hit={rule: seen[rule] for rule in rules},
-                retained=sum(kept),
-                contributing=int(trials.loc[own, "participant_id"][kept].nunique()),
+                trials=sum(own.values()),
+                hit={rule: sum(n for hits, n in own.items() if rule in hits) for rule in rules},
+                retained=own.get((), 0),
+                contributing=int(people.get(condition.name, 0)),
             )
         )
     return ParticipantFlow(flow.consented if flow else None, tuple(arms))
@@ -244,12 +246,13 @@ def _kruskal(
     ends = np.cumsum([len(group) for group in filled])[:-1]
     observed = _between(ranks[None], ends)[0]
     extreme = 0
+    number = min(SAMPLED, max(FEWEST_SAMPLED, MOST_DRAWN // len(ranks)))
     size = max(1, 2_000_000 // len(ranks))
-    for start in range(0, SAMPLED, size):
-        drawn = rng.permuted(np.tile(ranks, (min(size, SAMPLED - start), 1)), axis=1)
+    for start in range(0, number, size):
+        drawn = rng.permuted(np.tile(ranks, (min(size, number - start), 1)), axis=1)
         extreme += int((_between(drawn, ends) >= observed * (1 - 1e-12)).sum())
-    method = f"Kruskal-Wallis over {SAMPLED} permutations of participants"
-    return AttritionTest(question, (extreme + 1) / (SAMPLED + 1), False, counts, method)
+    method = f"Kruskal-Wallis over {number} permutations of participants"
+    return AttritionTest(question, (extreme + 1) / (number + 1), False, counts, method)
 
 
 def _between(ranks: Array, ends: Array) -> Array:

@@ -20,7 +20,7 @@ from analysis.participant_means import (
     ParticipantMean,
     ParticipantMeans,
     participant_means,
-    weighted_slope,
+    slope_of,
 )
 from analysis.resampling import percentile_interval
 
@@ -113,6 +113,8 @@ def _part(grid: Grid, certainty: Array, levels: int) -> Part:
     chosen_right = ((certainty == steps) & (right == 1)).astype(float)  # levels by participants by items
     chosen_wrong = ((certainty == steps) & (right == 0)).astype(float)
 
+    slope = slope_of(certainty, right)
+
     def statistics(item_weights: Array) -> dict[str, Array]:
         r, w = chosen_right @ item_weights, chosen_wrong @ item_weights  # by level
         judged = (r + w).sum(axis=0)
@@ -120,7 +122,7 @@ def _part(grid: Grid, certainty: Array, levels: int) -> Part:
         pairs = r.sum(axis=0) * w.sum(axis=0)
         below = pairs - above - same
         found = {
-            "slope": weighted_slope(certainty, right, item_weights),
+            "slope": slope(item_weights),
             "auroc": ratio(above + same / 2, pairs),
             "gamma": ratio(above - below, above + below),
         }

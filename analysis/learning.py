@@ -18,9 +18,9 @@ from analysis.participant_means import (
     Part,
     ParticipantMean,
     ParticipantMeans,
+    mean_of,
     participant_means,
-    weighted_mean,
-    weighted_slope,
+    slope_of,
 )
 
 BLOCK = 5  # positions in a block
@@ -145,14 +145,16 @@ def _check(grids: Sequence[Grid], positions: Sequence[Array], block: int) -> int
 
 
 def _part(grid: Grid, positions: Array, values: Array, bounds: Sequence[tuple[int, int]]) -> Part:
+    blocks = [
+        mean_of(np.where((positions >= first) & (positions <= last), values, np.nan))
+        for first, last in bounds
+    ]
+    slope = slope_of(positions, values)
+
     def statistics(item_weights: Array) -> dict[str, Array]:
-        means = [
-            weighted_mean(np.where((positions >= first) & (positions <= last), values, np.nan), item_weights)
-            for first, last in bounds
-        ]
+        means = [block(item_weights) for block in blocks]
         named = {str(number): mean for number, mean in enumerate(means)}
-        slope = weighted_slope(positions, values, item_weights)
-        return named | {"change": means[-1] - means[0], "slope": slope}
+        return named | {"change": means[-1] - means[0], "slope": slope(item_weights)}
 
     return Part(grid.condition, len(grid.participants), len(grid.items), statistics)
 

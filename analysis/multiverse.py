@@ -105,7 +105,8 @@ def rule_hits(
     if len(names) != len(trials):
         raise ValueError(f"names has {len(names)} entries for {len(trials)} trials")
     place = {rule: 1 << bit for bit, rule in enumerate(rules)}
-    bits = np.array([sum(place[rule] for rule in hits) for hits in names], dtype=np.int64)
+    known = {hits: sum(place[rule] for rule in hits) for hits in set(names)}
+    bits = np.array([known[hits] for hits in names], dtype=np.int64)
     found = []
     for grid in grids:
         own = (trials["condition"] == grid.condition).to_numpy()
@@ -185,11 +186,10 @@ class _Source:
         self.grid, self.bits = grid, bits
         arrays = quantities(grid)
         self.names = list(arrays)
-        stacked = np.stack(list(arrays.values()))
         self.patterns = np.unique(bits[grid.present])
         masks = [(bits == pattern) & grid.present for pattern in self.patterns]
-        self.by_person = [(stacked * mask).sum(axis=2) for mask in masks]
-        self.by_item = [(stacked * mask).sum(axis=1) for mask in masks]
+        self.by_person = [np.stack([(a * mask).sum(axis=1) for a in arrays.values()]) for mask in masks]
+        self.by_item = [np.stack([(a * mask).sum(axis=0) for a in arrays.values()]) for mask in masks]
         self.counts = [int(mask.sum()) for mask in masks]
 
     def trials(self, subset: int) -> int:

@@ -17,6 +17,7 @@ from analysis.resampling import percentile_interval, resample
 EVERYBODY = ""  # the condition of a mean over the participants of all conditions
 METHOD = "mean over participants, 95 % percentile interval of a two-way bootstrap"
 NO_VALUE = "no participant has the trials that it needs"
+Statistic = Callable[[Array], Array]  # item weights, items by replicates, to participants by replicates
 
 
 @dataclass(frozen=True)
@@ -91,27 +92,34 @@ def participant_means(parts: Sequence[Part], *, rng: np.random.Generator, resamp
     return ParticipantMeans(table, replicates)
 
 
-def weighted_mean(values: Array, item_weights: Array) -> Array:
-    """Each participant's mean over items: participants × replicates, NaN without a value.
+def mean_of(values: Array) -> Statistic:
+    """Each participant's mean over items, as a function of item weights; NaN without a value.
 
-    values: participants × items, NaN where there is none. item_weights: items × replicates.
+    values: participants × items, NaN where there is none.
     """
-    return ratio(np.nan_to_num(values) @ item_weights, (~np.isnan(values)).astype(float) @ item_weights)
+    filled, known = np.nan_to_num(values), (~np.isnan(values)).astype(float)
+    return lambda item_weights: ratio(filled @ item_weights, known @ item_weights)
 
 
-def weighted_slope(x: Array, y: Array, item_weights: Array) -> Array:
-    """Each participant's least-squares slope of y on x: participants × replicates.
+def slope_of(x: Array, y: Array) -> Statistic:
+    """Each participant's least-squares slope of y on x, as a function of item weights.
 
     x, y: participants × items; a trial counts where both are known. NaN where x does not vary.
     """
     both = ~np.isnan(x) & ~np.isnan(y)
-    n_own = both.sum(axis=1, keepdims=True)
-    centre = ratio(np.where(both, x, 0.0).sum(axis=1, keepdims=True), n_own.astype(float))
-    u, v = np.where(both, x - centre, 0.0), np.where(both, y, 0.0)
-    n, su, sv, suu, suv = (a @ item_weights for a in (both.astype(float), u, v, u * u, u * v))
-    spread = n * suu - su**2
-    defined = spread > 1e-9 * np.maximum(n * suu, 1e-300)
-    return ratio(n * suv - su * sv, np.where(defined, spread, 0.0))
+    known = both.astype(float)
+    # From each participant's own mean, so that squares of large values do not swamp their differences.
+    u = np.where(both, x, 0.0)
+    u = np.where(both, u - ratio(u.sum(axis=1), known.sum(axis=1))[:, None], 0.0)
+    v = np.where(both, y, 0.0)
+    terms = (known, u, v, u * u, u * v)
+
+    def slope(item_weights: Array) -> Array:
+        n, su, sv, suu, suv = (term @ item_weights for term in terms)
+        spread = n * suu - su**2
+        return ratio(n * suv - su * sv, np.where(spread > 1e-9 * n * suu, spread, 0.0))
+
+    return slope
 
 
 def _check(parts: Sequence[Part], resamples: int) -> None:

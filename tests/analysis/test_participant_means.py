@@ -7,9 +7,9 @@ from analysis.participant_means import (
     EVERYBODY,
     NO_VALUE,
     Part,
+    mean_of,
     participant_means,
-    weighted_mean,
-    weighted_slope,
+    slope_of,
 )
 
 NO = np.nan
@@ -17,7 +17,7 @@ NO = np.nan
 
 def part(condition, values):
     people, items = values.shape
-    return Part(condition, people, items, lambda weights: {"mean": weighted_mean(values, weights)})
+    return Part(condition, people, items, lambda weights: {"mean": mean_of(values)(weights)})
 
 
 def test_it_works():
@@ -37,7 +37,7 @@ def test_whole_weights_are_repeated_items():
     x, y = rng.integers(1, 6, (5, 7)).astype(float), rng.normal(0, 1, (5, 7))
     y[0, 3] = x[1, 2] = NO
     weights = np.array([3, 0, 1, 2, 0, 1, 4])
-    slopes, means = weighted_slope(x, y, weights[:, None])[:, 0], weighted_mean(y, weights[:, None])[:, 0]
+    slopes, means = slope_of(x, y)(weights[:, None])[:, 0], mean_of(y)(weights[:, None])[:, 0]
     for row in range(5):
         u, v = np.repeat(x[row], weights), np.repeat(y[row], weights)
         both = ~np.isnan(u) & ~np.isnan(v)
@@ -47,9 +47,7 @@ def test_whole_weights_are_repeated_items():
 
 def test_a_slope_without_spread_is_undefined():
     x = np.array([[1e6 + 0.1] * 4, [1, NO, NO, NO], [NO] * 4, [1, 2, 1, 2]])
-    assert np.isnan(weighted_slope(x, np.ones((4, 4)), np.ones((4, 1)))[:, 0]).tolist() == [True] * 3 + [
-        False
-    ]
+    assert np.isnan(slope_of(x, np.ones((4, 4)))(np.ones((4, 1)))[:, 0]).tolist() == [True] * 3 + [False]
 
 
 def test_undefined_participants_are_counted():
