@@ -44,11 +44,11 @@ def test_it_works():
 def test_without_learning_the_interval_of_the_slope_holds_zero():
     rng = np.random.default_rng(2)
     covered = 0
-    for _ in range(60):
+    for _ in range(150):
         grid, positions = timed(rng)
         low, high = entry(learning([grid], [positions], rng=rng, resamples=150), "log_seconds").slope.interval
         covered += low <= 0 <= high
-    assert covered >= stats.binom.ppf(0.01, 60, 0.92)
+    assert covered >= stats.binom.ppf(0.01, 150, 0.92)
 
 
 def test_slope_and_blocks_by_hand():
