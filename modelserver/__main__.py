@@ -85,16 +85,26 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
         default="start",
         help="when systems are loaded (default: %(default)s)",
     )
-    add("--max-memory", type=_bytes, metavar="BYTES", help="bound of all loaded weights, as in 800M or 12G")
+    add(
+        "--max-memory",
+        type=_bytes,
+        metavar="BYTES",
+        help="bound of all loaded weights, as in 800M or 12G (default: none)",
+    )
     add(
         "--device",
         type=_devices,
         default=("cpu",),
         help="cpu, cuda, or several as in cuda:0,cuda:1: a copy of each system on each (default: cpu)",
     )
-    add("--half", action="store_true", help="compute in bfloat16; needs a GPU")
-    add("--compile", action="store_true", help="translate the models with torch.compile when they are loaded")
-    add("--remote-timeout", type=_seconds, default=60.0, help="longest wait for a server elsewhere, s")
+    add("--half", action="store_true", help="compute in bfloat16; needs a GPU, and revisions say it")
+    add("--compile", action="store_true", help="translate encoders with torch.compile, for long runs")
+    add(
+        "--remote-timeout",
+        type=_seconds,
+        default=60.0,
+        help="longest wait for a server elsewhere, s (default: %(default)g)",
+    )
     add(
         "--token-file",
         type=Path,
@@ -110,8 +120,11 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
         ("--max-body-bytes", limits.body_bytes, "bytes of one request"),
     ):
         add(flag, type=_positive, default=default, help=f"{text} (default: %(default)s)")
-    add("--timeout", type=_seconds, default=limits.timeout, help="deadline of a request that names none, s")
-    add("--drain-seconds", type=_seconds, default=30.0, help="time to finish what is queued at the end, s")
+    for flag, seconds, text in (
+        ("--timeout", limits.timeout, "deadline of a request that names none, s"),
+        ("--drain-seconds", 30.0, "time to finish what is queued at the end, s"),
+    ):
+        add(flag, type=_seconds, default=seconds, help=f"{text} (default: %(default)g)")
     add("--log-level", choices=("debug", "info", "warning", "error"), default="info")
     parser.set_defaults(command=_serve, refuse=parser.error)
 

@@ -1,5 +1,6 @@
 import asyncio
 import logging
+import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from modelserver import batching as batching_module
 from modelserver.batching import (
     Batcher,
     BatchLimits,
@@ -297,6 +299,23 @@ class TestBatcher:
 
         batching(scenario, threads=2)
 
+    @pytest.mark.parametrize("kind", [RuntimeError, SystemExit])
+    def test_a_batch_that_fails_as_a_whole_ends_no_other(self, monkeypatch, kind):
+        async def scenario(batcher):
+            with monkeypatch.context() as patch:
+                patch.setattr(batching_module, "predict_each", broken)
+                failed = submit(batcher, FakeSystem(), item("a"), item("b"))
+                await failed.done
+            assert [one.error for one in failed.outcomes()] == ["prediction_failed"] * 2
+            after = submit(batcher, FakeSystem(), item("c"))
+            await after.done
+            assert [type(one) for one in after.outcomes()] == [QAPrediction]
+
+        def broken(*_: object) -> None:
+            raise kind("broken")
+
+        batching(scenario)
+
     def test_a_batch_is_reported(self):
         reports: list[BatchReport] = []
 
@@ -317,6 +336,16 @@ class TestModelThreads:
             with pytest.raises(ZeroDivisionError):
                 await thread.call(lambda: 1 // 0)
             assert await thread.call(lambda: 5) == 5
+            assert thread.alive
+            assert thread.stop(within=5)
+
+        asyncio.run(scenario())
+
+    def test_what_would_end_it_does_not(self):
+        async def scenario() -> None:
+            thread = ModelThreads()
+            with pytest.raises(RuntimeError, match="SystemExit: 3"):
+                await thread.call(lambda: sys.exit(3))
             assert thread.alive
             assert thread.stop(within=5)
 

@@ -34,6 +34,18 @@ log_to_stderr("info")
 sys.exit(run(Service({"fake": Slow}), bind("127.0.0.1", 0), drain_seconds=float(sys.argv[2])))
 """
 
+EVERYWHERE = "0.0.0.0"  # noqa: S104 (what is tested)
+OPEN_SERVER = """
+import sys
+from modelserver.fake import FakeSystem
+from modelserver.service import Service
+from modelserver.serving import bind, log_to_stderr, run
+
+log_to_stderr("info")
+service = Service({"fake": FakeSystem}, token=sys.argv[2] or None)
+sys.exit(run(service, bind(sys.argv[1], 0), drain_seconds=5))
+"""
+
 
 def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -60,6 +72,15 @@ class TestUsage:
             ("serve", "--port", "http"),
             ("serve", "--port", "65536"),
             ("serve", "--queue", "0"),
+            ("serve", "--systems", "a,a"),
+            ("serve", "--systems", "far=http://"),
+            ("serve", "--systems", "far=http://host:99999/"),
+            ("serve", "--max-memory", "1.5G"),
+            ("serve", "--max-memory", "0"),
+            ("serve", "--device", "cuda:"),
+            ("serve", "--half"),
+            ("serve", "--device", "cuda:0,cuda:1", "--threads", "1"),
+            ("serve", "--remote-timeout", "0"),
             ("serve", "--log-level", "loud"),
             ("predict",),
             ("predict", "qi2019", "data.json"),
@@ -134,6 +155,17 @@ class TestSignals:
             server.process.send_signal(signal.SIGTERM)
             assert server.process.wait(timeout=10) == 0
             assert time.monotonic() - started < 2
+
+    @pytest.mark.parametrize(
+        ("host", "token", "warned"),
+        [(EVERYWHERE, "", True), (EVERYWHERE, "x", False), ("127.0.0.1", "", False)],
+    )
+    def test_a_server_open_to_others_without_a_token_says_so(self, tmp_path, host, token, warned):
+        (tmp_path / "open_server.py").write_text(OPEN_SERVER)
+        path = f"{tmp_path}{os.pathsep}{ROOT}"
+        with running("open_server", host, token, PYTHONPATH=path) as server:
+            lines = [json.loads(line) for line in server.log.read_text().splitlines()]
+        assert any(line["level"] == "warning" and "--token-file" in line["event"] for line in lines) == warned
 
     def test_a_system_that_hangs_ends_it_with_1_when_the_time_is_up(self, slow):
         with slow(60, 0.5) as server, ModelClient(server.url, retry=Retry(total=0)) as client:

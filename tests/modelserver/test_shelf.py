@@ -39,6 +39,11 @@ class TestWeightBytes:
         model.register_buffer("scale", torch.ones(5, dtype=torch.float64))
         assert weight_bytes(SimpleNamespace(model=model, again=model, threshold=0.5)) == 8 * 4 + 5 * 8
 
+    def test_what_only_looks_like_a_module_weighs_nothing(self):
+        signature = SimpleNamespace(parameters={}, buffers={})
+        assert weight_bytes(SimpleNamespace(kind=torch.nn.Linear, signature=signature)) == 0
+        assert weight_bytes(object()) == 0
+
     def test_a_number_of_its_own_wins_and_rules_weigh_nothing(self):
         assert weight_bytes(Heavy("a", 7)) == 7
         assert weight_bytes(FakeSystem()) == 0
@@ -234,6 +239,18 @@ class TestFailures:
             await used(shelf, "good")
             monkeypatch.setattr(module, "FORGIVE_SECONDS", 0.0)
             await used(shelf, "bad")
+            working.cancel()
+
+        asyncio.run(run())
+
+    def test_a_source_that_breaks_costs_only_itself(self):
+        async def run() -> None:
+            broken = Source(lambda: Heavy("broken"), expect=lambda: 1 // 0)
+            shelf = Shelf({"broken": broken, "good": Source(lambda: Heavy("good"))}, most=100)
+            working = asyncio.create_task(shelf.run())
+            with pytest.raises(LoadFailed, match="broken could not be loaded: ZeroDivisionError"):
+                await shelf.take("broken")
+            await used(shelf, "good")
             working.cancel()
 
         asyncio.run(run())
