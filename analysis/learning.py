@@ -49,7 +49,7 @@ class Block:
 class Learning:
     """One trait over positions, in one condition or (condition "") over everybody.
 
-    change: last block minus first block, within participants. slope: per position, within participants; for
+    change: last block minus first block, within participants; without a value where there is one block. slope: per position, within participants; for
     `log_seconds`, exp(slope) − 1 is the relative change of time per position.
     """
 
@@ -154,7 +154,9 @@ def _part(grid: Grid, positions: Array, values: Array, bounds: Sequence[tuple[in
     def statistics(item_weights: Array) -> dict[str, Array]:
         means = [block(item_weights) for block in blocks]
         named = {str(number): mean for number, mean in enumerate(means)}
-        return named | {"change": means[-1] - means[0], "slope": slope(item_weights)}
+        # A single block changes into nothing: 0 would look like a finding.
+        change = means[-1] - means[0] if len(means) > 1 else np.full_like(means[0], np.nan)
+        return named | {"change": change, "slope": slope(item_weights)}
 
     return Part(grid.condition, len(grid.participants), len(grid.items), statistics)
 

@@ -84,13 +84,18 @@ class Stability:
 
 @dataclass(frozen=True)
 class Multiverse:
-    """All universes. complete: all subsets of the rules are in; else none, each, all but each, all."""
+    """All universes.
+
+    complete: all subsets of the rules are in; else none, each, all but each, all. missing: measure (key) to
+    why it is in no universe.
+    """
 
     systems: tuple[str, ...]
     rules: tuple[str, ...]
     complete: bool
     universes: tuple[Universe, ...]
     stability: tuple[Stability, ...]
+    missing: dict[str, str]
 
 
 def rule_hits(
@@ -135,7 +140,8 @@ def multiverse(
     _check(grids, hits, rules, scores)
     subsets, complete = rule_subsets(len(rules))
     sources = [_Source(grid, bits) for grid, bits in zip(grids, hits, strict=True)]
-    used = [m for m in measures if m.counted and not any(missing_reason(m, grid) for grid in grids)]
+    missing = {m.key: reason for m in measures if (reason := _missing(m, grids))}
+    used = [m for m in measures if m.key not in missing]
     universes: list[Universe] = []
     choices = [(subset, aggregation) for subset in subsets for aggregation in AGGREGATIONS]
     values = _values(sources, used, choices)
@@ -160,7 +166,7 @@ def multiverse(
                 )
     stability = tuple(_stability(list(group), len(rules)) for group in _pairs(universes))
     systems = tuple(grid.condition for grid in grids)
-    return Multiverse(systems, tuple(rules), complete, tuple(universes), stability)
+    return Multiverse(systems, tuple(rules), complete, tuple(universes), stability, missing)
 
 
 def rule_subsets(count: int) -> tuple[list[int], bool]:
@@ -236,6 +242,13 @@ def _values(
                 mean = over_participants(values, np.ones(values.shape), geometric=m.geometric)
                 found[index, row, column] = mean[0]
     return found
+
+
+def _missing(measure: Measure, grids: Sequence[Grid]) -> str:
+    if not measure.counted:
+        return "it is of the post survey, which no choice here touches"
+    reasons = {grid.condition: missing_reason(measure, grid) for grid in grids}
+    return "; ".join(f"{name}: {reason}" for name, reason in reasons.items() if reason)
 
 
 _Found = tuple[

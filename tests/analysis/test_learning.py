@@ -67,6 +67,14 @@ def test_slope_and_blocks_by_hand():
     assert times.slope.interval is None
 
 
+def test_a_single_block_has_no_change():
+    grid, positions = timed(np.random.default_rng(7), items=4)
+    found = entry(learning([grid], [positions], rng=np.random.default_rng(1), resamples=20), "seconds")
+    assert len(found.blocks) == 1
+    assert (found.change.value, found.change.interval) == (None, None)
+    assert found.slope.value is not None
+
+
 def test_who_leaves_early_has_no_last_block():
     rng = np.random.default_rng(3)
     grid, positions = timed(rng)

@@ -40,6 +40,7 @@ def test_it_works(tmp_path):
     assert found.complete
     # Eight subsets, three aggregations, three measures and three summaries of time, two scores.
     assert len(found.universes) == 8 * 3 * 6 * 2
+    assert list(found.missing) == ["trust"]
     assert {s.measure for s in found.stability} == {"agreement", "over_estimation", "user_f1", "time"}
     for entry in found.stability:
         assert entry.universes == (72 if entry.measure == "time" else 24)
@@ -113,6 +114,15 @@ def test_what_cannot_be_computed_is_counted():
     )  # the reference excludes every trial of one system
     assert (second.undefined, second.same_sign) == (6, None)
     assert {u.tied for u in found.universes if u.defined} == {True}
+
+
+def test_a_measure_that_a_system_cannot_give_is_named():
+    grids = [make_grid("a", correctness_rating=np.eye(3)), make_grid("b", people=0, items=3)]
+    hits = [np.zeros(grid.present.shape, dtype=int) for grid in grids]
+    found = multiverse(grids, hits, [], SOME, [Quantity("s", "s", None, np.array([1.0, 2.0]))])
+    assert found.universes == ()
+    assert found.missing["agreement"] == "b: the condition has no participants"
+    assert "a: it is not recorded whether" in found.missing["over_estimation"]
 
 
 def test_many_rules_are_bounded():
