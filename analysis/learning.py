@@ -49,8 +49,9 @@ class Block:
 class Learning:
     """One trait over positions, in one condition or (condition "") over everybody.
 
-    change: last block minus first block, within participants; without a value where there is one block. slope: per position, within participants; for
-    `log_seconds`, exp(slope) − 1 is the relative change of time per position.
+    change: last block minus first block, within participants; without a value where there is one block.
+    slope: per position, within participants; for `log_seconds`, exp(slope) − 1 is the relative change of time
+    per position.
     """
 
     trait: str
