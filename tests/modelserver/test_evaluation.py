@@ -4,10 +4,13 @@ import json
 
 import pytest
 
+from benchmarks.farm import nine_passes
+from modelserver import evaluation
 from modelserver.__main__ import main
 from modelserver.evaluation import farm_scores, predict_gold, scores
-from modelserver.gold import parse_gold
+from modelserver.gold import parse_gold, read_gold
 from modelserver.schema import AnswerLocation, FactProbability, QAPrediction
+from modelserver.systems import load_system
 from modelserver.systems.recurrent import Config
 from modelserver.training import Recipe, Trainer
 from modelserver.world import generate, write_split
@@ -124,6 +127,27 @@ def trained(tmp_path_factory):
     trainer.save(folder)
     write_split(folder / "test.json", "test", 6, 1)
     return folder
+
+
+def test_farm_is_what_nine_full_passes_give(trained):
+    system = load_system("qi2019", weights=trained)
+    items = [gold.item for gold in read_gold(trained / "test.json")]
+    expected, full = nine_passes(system, items)
+    assert farm_scores(system, items, full) == expected
+    assert any(expected.values())
+
+
+def test_batches_on_several_threads_keep_order_and_leave_the_threads_as_they_were(trained, monkeypatch):
+    monkeypatch.setattr(evaluation, "CPU_BATCH_TOKENS", 400)
+    monkeypatch.setattr(evaluation.torch, "get_num_threads", lambda: 3)
+    asked: list[int] = []
+    monkeypatch.setattr(evaluation.torch, "set_num_threads", asked.append)
+    system = load_system("qi2019", weights=trained)
+    gold = read_gold(trained / "test.json")
+    done = predict_gold(system, gold)
+    assert [one.id for one in done] == [one.item.id for one in gold]
+    assert [one.answer for one in done] == [one.answer for g in gold for one in system.predict([g.item])]
+    assert asked == [1, 3]
 
 
 def test_the_command_prints_json(trained, capsys):

@@ -1,0 +1,32 @@
+"""What the site's processes hold in memory: neither torch nor transformers, nor what only they need."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from scripts.processes import ROOT
+
+# As web server and worker start, and with every command: nothing may wait for its first use to come in.
+START = """
+import os, pkgutil, sys
+from importlib import import_module
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+import config.wsgi
+from django.urls import get_resolver
+from config.celery import app
+app.loader.import_default_modules()
+assert get_resolver().url_patterns
+assert {"studyapp.tasks.predict_slice", "studyapp.tasks.reduce_slice"} <= app.tasks.keys()
+for name in ("config", "accounts", "studyapp", "annotation"):
+    package = import_module(name)
+    for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+        import_module(module.name)
+heavy = {"torch", "transformers", "tokenizers", "safetensors", "captum", "modelserver.systems"}
+print(sorted(heavy & sys.modules.keys()), "studyapp.management.commands.score" in sys.modules)
+"""
+
+
+def test_web_server_and_worker_import_no_torch(tmp_path: Path):
+    env = {"SECRET_KEY": "k" * 50, "VAR_DIR": str(tmp_path), "PATH": "/usr/bin"}
+    done = subprocess.run([sys.executable, "-c", START], cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.stdout.strip() == "[] True", done.stdout + done.stderr
