@@ -51,6 +51,18 @@ def items(gold):
     return [example.item.model_copy(update={"context": example.item.context[:5]}) for example in gold[:4]]
 
 
+@pytest.fixture(scope="session")
+def few(gold):
+    """Four questions with labels, each with the articles of its facts and one more."""
+    return [
+        example.model_copy(
+            update={"context": [article for article in example.context if article[0] in titles][:4]}
+        )
+        for example in gold[:4]
+        for titles in [{title for title, _ in example.supporting_facts} | {example.context[0][0]}]
+    ]
+
+
 def _encoder(folder):
     return Encoder(without_head(open_model(folder, CPU, trained=False), folder), open_tokenizer(folder))
 
@@ -418,7 +430,13 @@ def _write(name, text):
         (lambda f: (f / "encoder/tokenizer.json").unlink(), "encoder"),
         (_write("encoder/config.json", "{"), r"encoder.config\.json"),
         (_write("encoder/config.json", '{"model_type": "none"}'), r"encoder.config\.json"),
-        (_write("encoder/config.json", '{"model_type": "t5"}'), "not an encoder alone"),
+        (
+            _write(
+                "encoder/config.json",
+                '{"model_type": "t5", "d_model": 8, "num_layers": 1, "d_ff": 8, "vocab_size": 8}',
+            ),
+            "not an encoder alone",
+        ),
         (_write("encoder/tokenizer.json", "{"), r"tokenizer\.json"),
         (_write("model.safetensors", "nothing"), r"model\.safetensors"),
     ],
@@ -467,19 +485,19 @@ def _trainer(name, folder, gold, recipe=TINY, **changes):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_small_run_learns_its_examples(name, bert_folder, gold, tmp_path):
-    recipe = replace(TINY, steps=14, batch=4, warm_up=2, check_every=14, rate=1e-2)
-    trainer = _trainer(name, bert_folder, gold[:4], recipe, dropout=0.0)
+def test_a_small_run_learns_its_examples(name, bert_folder, few, tmp_path):
+    recipe = replace(TINY, steps=20, batch=4, warm_up=2, check_every=10, rate=1e-2)
+    trainer = _trainer(name, bert_folder, few, recipe, dropout=0.0)
     before = trainer.step()
-    train(trainer, gold[:2], tmp_path)
+    train(trainer, few[:2], tmp_path)
     row = json.loads((tmp_path / "log.jsonl").read_text().splitlines()[-1])
-    assert row["loss"] < 0.8 * before
+    assert row["loss"] < 0.75 * before
     system = load_system(name, weights=tmp_path)
-    assert [p.id for p in predict_gold(system, gold[:2])] == [example.item.id for example in gold[:2]]
+    assert [p.id for p in predict_gold(system, few[:2])] == [example.item.id for example in few[:2]]
 
 
-def test_every_weight_of_the_encoder_learns_at_its_own_rate(bert_folder, gold):
-    trainer = _trainer("qi2019", bert_folder, gold[:4])
+def test_every_weight_of_the_encoder_learns_at_its_own_rate(bert_folder, few):
+    trainer = _trainer("qi2019", bert_folder, few)
     start = deepcopy(dict(trainer.model.named_parameters()))
     trainer.step()
     moved = {name: (p - start[name]).abs().max().item() for name, p in trainer.model.named_parameters()}
@@ -494,19 +512,19 @@ def test_every_weight_of_the_encoder_learns_at_its_own_rate(bert_folder, gold):
     )
 
 
-def test_the_encoder_given_stays_as_it_is(bert_folder, gold):
+def test_the_encoder_given_stays_as_it_is(bert_folder, few):
     encoder = _encoder(bert_folder)
     before = encoder.digest()
     for _ in range(2):
-        trainer = Trainer(Config("qi2019", hidden=8), TINY, gold[:4], encoder=encoder)
+        trainer = Trainer(Config("qi2019", hidden=8), TINY, few, encoder=encoder)
         trainer.step()
     encoder.tokenizer("one two three", truncation=True, max_length=4, padding="max_length")
     assert encoder.digest() == before
 
 
-def test_training_goes_on_after_a_kill(bert_folder, gold, tmp_path, monkeypatch):
+def test_training_goes_on_after_a_kill(bert_folder, few, tmp_path, monkeypatch):
     name, whole, again = "select-and-forget-reg", tmp_path / "whole", tmp_path / "again"
-    train(_trainer(name, bert_folder, gold[:4]), gold[:2], whole)
+    train(_trainer(name, bert_folder, few), few[:2], whole)
 
     def die(*arguments):
         raise KeyboardInterrupt
@@ -514,21 +532,21 @@ def test_training_goes_on_after_a_kill(bert_folder, gold, tmp_path, monkeypatch)
     with monkeypatch.context() as patched:
         patched.setattr("modelserver.training.curves.draw", die)
         with pytest.raises(KeyboardInterrupt):
-            train(_trainer(name, bert_folder, gold[:4]), gold[:2], again)
+            train(_trainer(name, bert_folder, few), few[:2], again)
     other = _encoder(bert_folder)
     next(other.model.parameters()).data[0] += 1
     coupled = replace(TINY, coupling=Coupling())
-    trainer = Trainer(Config(name, hidden=8), coupled, gold[:4], encoder=other)
+    trainer = Trainer(Config(name, hidden=8), coupled, few, encoder=other)
     with pytest.raises(UnreadableData, match=r"another encoder$"):
-        train(trainer, gold[:2], again, resume=True)
+        train(trainer, few[:2], again, resume=True)
     done: list[int] = []
-    train(_trainer(name, bert_folder, gold[:4]), gold[:2], again, resume=True, advance=done.append)
+    train(_trainer(name, bert_folder, few), few[:2], again, resume=True, advance=done.append)
     assert done == [2, 1, 1]
     assert (again / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 
-def test_a_question_that_the_encoder_cannot_read_is_named(bert_folder, gold):
-    entry = gold[0].model_copy(update={"question": "Who " * 300})
+def test_a_question_that_the_encoder_cannot_read_is_named(bert_folder, few):
+    entry = few[0].model_copy(update={"question": "Who " * 300})
     with pytest.raises(UnreadableData, match=rf"{entry.item.id}: question: "):
         _trainer("qi2019", bert_folder, [entry])
 
