@@ -28,8 +28,8 @@ SCALE = "cumulative log odds"
 GRADIENT = 1e-4  # largest slope of the log-likelihood per trial at what counts as its maximum
 FEW = 10
 FEW_NOTE = (
-    f"With fewer than {FEW} participants in a condition the sandwich tends to be too small: in simulations "
-    "with 5 a condition, about 7 % instead of 5 % of true null hypotheses were rejected."
+    f"With fewer than {FEW} participants in a condition the sandwich tends to be too small, and the test to "
+    "reject somewhat too often."
 )
 
 
