@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import shutil
@@ -74,6 +75,10 @@ def open_encoder(
     known = getattr(model.get_input_embeddings(), "num_embeddings", UNBOUNDED)
     if len(tokenizer) > known:
         raise UnreadableWeights(f"{folder}: {len(tokenizer)} tokens, but the model knows {known} only")
+    # A tokenizer of one family may be beside a model of another that has no types of text, as BERT's is
+    # beside some of DistilBERT.
+    takes = inspect.signature(model.forward).parameters
+    tokenizer.model_input_names = [name for name in tokenizer.model_input_names if name in takes]
     return model, tokenizer
 
 

@@ -29,7 +29,8 @@ def write(
         tensors["random.cuda"] = torch.cuda.get_rng_state()
     part = path.with_name(path.name + ".part")
     save_file(
-        {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()},
+        # Copies: safetensors refuses tensors that share memory, as tied weights do.
+        {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()},
         part,
         {"rows": json.dumps(rows), "settings": json.dumps(settings)},
     )

@@ -5,8 +5,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoTokenizer
+from transformers import (
+    AutoTokenizer,
+    BartConfig,
+    BartForQuestionAnswering,
+    DistilBertConfig,
+    DistilBertForQuestionAnswering,
+)
 
+from modelserver import training_state
 from modelserver.encoders import (
     PART,
     digest,
@@ -18,6 +25,7 @@ from modelserver.encoders import (
     save,
 )
 from modelserver.errors import UnreadableWeights
+from modelserver.systems.extractive import load
 from modelserver.training import texts
 
 CPU = torch.device("cpu")
@@ -135,6 +143,28 @@ class TestUntrained:
         )
         with pytest.raises(UnreadableWeights, match=r"weights are missing, bert\.encoder\.layer\.1"):
             open_model(folder, CPU, trained=False)
+
+
+def test_a_tokenizer_of_another_family_gives_what_the_model_takes(bert_folder, tmp_path, gold):
+    folder = shutil.copytree(bert_folder, tmp_path / "distilled")
+    config = DistilBertConfig(vocab_size=800, dim=16, n_layers=1, n_heads=2, hidden_dim=16)
+    DistilBertForQuestionAnswering(config).save_pretrained(folder)
+    system = load(folder, CPU, name="distilled", description="")
+    (p,) = system.predict([gold[0].item])
+    assert p.answer
+
+
+def test_a_training_of_tied_weights_is_taken_up(tmp_path):
+    """The encoder and the decoder of BART have one table of words."""
+    sizes = {"encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16}
+    model = BartForQuestionAnswering(BartConfig(vocab_size=800, d_model=16, **sizes))
+    optimiser = torch.optim.AdamW(model.parameters())
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    training_state.write(tmp_path / "state", model, optimiser, [{"step": 1}], {})
+    torch.nn.init.zeros_(next(model.parameters()))
+    assert training_state.read(tmp_path / "state", model, optimiser, {}) == [{"step": 1}]
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(tensor, before[name])
 
 
 def test_the_longest_window(bert_folder, roberta_folder):
