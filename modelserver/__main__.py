@@ -86,47 +86,51 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
         help="when systems are loaded (default: %(default)s)",
     )
     add(
-        "--max-memory",
-        type=_bytes,
-        metavar="BYTES",
-        help="bound of all loaded weights, as in 800M or 12G (default: none)",
+        "--token-file",
+        type=Path,
+        help="file with the bearer token to ask for (or MODELSERVER_TOKEN)",
     )
+    _hardware_arguments(parser)
+    _limit_arguments(parser)
+    add("--log-level", choices=("debug", "info", "warning", "error"), default="info")
+    parser.set_defaults(command=_serve, refuse=parser.error)
+
+
+def _hardware_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--device",
         type=_devices,
         default=("cpu",),
         help="cpu, cuda, or several as in cuda:0,cuda:1: a copy of each system on each (default: cpu)",
     )
+    add(
+        "--max-memory",
+        type=_bytes,
+        metavar="BYTES",
+        help="bound of all loaded weights, as in 800M or 12G (default: none)",
+    )
     add("--half", action="store_true", help="compute in bfloat16; needs a GPU, and revisions say it")
     add("--compile", action="store_true", help="translate encoders with torch.compile, for long runs")
-    add(
-        "--remote-timeout",
-        type=_seconds,
-        default=60.0,
-        help="longest wait for a server elsewhere, s (default: %(default)g)",
-    )
-    add(
-        "--token-file",
-        type=Path,
-        help="file with the bearer token to ask for (or MODELSERVER_TOKEN)",
-    )
     add("--threads", type=_positive, help="batches computed at once (default: cores; on GPUs one each)")
+
+
+def _limit_arguments(parser: argparse.ArgumentParser) -> None:
     limits, batch = DEFAULTS, DEFAULTS.batch
-    for flag, default, text in (
+    for flag, count, text in (
         ("--max-batch-tokens", batch.tokens, "tokens in a batch, padding included; also the longest item"),
         ("--max-batch-items", batch.items, "items in a batch"),
         ("--queue", batch.queue, "items that may wait before 503 is answered"),
         ("--max-items", limits.items, "items in one request"),
         ("--max-body-bytes", limits.body_bytes, "bytes of one request"),
     ):
-        add(flag, type=_positive, default=default, help=f"{text} (default: %(default)s)")
+        parser.add_argument(flag, type=_positive, default=count, help=f"{text} (default: %(default)s)")
     for flag, seconds, text in (
         ("--timeout", limits.timeout, "deadline of a request that names none, s"),
         ("--drain-seconds", 30.0, "time to finish what is queued at the end, s"),
+        ("--remote-timeout", 60.0, "longest wait for a server elsewhere, s"),
     ):
-        add(flag, type=_seconds, default=seconds, help=f"{text} (default: %(default)g)")
-    add("--log-level", choices=("debug", "info", "warning", "error"), default="info")
-    parser.set_defaults(command=_serve, refuse=parser.error)
+        parser.add_argument(flag, type=_seconds, default=seconds, help=f"{text} (default: %(default)g)")
 
 
 def _systems(text: str) -> list[Choice]:

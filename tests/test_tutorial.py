@@ -27,6 +27,9 @@ from tests.studyapp.serving import eager, made_dataset
 
 __all__ = ["eager"]
 
+# All of them: tests with a database run first, and the server would be started once for these, once for those.
+pytestmark = pytest.mark.django_db
+
 PAGE = (ROOT / "docs/tutorial/own-system.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"[Ss]ave this as `(\w+\.py)`.*?```python\n(.*?)```", PAGE, re.DOTALL))
 SHELL = [block.strip() for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)]
@@ -99,7 +102,6 @@ def test_the_commands_that_serve_name_what_the_page_wrote():
     assert {"my_system.py", "my_server.py"} == set(FILES)
 
 
-@pytest.mark.django_db
 def test_the_site_stores_scores_and_shows_their_answers(
     followed: Followed, eager: None, settings: Settings, client: Client
 ):
