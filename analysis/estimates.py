@@ -129,13 +129,17 @@ def over_participants(values: Array, weights: Array, *, geometric: bool = False)
 
     With `geometric` the geometric mean. NaN where no participant is defined.
     """
-    defined = ~np.isnan(values)
     with np.errstate(divide="ignore"):
-        summed = np.where(defined, np.log(values) if geometric else values, 0.0)
-    total = (weights * defined).sum(axis=0)
+        summed = np.log(values) if geometric else values
+    undefined = np.isnan(summed)
+    if undefined.any():
+        total = np.einsum("pr,pr->r", weights, (~undefined).astype(float))
+        summed = np.where(undefined, 0.0, summed)
+    else:
+        total = weights.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = (weights * summed).sum(axis=0) / total
-    return np.exp(mean) if geometric else mean
+        mean = np.einsum("pr,pr->r", weights, summed) / total
+    return np.asarray(np.exp(mean) if geometric else mean)
 
 
 def without_participant(values: Array, *, geometric: bool = False) -> Array:

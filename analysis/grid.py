@@ -159,16 +159,22 @@ def pooled_sums(grid: Grid) -> Sums:
 def _weighted_median(values: Array, item_weights: Array) -> Array:
     """Median of each row with whole-number weights: rows × replicates; NaN where no value counts.
 
-    As for plain numbers, an even total takes the mean of the two middle ones.
+    As for plain numbers, an even total takes the mean of the two middle ones. All rows and replicates go
+    through their sorted values together, in the smallest integers that hold the weights.
     """
-    medians = np.full((len(values), item_weights.shape[1]), np.nan)
-    for row, times in enumerate(values):
-        order = np.argsort(times)[: np.count_nonzero(~np.isnan(times))]
-        reached = np.cumsum(item_weights[order], axis=0)
-        if not len(order):
-            continue
-        total = reached[-1]
-        lower, upper = (reached >= total / 2).argmax(axis=0), (reached > total / 2).argmax(axis=0)
-        middle = (times[order][lower] + times[order][upper]) / 2
-        medians[row] = np.where(total > 0, middle, np.nan)
-    return medians
+    items = values.shape[1]
+    kind = np.min_scalar_type(-1 - 2 * max(items, int(item_weights.sum(axis=0).max(initial=0))))
+    weights = item_weights.astype(kind)
+    order, known = np.argsort(values, axis=1), ~np.isnan(values)
+    ordered = np.column_stack([np.take_along_axis(values, order, axis=1), np.full(len(values), np.nan)])
+    known = np.take_along_axis(known, order, axis=1)
+    total = ((~np.isnan(values)).astype(float) @ item_weights).astype(kind)
+    half, beyond = (total + 1) // 2, total // 2 + 1
+    reached, lower, upper = (np.zeros(total.shape, kind) for _ in range(3))
+    for place in range(items):
+        step = weights[order[:, place]]
+        reached += step if known[:, place].all() else step * known[:, place, None]
+        lower += reached < half
+        upper += reached < beyond
+    start = (np.arange(len(values)) * (items + 1))[:, None]
+    return np.asarray((ordered.ravel()[start + lower] + ordered.ravel()[start + upper]) / 2)

@@ -167,4 +167,5 @@ def _bca_shares(bias: float, acceleration: float, level: float) -> Array | None:
 def _draw(rng: np.random.Generator, count: int, replicates: int) -> Array:
     if count == 0:
         return np.zeros((0, replicates))
-    return rng.multinomial(count, np.full(count, 1 / count), size=replicates).T.astype(float)
+    drawn = rng.integers(0, count, (count, replicates)) * replicates + np.arange(replicates)
+    return np.bincount(drawn.ravel(), minlength=count * replicates).reshape(count, replicates).astype(float)
