@@ -50,6 +50,12 @@ def tuner(examples, *, steps=4, seed=1, **changed):
     return FineTuner(model, tokenizer, reader, recipe, learnable(examples, reader))
 
 
+def without_dropout(model):
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+
+
 def example(text, *spans, question="a b", title=""):
     return ReadingExample(item((title, [text]), question=question), ("x",), spans)
 
@@ -144,12 +150,7 @@ class TestLoss:
         losses = []
         for tokens in (200, 100_000):
             one = tuner(examples, tokens=tokens, batch=6)
-            one.model.config.hidden_dropout_prob = 0.0
-            for module in one.model.modules():
-                if isinstance(module, torch.nn.Dropout):
-                    module.p = 0.0
-                if hasattr(module, "dropout") and isinstance(module.dropout, torch.nn.Dropout):
-                    module.dropout.p = 0.0
+            without_dropout(one.model)
             losses.append([one.step() for _ in range(2)])
         assert losses[0] == pytest.approx(losses[1], rel=1e-4)
 
@@ -232,6 +233,7 @@ class TestTraining:
             "modelserver.finetuning.dev_scores", lambda system, dev: {"em": 0, "f1": next(f1)}
         )
         one = tuner(read_hotpotqa(world).examples, steps=6, check_every=1, patience=3, batch=2)
+        monkeypatch.setattr("modelserver.finetuning.curves.draw", lambda *drawn: None)
         saved = []
         monkeypatch.setattr(one, "save", lambda folder: saved.append(one.steps))
         best = finetune(one, [], tmp_path)
@@ -248,10 +250,14 @@ class TestTraining:
         assert [id(e) for e in shown[:count]] != [id(e) for e in shown[count : 2 * count]]
         assert {id(e) for e in shown[:count]} == {id(e) for e in shown[count : 2 * count]}
 
-    def test_the_loss_falls_on_the_generated_world(self, world):
-        one = tuner(read_hotpotqa(world).examples, steps=30, warm_up=0.0, batch=8, windows=4)
-        losses = [one.step() for _ in range(30)]
-        assert np.mean(losses[-5:]) < np.mean(losses[:5]) - 0.3
+    def test_it_learns_a_few_questions_of_the_generated_world_by_heart(self, world):
+        """Labels, windows, loss and decoding agree: what is learned is what is answered."""
+        examples = [e for e in read_hotpotqa(world).examples if e.spans][:12]
+        one = tuner(examples, steps=150, batch=8, windows=4, rate=2e-3, decay=0.0)
+        without_dropout(one.model)
+        losses = [one.step() for _ in range(100)]
+        assert losses[-1] < 0.5 < 4 < losses[0]
+        assert dev_scores(one.system(), one.examples)["em"] == 1
 
     @pytest.mark.parametrize("form", FORMATS)
     def test_the_loss_falls_on_the_real_samples(self, form, tmp_path):
