@@ -27,7 +27,7 @@ from tests.studyapp.serving import eager, made_dataset
 
 __all__ = ["eager"]
 
-# All of them: tests with a database run first, and the server would be started once for these, once for those.
+# All of them: tests with a database run first, and the server would be started twice.
 pytestmark = pytest.mark.django_db
 
 PAGE = (ROOT / "docs/tutorial/own-system.md").read_text(encoding="utf-8")
