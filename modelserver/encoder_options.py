@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from modelserver.encoders import find_folder, new_encoder, open_model, open_tokenizer, without_head
+from modelserver import encoders
+from modelserver.encoders import find_folder, new_encoder, without_head
 from modelserver.finetuning import HEAD, NEW
 from modelserver.systems.contextual import Encoder
 
@@ -67,7 +68,7 @@ def open_encoder(options: argparse.Namespace, texts: Iterable[str]) -> Encoder |
         )
     else:
         folder = find_folder(options.encoder, allow_hub=options.allow_hub)
-        model, tokenizer = open_model(folder, torch.device("cpu"), trained=False), open_tokenizer(folder)
+        model, tokenizer = encoders.open_encoder(folder, torch.device("cpu"), trained=False)
     return Encoder(without_head(model, options.encoder), tokenizer)
 
 
