@@ -8,18 +8,31 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from analysis.bundle import MODES, load_bundle, load_scores
+from analysis.design import (
+    TRAITS,
+    assumed,
+    build_power_page,
+    design_sentence,
+    from_pilot,
+    looks_text,
+    plan_size,
+)
 from analysis.errors import AnalysisError, InputError
 from analysis.page import write_page
 from analysis.plain import relate_tables
+from analysis.plan import load_plan
+from analysis.preregistration import Plan, load_frozen, preregistration
 from analysis.ranks import Direction
 from analysis.reading import read_json, sha256
 from analysis.report import build_correlation_report, build_report
+from analysis.sequential import Spending, boundaries
 from analysis.study import Options, analyse
 from analysis.xqa import score
 
@@ -42,13 +55,14 @@ def _report(options: argparse.Namespace) -> None:
         reading = progress.add_task("Reading the bundle", total=None)
         bundle = load_bundle(options.bundle)
         scores = load_scores(options.scores) if options.scores else None
-        if options.scores:
-            bundle.hashes[options.scores.name] = sha256(options.scores)
+        for path in filter(None, (options.scores, options.plan)):
+            bundle.hashes[path.name] = sha256(path)
         progress.update(reading, total=1, completed=1)
         resampling = progress.add_task("Resampling", total=2 * settings.resamples)
         study = analyse(bundle, settings, scores, lambda count: progress.advance(resampling, count))
         writing = progress.add_task("Drawing and writing", total=None)
-        paths = write_page(build_report(study), options.out)
+        plan = load_plan(options.plan) if options.plan else None
+        paths = write_page(build_report(study, plan), options.out)
         progress.update(writing, total=1, completed=1)
     print(paths[0])
 
@@ -79,6 +93,49 @@ def _correlate(options: argparse.Namespace) -> None:
     print(write_page(build_correlation_report(relations, sources), options.out)[0])
 
 
+def _power(options: argparse.Namespace) -> None:
+    """Finds the sample size by simulation; prints a sentence, or writes a page."""
+    if options.pilot is not None:
+        chosen = Options(options.seed, 0, options.mode, options.study_version)
+        bundle = load_bundle(options.pilot)
+        population, items, source = from_pilot(bundle, options.measure, chosen, normal=options.normal)
+    else:
+        population, source = assumed(
+            options.participant_sd, options.item_sd, options.residual_sd, options.mean_share
+        )
+        items = 25
+    design = plan_size(
+        population,
+        effects=options.effect if len(options.effect) > 1 else [0.0, *options.effect],
+        items=options.items or items,
+        target=options.target,
+        alpha=options.alpha,
+        simulations=options.simulations,
+        seed=options.seed,
+        source=source,
+        unit=TRAITS[options.measure].unit,
+        participants=options.participants or (),
+    )
+    print(design_sentence(design))
+    if options.out is not None:
+        print(write_page(build_power_page(design), options.out)[0])
+
+
+def _looks(options: argparse.Namespace) -> None:
+    """Prints boundaries for looks at a running study, what they cost, and the decision."""
+    try:
+        bounds = boundaries(options.fractions, spending=options.spending, alpha=options.alpha)
+        print(looks_text(bounds, options.observed or (), options.power))
+    except ValueError as error:
+        raise AnalysisError(str(error)) from None
+
+
+def _preregister(options: argparse.Namespace) -> None:
+    """Prints the pre-registration of a frozen study."""
+    plan = load_plan(options.plan) if options.plan else Plan()
+    print(preregistration(load_frozen(options.bundle, options.study_version), plan), end="")
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m analysis", description="Statistics on plain files.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -87,6 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("bundle", type=Path, metavar="BUNDLE", help="folder that export_results wrote")
     report.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the report")
     report.add_argument("--scores", type=Path, metavar="FILE.json", help="model scores, not the bundle's own")
+    report.add_argument("--plan", type=Path, metavar="PLAN.json", help="what was declared beforehand")
     report.add_argument("--seed", type=_natural, default=1, help="seed of the bootstrap (default 1)")
     report.add_argument(
         "--resamples",
@@ -122,7 +180,54 @@ def _parser() -> argparse.ArgumentParser:
         "--seed", type=_natural, default=1, help="seed of sampled permutations (default 1)"
     )
     correlate.set_defaults(command=_correlate)
+    _design_commands(commands)
     return parser
+
+
+def _design_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    power = commands.add_parser("power", help="sample size by simulation, from a pilot or from assumptions")
+    add = power.add_argument
+    add("--pilot", type=Path, metavar="BUNDLE", help="bundle of a pilot to take people and trials from")
+    add("--normal", action="store_true", help="normal people with the pilot's spreads, for small pilots")
+    add("--measure", choices=TRAITS, default="agreement", help="what is measured (default: %(default)s)")
+    add(
+        "--effect", type=_numbers, required=True, metavar="E[,E…]",
+        help="shift to find, or one shift per condition; 0.1 is ten points of a share",
+    )  # fmt: skip
+    add("--items", type=_positive, help="items per participant (default: the pilot's, or 25)")
+    add(
+        "--participants",
+        type=_sizes,
+        metavar="N[,N…]",
+        help="sizes of the curve (default: around the result)",
+    )
+    add("--target", type=float, default=0.8, help="power to reach (default: %(default)s)")
+    add("--alpha", type=float, default=0.05, help="two-sided, Holm over the contrasts (default: %(default)s)")
+    add("--simulations", type=_positive, default=2000, help="simulated studies (default: %(default)s)")
+    add("--participant-sd", type=float, help="without a pilot: spread of people's own levels")
+    add("--residual-sd", type=float, help="spread of single trials; not for a yes-or-no measure")
+    add("--mean-share", type=float, help="mean of a yes-or-no measure")
+    add("--item-sd", type=float, default=0.0, help="spread of items (default: %(default)s)")
+    add("--mode", choices=MODES, help="of the pilot")
+    add("--study-version", type=_natural, metavar="N", help="of the pilot")
+    add("--seed", type=_natural, default=1)
+    add("--out", type=Path, metavar="DIR", help="folder for a page with the curve")
+    power.set_defaults(command=_power)
+
+    looks = commands.add_parser("looks", help="boundaries for looks at a running study, by alpha spending")
+    add = looks.add_argument
+    add("--fractions", type=_numbers, required=True, metavar="F,…", help="shares of the planned sample, to 1")
+    add("--spending", choices=get_args(Spending), default="obrien_fleming", help="(default: %(default)s)")
+    add("--alpha", type=float, default=0.05, help="two-sided (default: %(default)s)")
+    add("--power", type=float, default=0.8, help="for what looks cost (default: %(default)s)")
+    add("--observed", type=_numbers, metavar="Z,…", help="z of the looks so far: prints the decision")
+    looks.set_defaults(command=_looks)
+
+    preregister = commands.add_parser("preregister", help="a pre-registration text from the frozen study")
+    preregister.add_argument("bundle", type=Path, metavar="BUNDLE", help="folder with study_version.json")
+    preregister.add_argument("--plan", type=Path, metavar="PLAN.json", help="family, margins, size, looks")
+    preregister.add_argument("--study-version", type=_natural, metavar="N", help="default: the newest")
+    preregister.set_defaults(command=_preregister)
 
 
 def _natural(text: str) -> int:
@@ -133,6 +238,23 @@ def _natural(text: str) -> int:
     if value < 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
     return value
+
+
+def _positive(text: str) -> int:
+    if not _natural(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not at least 1")
+    return int(text)
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers such as 0.5,1") from None
+
+
+def _sizes(text: str) -> list[int]:
+    return [_positive(part) for part in text.split(",")]
 
 
 def _direction(text: str) -> tuple[str, Direction]:

@@ -79,7 +79,8 @@ class AttritionTest:
         """The finding for people."""
         lost = ", ".join(f"{name} {hit} of {n}" for name, (hit, n) in self.counts.items())
         if self.p is None:
-            return f"{self.question}: {lost}. Not tested: {self.reason}."
+            counted = f": {lost}" if lost else ""
+            return f"{self.question}{counted}. Not tested: {self.reason}."
         return f"{self.question}: {lost}; p = {self.p:.3g} ({self.method}). {ALPHA_NOTE}"
 
 

@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from analysis.errors import InputError
+from analysis.provenance import source_of
 from analysis.tables import Table, csv_text
 
 MANIFEST = "files.json"
@@ -58,7 +59,16 @@ class Data:
     rows: Sequence[Sequence[object]]
 
 
-Block = Text | Points | Table | Figure | Data
+@dataclass(frozen=True)
+class Script:
+    """A program that the page only links to. name: of the file beside the page."""
+
+    name: str
+    words: str
+    text: str
+
+
+Block = Text | Points | Table | Figure | Data | Script
 
 
 @dataclass(frozen=True)
@@ -88,6 +98,8 @@ class Page:
                     yield f"tables/{block.name}.tex", block.latex().encode()
                 case Data():
                     yield f"tables/{block.name}.csv", csv_text(block.header, block.rows).encode()
+                case Script():
+                    yield block.name, block.text.encode()
                 case Figure():
                     yield f"figures/{block.name}.svg", block.svg.encode()
                     if block.png:
@@ -104,9 +116,11 @@ def render(page: Page) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["inline_svg"] = inline_svg
+    environment.globals["source_of"] = source_of
     environment.tests["table"] = lambda block: isinstance(block, Table)
     environment.tests["figure"] = lambda block: isinstance(block, Figure)
     environment.tests["points"] = lambda block: isinstance(block, Points)
+    environment.tests["script"] = lambda block: isinstance(block, Script)
     environment.tests["data"] = lambda block: isinstance(block, Data)
     return environment.get_template("report.html").render(page=page)
 
@@ -147,7 +161,9 @@ def _earlier_files(out: Path) -> set[str]:
         names = json.loads((out / MANIFEST).read_text("utf-8"))["sha256"]
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return set()
-    return {name for name in names if re.fullmatch(r"(tables|figures)/[\w-]+\.(csv|tex|svg|png)", name)}
+    return {
+        name for name in names if re.fullmatch(r"(tables|figures)/[\w-]+\.(csv|tex|svg|png)|[\w-]+\.R", name)
+    }
 
 
 def _replace(path: Path, data: bytes) -> None:

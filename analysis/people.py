@@ -3,13 +3,23 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from analysis.attrition import (
+    completion_test,
+    excluded_shares,
+    exclusion_test,
+    participant_flow,
+    position_test,
+)
 from analysis.bundle import ConditionFlow
 from analysis.distributions import boxes_figure, likert_figure, times_figure
 from analysis.estimates import Estimate
 from analysis.exclusions import CLOCK_LABELS, Exclusions
 from analysis.figures import certainty_figure, condition_figure
+from analysis.flow_diagram import flow_svg
 from analysis.measures import Measure
-from analysis.page import Block, Points, Section, Text
+from analysis.page import Block, Figure, Points, Section, Text
 from analysis.study import Study, View
 from analysis.tables import Cell, Table, interval, number
 
@@ -39,7 +49,29 @@ def participants_section(study: Study) -> Section:
         blocks.append(Text("The bundle holds no participant flow for this mode.", "note"))
     else:
         blocks.append(_flow_table(study, flow.conditions, flow.consented))
+    blocks += _attrition(study)
     return Section("participants", "Participants", blocks)
+
+
+def _attrition(study: Study) -> list[Block]:
+    """The flow as a diagram, and whether conditions lost people alike."""
+    rules = [rule.name for rule in study.bundle.rules]
+    names = study.exclusions.names
+    flow = participant_flow(study.conditions, study.bundle.flow.get(study.mode), study.trials, names, rules)
+    caption = "From consent to retained trials. Dashed boxes are losses."
+    spoken = "; ".join(
+        f"{arm.title}: {arm.assigned if arm.assigned is not None else 'unknown'} assigned, "
+        f"{arm.contributing} with retained trials, {arm.retained} of {arm.trials} trials retained"
+        for arm in flow.arms
+    )
+    diagram = Figure("participant-flow", caption, f"Participant flow. {spoken}.", flow_svg(flow))
+    streams = np.random.default_rng([study.options.seed, 7]).spawn(3)
+    tests = [
+        completion_test(flow, rng=streams[0]),
+        position_test(flow, rng=streams[1]),
+        exclusion_test(excluded_shares(study.trials, names), rng=streams[2]),
+    ]
+    return [diagram, Points([test.sentence for test in tests])]
 
 
 def exclusions_section(study: Study) -> Section:

@@ -3,9 +3,13 @@
 import platform
 from importlib.metadata import version as installed_version
 
+from analysis.behaviour import behaviour_section, describe_behaviour
+from analysis.between import differences_section, models_section
+from analysis.choices import choices_section, try_choices
 from analysis.exclusions import CLOCK_LABELS
 from analysis.figures import scores_figure
-from analysis.page import Block, Page, Points, Section, Text
+from analysis.inference import Inference, infer
+from analysis.page import Block, Page, Points, Script, Section, Text
 from analysis.people import (
     estimate_cell,
     exclusions_section,
@@ -14,7 +18,9 @@ from analysis.people import (
     missing_section,
     participants_section,
 )
+from analysis.preregistration import Plan
 from analysis.relations import Relations
+from analysis.rscript import r_script
 from analysis.scores import SCORES, STANDARD_GROUPS
 from analysis.study import Options, Study
 from analysis.systems import correlations_section, ranks_section, scores_section
@@ -26,11 +32,16 @@ BANNERS = {
     "pilot": "This is a pilot. Its participants do not count for the study.",
     "live": "",
 }
-LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib", "jinja2", "pydantic")
+LIBRARIES = ("numpy", "scipy", "statsmodels", "pandas", "pyarrow", "matplotlib", "jinja2", "pydantic")
 
 
-def build_report(study: Study) -> Page:
-    """The whole report as a page, not yet rendered."""
+def build_report(study: Study, plan: Plan | None = None) -> Page:
+    """The whole report as a page, not yet rendered.
+
+    plan: what was declared beforehand; without it all comparisons are exploratory. Raises AnalysisError where
+    it names what the study lacks.
+    """
+    inference, choices = infer(study, plan), try_choices(study)
     relations = study.retained.relations
     names = [(arm.title, arm.system or "") for arm in study.systems]
     return Page(
@@ -50,12 +61,16 @@ def build_report(study: Study) -> Page:
             exclusions_section(study),
             measures_section(study),
             figures_section(study),
+            differences_section(study, inference),
+            models_section(study, inference),
+            behaviour_section(study, describe_behaviour(study)),
             missing_section(study),
             scores_section(names, study.scores, study.unused_scores),
             ranks_section(relations, study.everything.relations),
             correlations_section(relations, intervals=study.options.resamples > 0),
             _against_scores_section(study),
-            _methods_section(study),
+            choices_section(study, choices),
+            _methods_section(study, inference),
             _reproduction_section(study),
         ],
     )
@@ -171,7 +186,7 @@ def _against_scores_section(study: Study) -> Section:
     return Section("against-scores", title, blocks)
 
 
-def _methods_section(study: Study) -> Section:
+def _methods_section(study: Study, inference: Inference) -> Section:
     """How it was computed, ready to be taken into a paper."""
     clock = CLOCK_LABELS[study.clock] if study.clock else "no clock"
     options = study.options
@@ -185,9 +200,50 @@ def _methods_section(study: Study) -> Section:
         _interval_method(options),
         "The rank table follows Schuff, Adel and Vu (2020), section 6.6; the correlations follow their "
         "appendix H. Values that agree to 12 digits are ties.",
-        "No test between conditions is reported here, and none over trials taken as independent.",
+        "Conditions are compared by permutation of participants, with BCa intervals of the same bootstrap "
+        "and Holm's correction over the family; models of single trials count participants (and items) as "
+        "clusters. No test takes trials as independent.",
     ]
-    return Section("methods", "How this was computed", [Points(sentences)])
+    paragraph = Text(methods_paragraph(study, inference))
+    return Section(
+        "methods",
+        "How this was computed",
+        [Points(sentences), Text("A paragraph for the methods section of a paper:"), paragraph],
+    )
+
+
+def methods_paragraph(study: Study, inference: Inference) -> str:
+    """What a paper has to say about the analysis, in a few sentences; true of this study as analysed."""
+    found, options = study.exclusions, study.options
+    size = inference.family.size
+    family = (
+        f"The {size} pre-registered comparisons were tested"
+        if inference.declared
+        else f"All {size} pairwise comparisons of the main measures were tested as exploratory"
+    )
+    sentences = [
+        f"{len(study.people)} participants in {len(study.conditions)} between-subject conditions submitted "
+        f"{found.total} trials, of which {found.excluded} were excluded by the study's rules.",
+        "Measures were computed per participant and averaged over the participants of a condition.",
+        f"{family} by permutation of participants between conditions ({inference.plan.permutations} "
+        "permutations, two-sided, +1 correction; Phipson and Smyth 2010), corrected by Holm's (1979) method.",
+    ]
+    if options.resamples:
+        sentences.append(
+            f"Intervals are from a two-way bootstrap of participants and items ({options.resamples} "
+            f"replicates, seed {options.seed}; Owen 2007), percentile for measures and BCa (Efron 1987) for "
+            "differences."
+        )
+    fitted = [label for label, model in inference.models.items() if not model.reason]
+    if fitted:
+        sentences.append(
+            "As a check, single trials were modelled by a logistic GEE with bias-reduced covariance (binary "
+            "answers), a linear mixed model of log time with crossed participants and items, and a "
+            "proportional-odds model with covariance clustered by participant (ratings)."
+        )
+    versions = ", ".join(f"{name} {installed_version(name)}" for name in ("numpy", "scipy", "statsmodels"))
+    sentences.append(f"Computed with Touchstone ({versions}).")
+    return " ".join(sentences)
 
 
 def _interval_method(options: Options) -> str:
@@ -212,11 +268,16 @@ def _reproduction_section(study: Study) -> Section:
         "To reproduce this",
         [
             Text(f"Command: {command}. The same bundle, options and library versions give the same bytes."),
+            Script("refit.R", "The models again, in R with lme4 and ordinal", _refit(study)),
             Text(f"Hash of the study's frozen definition: {study.version.hash}."),
             _versions_table(),
             _inputs_table(study.bundle.hashes),
         ],
     )
+
+
+def _refit(study: Study) -> str:
+    return r_script(study.version, study.bundle.rules, mode=study.mode, clock=study.clock)
 
 
 def _versions_table() -> Table:

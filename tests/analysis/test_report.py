@@ -39,7 +39,7 @@ def study(tmp_path_factory):
 @pytest.fixture
 def no_drawing(monkeypatch):
     """Leaves the figures empty, for tests of the words: drawing takes most of the time."""
-    for module in ("figures", "distributions"):
+    for module in ("figures", "distributions"):  # where it is called from
         monkeypatch.setattr(f"analysis.{module}.drawn", lambda canvas: ("<svg></svg>", b""))
 
 
@@ -101,7 +101,7 @@ def test_the_page_needs_nothing_else_and_is_well_formed(page):
     found = outline(html)
     assert len(found.ids) == len(set(found.ids))
     for link in found.links:
-        assert re.match(r"#|tables/|figures/", link), link
+        assert re.match(r"#|tables/|figures/|refit\.R$", link), link
     assert not re.search(r"<script|@import|url\((?!#)", html)
     inside = [link[1:] for link in found.links if link.startswith("#")]
     assert set(inside) <= set(found.ids)
@@ -117,7 +117,7 @@ def test_the_page_is_accessible(page):
     scopes = [value for tag, name, value in found.attributes if tag == "th" and name == "scope"]
     assert len(scopes) == found.tags.count("th")
     labels = [value for tag, name, value in found.attributes if tag == "svg" and name == "aria-label"]
-    assert len(labels) == found.tags.count("figure") == 10
+    assert len(labels) == found.tags.count("figure") == 11
     assert any("one: " in label and "95 % interval" in label for label in labels)
     assert ("html", "lang", "en") in found.attributes
 
@@ -330,6 +330,6 @@ def test_one_participant_in_all(tmp_path):
 def test_without_resamples_there_are_no_intervals_and_the_page_says_so(tmp_path):
     study = analyse(load_bundle(planted_study(tmp_path, scores=scores())), Options(resamples=0))
     html = render(build_report(study))
-    assert html.count("No intervals were asked for.") == 2
+    assert html.count("No intervals were asked for.") == 3
     assert "In brackets" not in html
     assert study.retained.estimates.get("agreement", "one").interval is None

@@ -1,0 +1,103 @@
+"""The planning commands: sample size, looks, pre-registration."""
+
+import json
+
+import pytest
+
+from analysis.__main__ import main
+from tests.analysis.bundles import planted_study
+
+ASSUMED = ["--participant-sd", "0.1069", "--residual-sd", "0", "--items", "1"]
+
+
+def run(capsys, *arguments):
+    status = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_assumed_spreads_give_the_size_of_the_t_test(capsys):
+    # R: power.t.test(delta=0.1, sd=0.1069, power=0.8)$n is 18.96
+    status, out, _ = run(capsys, "power", "--effect", "0.1", *ASSUMED, "--simulations", 4000)
+    assert status == 0
+    assert int(out.split()[0]) in (18, 19, 20)
+    assert "2 conditions" in out
+
+
+def test_a_page_with_the_curve(capsys, tmp_path):
+    arguments = ("power", "--effect", "0,0.1,0.1", *ASSUMED, "--participants", "10,20,40", "--out", tmp_path)
+    status, out, _ = run(capsys, *arguments, "--simulations", 300)
+    assert status == 0
+    assert out.splitlines()[-1] == str(tmp_path / "report.html")
+    rows = (tmp_path / "tables/power.csv").read_text("utf-8").splitlines()
+    assert [row.split(",")[0] for row in rows] == ["participants", "10", "20", "40"]
+    powers = [float(row.split(",")[1]) for row in rows[1:]]
+    assert powers == sorted(powers)
+    assert "Power curve: 10 participants" in (tmp_path / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("measure", ["agreement", "fraction_correct", "over_estimation", "time_geometric"])
+def test_a_pilot_gives_its_people_and_items(capsys, tmp_path, measure):
+    planted_study(tmp_path / "pilot", people=6, items=8, mode="pilot")
+    status, out, err = run(
+        capsys, "power", "--pilot", tmp_path / "pilot", "--measure", measure, "--effect", "0.3",
+        "--simulations", 200,
+    )  # fmt: skip
+    assert (status, err) == (0, "")
+    assert "over 8 items" in out
+    assert "24 participants of the pilot" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--effect", "0.1"], "--pilot BUNDLE"),
+        (["--effect", "0.1", "--participant-sd", "0.1"], "residual_sd"),
+        (["--effect", "0", *ASSUMED], "no difference"),
+        (["--effect", "0.1", *ASSUMED, "--target", "2"], "target"),
+        (["--effect", "0.1", "--pilot", "nowhere"], "nowhere"),
+    ],
+)
+def test_what_makes_no_design_is_one_sentence(capsys, arguments, said):
+    status, out, err = run(capsys, "power", *arguments, "--simulations", 50)
+    assert (status, out) == (1, "")
+    assert said in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_looks(capsys):
+    # O'Brien-Fleming type spending at one half and one: 2.9626 and 1.9686 (ldbounds, gsDesign)
+    status, out, _ = run(capsys, "looks", "--fractions", "0.5,1", "--observed", "1.2,2.1")
+    assert status == 0
+    assert "2.9626" in out
+    assert "1.9686" in out
+    assert "A difference is claimed" in out
+    status, _, err = run(capsys, "looks", "--fractions", "1,0.5")
+    assert status == 1
+    assert err.startswith("error: fractions")
+
+
+def test_preregistration(capsys, tmp_path):
+    planted_study(tmp_path / "study")
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"family": [["agreement", "one", "two"]], "participants": 30}), "utf-8")
+    status, out, _ = run(capsys, "preregister", tmp_path / "study", "--plan", plan)
+    assert status == 0
+    assert "Confirmatory family of 1 comparisons" in out
+    assert "30 participants per condition" in out
+    status, _, err = run(capsys, "preregister", tmp_path / "nowhere")
+    assert status == 1
+    assert "study_version.json" in err
+
+
+def test_a_report_by_a_plan(capsys, tmp_path):
+    planted_study(tmp_path / "study")
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"family": [["agreement", "one", "two"]]}), "utf-8")
+    status, *_ = run(
+        capsys, "report", tmp_path / "study", "--out", tmp_path / "out", "--plan", plan, "--resamples", 50
+    )
+    assert status == 0
+    html = (tmp_path / "out/report.html").read_text("utf-8")
+    assert "The plan declared 1 comparisons" in html
+    assert "plan.json" in html  # among the inputs with their hashes
