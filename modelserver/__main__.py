@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from modelserver.batching import BatchLimits
+from modelserver.batching import CPU_TOKENS, GPU_TOKENS, BatchLimits, batch_tokens
 from modelserver.choices import Choice, parse
 from modelserver.errors import ModelServerError, UnreadableData
 from modelserver.service import ServerLimits, Service
@@ -116,9 +116,15 @@ def _hardware_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _limit_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--max-batch-tokens",
+        type=_positive,
+        help=f"tokens in a batch, padding included (default: {CPU_TOKENS} on a CPU, {GPU_TOKENS} on a GPU)",
+    )
     limits, batch = DEFAULTS, DEFAULTS.batch
     for flag, count, text in (
-        ("--max-batch-tokens", batch.tokens, "tokens in a batch, padding included; also the longest item"),
+        ("--max-item-tokens", batch.item_tokens, "tokens of one item"),
         ("--max-batch-items", batch.items, "items in a batch"),
         ("--queue", batch.queue, "items that may wait before 503 is answered"),
         ("--max-items", limits.items, "items in one request"),
@@ -191,7 +197,10 @@ def _serve(options: argparse.Namespace) -> int:
         items=options.max_items,
         timeout=options.timeout,
         batch=BatchLimits(
-            tokens=options.max_batch_tokens, items=options.max_batch_items, queue=options.queue
+            tokens=options.max_batch_tokens or batch_tokens(options.device[0]),
+            item_tokens=options.max_item_tokens,
+            items=options.max_batch_items,
+            queue=options.queue,
         ),
     )
     with listener:

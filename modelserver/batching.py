@@ -48,17 +48,28 @@ class Predictor(Protocol):
     def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]: ...
 
 
+# Tokens in a batch. On a CPU a small system outgrows a core's cache in larger ones and takes longer an item.
+CPU_TOKENS, GPU_TOKENS = 4_096, 16_384
+
+
+def batch_tokens(device: str) -> int:
+    """Return how many tokens make a good batch on a device."""
+    return CPU_TOKENS if device.startswith("cpu") else GPU_TOKENS
+
+
 @dataclass(frozen=True)
 class BatchLimits:
     """Bounds of a batch and of the queue before it.
 
     ``tokens`` bounds items times the cost of the longest, which is what a padded batch holds; ``items``
-    bounds their number. ``fill`` is the least share of a batch that is not padding. What waits is spread
-    over the threads that are free, but not into batches of fewer than ``spread_from`` items, for which one
-    thread is as quick as two. ``queue`` is how many items may wait.
+    bounds their number. One item alone may have up to ``item_tokens``. ``fill`` is the least share of a
+    batch that is not padding. What waits is spread over the threads that are free, but not into batches of
+    fewer than ``spread_from`` items, for which one thread is as quick as two. ``queue`` is how many items
+    may wait.
     """
 
-    tokens: int = 16_384
+    tokens: int = CPU_TOKENS
+    item_tokens: int = 16_384
     items: int = 256
     fill: float = 0.75
     spread_from: int = 8

@@ -91,7 +91,8 @@ class ModelClient:
         self._owned = None
         if http is None:
             # No proxy from the environment: a proxy cannot reach the loopback address of this machine.
-            http = self._owned = httpx.Client(trust_env=False)
+            # As many connections stay open as there are callers: a new one costs more than a small request.
+            http = self._owned = httpx.Client(trust_env=False, limits=httpx.Limits())
         self._http = http
 
     def __enter__(self) -> Self:

@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
@@ -15,22 +14,18 @@ from rich.progress import Progress
 
 from analysis.coupling import REMOVALS, farm, loca, reduce_context, removal_order
 from analysis.xqa import score
-from modelserver.batching import BatchLimits
 from modelserver.gold import GoldExample, read_gold
 from modelserver.prediction import predict_all, predictions_file
 from modelserver.schema import Context, QAItem, QAPrediction
 from modelserver.systems import load_system
 from modelserver.systems.base import System
 
-BATCH_TOKENS = 16_384
-CPU_BATCH_TOKENS = 2_048  # in larger batches a small system outgrows a core's cache and takes longer an item
-
 Scores = dict[str, float | None]
 
 
 def predict_gold(system: System, gold: Sequence[GoldExample], *, device: str = "cpu") -> list[QAPrediction]:
     """Return the predictions in the order of the questions; PredictionFailed names one that has none."""
-    return _predict(system, [example.item for example in gold], device)
+    return predict_all(system, [example.item for example in gold], device=device)
 
 
 def scores(gold: Sequence[GoldExample], predictions: Sequence[QAPrediction]) -> Scores:
@@ -85,37 +80,8 @@ def _answers(
         QAItem(id=str(number), question=questions[question], context=context)
         for number, ((question, _), context) in enumerate(contexts.items())
     ]
-    predictions = _predict(system, items, device, advance)
+    predictions = predict_all(system, items, device=device, advance=advance)
     return {key: prediction.answer for key, prediction in zip(contexts, predictions, strict=True)}
-
-
-def _predict(
-    system: System,
-    items: Sequence[QAItem],
-    device: str = "cpu",
-    advance: Callable[[int], None] = lambda count: None,
-) -> list[QAPrediction]:
-    """Predict in batches of like cost; on a CPU each of torch's threads takes batches of its own.
-
-    Small operations gain little from being cut up among threads, whole batches gain nearly all.
-    """
-    if device != "cpu":
-        return predict_all(system, items, BatchLimits(tokens=BATCH_TOKENS), keep_going=False, advance=advance)
-    threads = torch.get_num_threads()
-    ranked = sorted(items, key=system.cost)
-    shares = [ranked[number::threads] for number in range(threads)]
-    limits = BatchLimits(tokens=CPU_BATCH_TOKENS)
-
-    def predict(share: Sequence[QAItem]) -> list[QAPrediction]:
-        return predict_all(system, share, limits, keep_going=False, advance=advance)
-
-    torch.set_num_threads(1)
-    try:
-        with ThreadPoolExecutor(threads) as pool:
-            done = {one.id: one for part in pool.map(predict, shares) for one in part}
-    finally:
-        torch.set_num_threads(threads)
-    return [done[item.id] for item in items]
 
 
 def _location(prediction: QAPrediction) -> tuple[str, object, object, list[tuple[str, int]]]:

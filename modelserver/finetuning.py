@@ -27,7 +27,6 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from analysis.xqa import answer_f1, exact_match
 from modelserver import curves, training_state
-from modelserver.batching import BatchLimits
 from modelserver.encoders import (
     WEIGHTS,
     find_folder,
@@ -189,14 +188,14 @@ def _decayed(model: nn.Module, decay: float) -> list[dict[str, object]]:
     ]
 
 
-def dev_scores(system: ExtractiveSystem, dev: Sequence[ReadingExample]) -> Row:
+def dev_scores(system: ExtractiveSystem, dev: Sequence[ReadingExample], *, device: str = "cpu") -> Row:
     """Return mean EM and F1 of the answers over all questions, in [0, 1].
 
     Of several right answers the best counts; where n answers belong together, one of them is 1/n of its F1
     and no exact match (see `read_quoref`). A question that the system does not take counts 0.
     """
     read = [example for example in dev if readable(example, system.reader)]
-    predictions = predict_all(system, [example.item for example in read], BatchLimits(), keep_going=False)
+    predictions = predict_all(system, [example.item for example in read], device=device)
     em = f1 = 0.0
     for example, prediction in zip(read, predictions, strict=True):
         shared = len(example.answers) if example.together else 1
@@ -238,7 +237,7 @@ def finetune(
         row: Row = {"step": tuner.steps, "loss": float(np.mean(losses))}
         row["seconds"] = time.perf_counter() - wall
         row["processor_seconds"] = time.process_time() - processor
-        row |= dev_scores(tuner.system(), dev)
+        row |= dev_scores(tuner.system(), dev, device=str(tuner.model.device))
         rows, losses = [*rows, row], []
         with _writing(out):
             tuner.write_state(out / STATE, rows)  # first, for a resumed training writes the rest again

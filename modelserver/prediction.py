@@ -11,7 +11,10 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +23,18 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import Progress
 
-from modelserver.batching import BatchLimits, Predictor, plan, predict_each
+from modelserver.batching import (
+    CPU_TOKENS,
+    GPU_TOKENS,
+    BatchLimits,
+    Predictor,
+    batch_tokens,
+    plan,
+    predict_each,
+)
 from modelserver.errors import InvalidRequest, PredictionFailed, UnreadableData
 from modelserver.schema import ItemError, QAItem, QAPrediction
 from modelserver.systems import load_system
-
-BATCH_TOKENS = 16_384
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--weights", type=Path, help="folder of weights (default: those shipped)")
     parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1 … (default: %(default)s)")
     parser.add_argument(
-        "--max-batch-tokens", type=int, default=BATCH_TOKENS, help="tokens in a batch (default: %(default)s)"
+        "--max-batch-tokens",
+        type=int,
+        help=f"tokens in a batch (default: {CPU_TOKENS} on a CPU, {GPU_TOKENS} on a GPU)",
     )
     parser.add_argument("--threads", type=int, help="CPU threads (default: what torch takes)")
     parser.add_argument(
@@ -51,13 +62,13 @@ def run(options: argparse.Namespace) -> int:
         torch.set_num_threads(options.threads)
     items = read_items(options.data)
     system = load_system(options.system, weights=options.weights, device=options.device)
-    limits = BatchLimits(tokens=options.max_batch_tokens)
     with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task(f"{system.name}: predicting", total=len(items))
         predictions = predict_all(
             system,
             items,
-            limits,
+            device=options.device,
+            tokens=options.max_batch_tokens,
             keep_going=options.keep_going,
             advance=lambda count: progress.advance(task, count),
         )
@@ -109,27 +120,47 @@ def _item(path: Path, number: int, entry: object) -> QAItem:
 def predict_all(
     system: Predictor,
     items: Sequence[QAItem],
-    limits: BatchLimits,
     *,
-    keep_going: bool,
+    device: str = "cpu",
+    tokens: int | None = None,
+    keep_going: bool = False,
     advance: Callable[[int], None] = lambda count: None,
 ) -> list[QAPrediction]:
     """Return the predictions in the order of ``items``, computed in batches of like cost.
 
+    On a CPU each of torch's threads takes batches of its own: small operations gain little from being cut
+    up among threads, whole batches gain nearly all. ``tokens`` bounds a batch (default: by the device).
     ``advance`` is told the size of each finished batch. Every item is checked before any is predicted.
     Raises PredictionFailed naming the item at the first that cannot be predicted; with ``keep_going``
     such items are missing from the result.
     """
     usable = [item for item in items if _passes(system, item, keep_going)]
+    batches = plan([system.cost(item) for item in usable], BatchLimits(tokens=tokens or batch_tokens(device)))
     done: dict[str, QAPrediction] = {}
-    for positions in plan([system.cost(item) for item in usable], limits):
-        for outcome in predict_each(system, [usable[position] for position in positions]):
-            if isinstance(outcome, QAPrediction):
-                done[outcome.id] = outcome
-            elif not keep_going:
-                raise _failed(outcome)
-        advance(len(positions))
+    with _threads(device) as pool:
+        chosen = [[usable[position] for position in positions] for positions in batches]
+        for outcomes in pool.map(partial(predict_each, system), chosen):
+            for outcome in outcomes:
+                if isinstance(outcome, QAPrediction):
+                    done[outcome.id] = outcome
+                elif not keep_going:
+                    pool.shutdown(cancel_futures=True)
+                    raise _failed(outcome)
+            advance(len(outcomes))
     return [done[item.id] for item in usable if item.id in done]
+
+
+@contextmanager
+def _threads(device: str) -> Iterator[ThreadPoolExecutor]:
+    """Threads to predict in: on a CPU as many as torch has, which meanwhile uses one in each."""
+    count = torch.get_num_threads() if device.startswith("cpu") else 1
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if count > 1 else before)
+    try:
+        with ThreadPoolExecutor(count) as pool:
+            yield pool
+    finally:
+        torch.set_num_threads(before)
 
 
 def _passes(system: Predictor, item: QAItem, keep_going: bool) -> bool:

@@ -230,7 +230,7 @@ class Service:
     async def _outcomes(self, system: Predictor, request: PredictRequest, request_id: str) -> list[Outcome]:
         """Check every item by itself, queue those that can be predicted, and wait for them."""
         # In a thread of its own: counting the tokens of many items would hold up every other request.
-        checked = await asyncio.to_thread(_check, system, request.items, self.limits.batch.tokens)
+        checked = await asyncio.to_thread(_check, system, request.items, self.limits.batch.item_tokens)
         self.require_ready()
         ticket = Ticket(system, [error for error, _ in checked], request_id)
         jobs = [

@@ -241,7 +241,7 @@ def train(
             "seconds": time.perf_counter() - wall,
             "processor_seconds": time.process_time() - processor,
         }
-        row |= scores(dev, predict_gold(trainer.system(), dev))
+        row |= scores(dev, predict_gold(trainer.system(), dev, device=str(trainer.device)))
         rows, losses = [*rows, row], []
         _record(trainer, rows, out)
         report(row)

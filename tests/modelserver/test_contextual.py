@@ -8,6 +8,7 @@ import subprocess
 import sys
 from copy import deepcopy
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -456,7 +457,7 @@ def test_a_window_that_means_nothing_is_refused(folder):
 
 
 def test_the_memory_of_an_encoder_is_counted(folder):
-    system = load_system("select-and-forget", weights=folder)
+    system: Any = load_system("select-and-forget", weights=folder)
     encoder = sum(4 * p.numel() for p in system.model.embed.encoder.parameters())
     assert weight_bytes(system) > encoder
     assert expected_bytes(folder) == pytest.approx(weight_bytes(system), rel=0.05)
@@ -502,6 +503,7 @@ def test_every_weight_of_the_encoder_learns_at_its_own_rate(bert_folder, few):
     trainer.step()
     moved = {name: (p - start[name]).abs().max().item() for name, p in trainer.model.named_parameters()}
     ours = {name: by for name, by in moved.items() if name.startswith("embed.encoder.")}
+    assert TINY.encoder_rate is not None
     share = 1 / TINY.warm_up  # Adam's first step is as long as the learning rate
     assert (
         min(by for name, by in ours.items() if "key.bias" not in name) > 0

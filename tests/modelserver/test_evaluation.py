@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks.farm import nine_passes
-from modelserver import evaluation
+from modelserver import prediction
 from modelserver.__main__ import main
 from modelserver.evaluation import farm_scores, predict_gold, scores
 from modelserver.gold import parse_gold, read_gold
@@ -138,10 +138,10 @@ def test_farm_is_what_nine_full_passes_give(trained):
 
 
 def test_batches_on_several_threads_keep_order_and_leave_the_threads_as_they_were(trained, monkeypatch):
-    monkeypatch.setattr(evaluation, "CPU_BATCH_TOKENS", 400)
-    monkeypatch.setattr(evaluation.torch, "get_num_threads", lambda: 3)
+    monkeypatch.setattr(prediction, "batch_tokens", lambda device: 400)
+    monkeypatch.setattr(prediction.torch, "get_num_threads", lambda: 3)
     asked: list[int] = []
-    monkeypatch.setattr(evaluation.torch, "set_num_threads", asked.append)
+    monkeypatch.setattr(prediction.torch, "set_num_threads", asked.append)
     system = load_system("qi2019", weights=trained)
     gold = read_gold(trained / "test.json")
     done = predict_gold(system, gold)

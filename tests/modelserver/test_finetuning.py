@@ -230,7 +230,7 @@ class TestTraining:
     def test_the_best_checkpoint_on_dev_is_kept_and_patience_ends_it(self, world, tmp_path, monkeypatch):
         f1 = iter([0.1, 0.5, 0.4, 0.5, 0.3, 0.9])
         monkeypatch.setattr(
-            "modelserver.finetuning.dev_scores", lambda system, dev: {"em": 0, "f1": next(f1)}
+            "modelserver.finetuning.dev_scores", lambda system, dev, device: {"em": 0, "f1": next(f1)}
         )
         one = tuner(read_hotpotqa(world).examples, steps=6, check_every=1, patience=3, batch=2)
         monkeypatch.setattr("modelserver.finetuning.curves.draw", lambda *drawn: None)

@@ -108,7 +108,7 @@ class TestPredict:
         assert [one["id"] for one in found] == list("abcd")
 
     def test_an_item_longer_than_a_batch_is_refused_by_itself(self):
-        with FakeModelServer(limits=ServerLimits(batch=BatchLimits(tokens=50))) as server:
+        with FakeModelServer(limits=ServerLimits(batch=BatchLimits(item_tokens=50))) as server:
             response = httpx.post(f"{server.url}/v1/predict", json=body(item("a", words=60), item("b")))
         first, second = response.json()["predictions"]
         assert first["message"] == "context: the item has 64 tokens; at most 50 are taken"

@@ -1,6 +1,7 @@
 """Word vectors from a file: what is kept, what is refused, and how a reader uses them."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,7 +72,8 @@ def test_vectors_stand_beside_learned_ones_and_stay_as_they_are():
     trainer = Trainer(
         config, Recipe(batch=4, rare=2, warm_up=1), world, vectors=WordVectors(("the", "zyzzyva"), table)
     )
-    embed, the, unseen = trainer.model.embed, *map(trainer.vocabulary.id, ("the", "zyzzyva"))
+    embed: Any = trainer.model.embed
+    the, unseen = map(trainer.vocabulary.id, ("the", "zyzzyva"))
     assert the < embed.words.num_embeddings == trainer.config.learned_words + 2 <= unseen
     before = embed.words.weight.clone()
     for _ in range(2):
