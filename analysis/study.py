@@ -1,6 +1,6 @@
 """One study analysed: who and what counts, measures with and without exclusions, systems against people."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from analysis.grid import Grid, build_grids
 from analysis.measures import MEASURES, own_measures
 from analysis.relations import Quantity, Relations, relate
 from analysis.scores import SCORES
+
+ROWS_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,7 @@ def analyse(
         )
     trials = trials.reset_index(drop=True)
     clock = choose_clock(bundle.rules, trials)
-    rows: list[Any] = trials.to_dict("records")
-    exclusions = apply_rules(bundle.rules, rows)
+    exclusions = apply_rules(bundle.rules, _rows(trials, version))
     kept = trials[[not names for names in exclusions.names]]
     used = scores or bundle.scores
     systems = [arm for arm in version.conditions if arm.system is not None and not arm.ground_truth]
@@ -148,6 +149,14 @@ def choose_clock(rules: Sequence[Rule], trials: pd.DataFrame) -> Clock | None:
         if trials[CLOCK_COLUMNS[clock]].notna().any():
             return clock
     return None
+
+
+def _rows(trials: pd.DataFrame, version: Version) -> Iterator[dict[Any, Any]]:
+    """The trials as the rules read them, some in memory at a time."""
+    answers = [question.key for question in version.item_questionnaire]
+    read = trials[["condition", "item_id", *CLOCK_COLUMNS.values(), *answers]]
+    for start in range(0, len(read), ROWS_AT_ONCE):
+        yield from read.iloc[start : start + ROWS_AT_ONCE].to_dict("records")
 
 
 class _Viewer:
