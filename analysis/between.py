@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from analysis.bayes import BayesModel
 from analysis.differences import Comparison
 from analysis.findings import Finding
-from analysis.inference import MOST_TRIALS, Inference
+from analysis.inference import MOST_BAYES_TRIALS, MOST_TRIALS, Inference
 from analysis.measures import Measure
 from analysis.models import Contrast, Model
 from analysis.page import Block, Points, Section, Text
@@ -61,22 +61,7 @@ def models_section(study: Study, inference: Inference) -> Section:
     fitted = {label: model for label, model in inference.models.items() if not model.reason}
     if fitted:
         blocks.append(_models_table(fitted, titles))
-    posteriors = {label: model for label, model in inference.bayes.items() if not model.reason}
-    if posteriors:
-        rows = [
-            [
-                Cell(label, detail=f"{titles[one.second]} − {titles[one.first]}"),
-                Cell(number(one.mean)),
-                Cell(interval(one.interval)),
-                Cell(_share(one.above)),
-            ]
-            for label, model in posteriors.items()
-            for one in model.contrasts
-        ]
-        header = ["Outcome", "Log odds, posterior mean", "95 % credible", "Probability above 0"]
-        caption = "Bayesian logistic models with crossed participants and items"
-        notes = [next(iter(posteriors.values())).method]
-        blocks.append(Table("bayes", caption, header, rows, notes))
+    blocks += _bayes_blocks(inference, titles)
     everything: list[tuple[str, Model | BayesModel]] = [*inference.models.items(), *inference.bayes.items()]
     refused = [f"{label}, {model.method}: {model.reason}." for label, model in everything if model.reason]
     if refused:
@@ -86,6 +71,28 @@ def models_section(study: Study, inference: Inference) -> Section:
         blocks += [Text("What they assume, and what to know about these fits:"), Points(list(assumed))]
     blocks.append(Text("refit.R, beside this page, refits the models in R with lme4 and ordinal."))
     return Section("models", "Models of single trials", blocks)
+
+
+def _bayes_blocks(inference: Inference, titles: dict[str, str]) -> list[Block]:
+    if "Rated correct" in inference.models and not inference.bayes:
+        text = f"Bayesian models are fitted to at most {MOST_BAYES_TRIALS:,} trials, and left out here."
+        return [Text(text, "note")]
+    posteriors = {label: model for label, model in inference.bayes.items() if not model.reason}
+    if not posteriors:
+        return []
+    rows = [
+        [
+            Cell(label, detail=f"{titles[one.second]} − {titles[one.first]}"),
+            Cell(number(one.mean)),
+            Cell(interval(one.interval)),
+            Cell(_share(one.above)),
+        ]
+        for label, model in posteriors.items()
+        for one in model.contrasts
+    ]
+    header = ["Outcome", "Log odds, posterior mean", "95 % credible", "Probability above 0"]
+    caption = "Bayesian logistic models with crossed participants and items"
+    return [Table("bayes", caption, header, rows, [next(iter(posteriors.values())).method])]
 
 
 def _what_is_compared(inference: Inference) -> str:

@@ -22,14 +22,18 @@ from analysis.study import Study
 # What is compared where nothing was declared. Few, for Holm's correction counts them all.
 EXPLORED = ("agreement", "fraction_correct", "fp", "over_estimation", "time_geometric", "certainty")
 MOST_TRIALS = 100_000  # that the models read; larger studies have the R script
+MOST_BAYES_TRIALS = 20_000  # that the Bayesian models read: they take the longest by far
+MOST_DRAWN = 100_000_000  # values permuted for one comparison; larger studies take fewer permutations
+FEWEST_PERMUTATIONS = 999
 
 
 @dataclass(frozen=True)
 class Inference:
     """Everything that the report infers about conditions.
 
-    declared: whether a plan named the family; else it is exploratory. models, bayes: outcome in words to its
-    model, refused ones with their reason. too_many: trials of a study too large for models here, else 0.
+    plan: with the number of permutations that were drawn. declared: whether a plan named the family; else it
+    is exploratory. models, bayes: outcome in words to its model, refused ones with their reason; ``bayes`` is
+    empty above `MOST_BAYES_TRIALS`. too_many: trials of a study too large for models here, else 0.
     """
 
     plan: Plan
@@ -46,7 +50,9 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     Raises AnalysisError where the plan names a measure or condition that the study lacks.
     """
     estimates = study.retained.estimates
-    used = plan or Plan(seed=study.options.seed)
+    used = plan or Plan(
+        seed=study.options.seed, permutations=_permutations(len(study.people), Plan().permutations)
+    )
     names = [arm.name for arm in study.conditions]
     measures = [key for key in EXPLORED if estimates.available(key)]
     family = list(used.family) or all_pairs(measures, names)
@@ -64,6 +70,10 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     return Inference(used, bool(used.family), found, models, bayes)
 
 
+def _permutations(people: int, wanted: int) -> int:
+    return min(wanted, max(FEWEST_PERMUTATIONS, MOST_DRAWN // max(1, people)))
+
+
 def _models(study: Study, names: Sequence[str]) -> tuple[dict[str, Model], dict[str, BayesModel]]:
     frame = _frame(study)
     models: dict[str, Model] = {}
@@ -71,7 +81,8 @@ def _models(study: Study, names: Sequence[str]) -> tuple[dict[str, Model], dict[
     for label, column in {"Rated correct": "rated_correct", "Right rating": "right"}.items():
         if (trials := _trials(frame, column, names)) is not None:
             models[label] = gee_logistic(trials)
-            bayes[label] = bayes_logistic(trials)
+            if len(frame) <= MOST_BAYES_TRIALS:
+                bayes[label] = bayes_logistic(trials)
     timed = frame[frame["seconds"] > 0]
     if (trials := _trials(timed, "seconds", names)) is not None:
         models["Completion time"] = mixed_log_time(trials, position=trials.position is not None)
