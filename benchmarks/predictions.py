@@ -39,6 +39,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PER_REQUEST = 32
 CLIENTS = 32
 THROUGHPUT = 0.85  # of the bare batched forward
+TURN_SECONDS = 4.0
+RAMP_SECONDS = 0.7
 LATENCY, MORE_MS = 1.3, 3.0  # times the bare single forward, and milliseconds on top
 
 
@@ -139,39 +141,46 @@ class Rate:
 def measure(ways: Sequence[Way], items: Sequence[QAItem], *, seconds: float) -> list[Rate]:
     """Ask in each way for about ``seconds``.
 
-    The ways take turns, a second or so at a time: other work on the machine then slows all of them alike,
-    and their ratios hold.
+    The ways take turns, some seconds at a time: other work on the machine then slows all of them alike, and
+    their ratios hold.
     """
-    turns = max(1, round(seconds))
+    turns = max(1, round(seconds / TURN_SECONDS))
     rates: dict[str, list[tuple[float, float]]] = {way.name: [] for way in ways}
     answered = dict.fromkeys(rates, 0)
     for way in ways:
         way.ask(items[: way.size])
     for turn in range(turns):
         for way in ways:
-            taken, found = _turn(way, _chunks(items, way.size), turn, seconds / turns)
+            found = _turn(way, _chunks(items, way.size), turn, seconds / turns)
             answered[way.name] += way.size * len(found)
-            rates[way.name].append((way.size * len(found) / taken, 1000 * statistics.median(found)))
+            rate = way.size * len(found) * turns / seconds
+            rates[way.name].append((rate, 1000 * statistics.median(found)))
     return [Rate(way.name, answered[way.name], tuple(rates[way.name])) for way in ways]
 
 
-def _turn(way: Way, requests: list[list[QAItem]], turn: int, seconds: float) -> tuple[float, list[float]]:
-    """Ask for about ``seconds``; return how long it took and the latency of each request, all in seconds."""
-    started = time.perf_counter()
+def _turn(way: Way, requests: list[list[QAItem]], turn: int, seconds: float) -> list[float]:
+    """Ask until ``seconds`` after all are under way; return the latency of each request answered in these.
+
+    Connections and a queue build up before, and the last answers, which no further request keeps company,
+    come after: both are left out.
+    """
+    begin = time.perf_counter() + RAMP_SECONDS
+    end = begin + seconds
 
     def caller(number: int) -> list[float]:
         found: list[float] = []
         for request in itertools.islice(itertools.cycle(requests), 7 * turn + number, None):
             asked = time.perf_counter()
-            if asked - started >= seconds:
-                return found
+            if asked >= end:
+                break
             way.ask(request)
-            found.append(time.perf_counter() - asked)
+            answered = time.perf_counter()
+            if begin <= answered < end:
+                found.append(answered - asked)
         return found
 
     with ThreadPoolExecutor(way.callers) as pool:
-        found = list(itertools.chain.from_iterable(pool.map(caller, range(way.callers))))
-    return time.perf_counter() - started, found
+        return list(itertools.chain.from_iterable(pool.map(caller, range(way.callers))))
 
 
 def _chunks(items: Sequence[QAItem], size: int) -> list[list[QAItem]]:
@@ -253,7 +262,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.predictions", description=main.__doc__)
     parser.add_argument("--system", default="qi2019", help="served system, or fake (default: %(default)s)")
     parser.add_argument("--weights", type=Path, help="folder of weights (default: those shipped)")
-    parser.add_argument("--seconds", type=float, default=6.0, help="for each way (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=12.0, help="for each way (default: %(default)s)")
     cores = len(os.sched_getaffinity(0))
     parser.add_argument(
         "--threads", type=int, default=max(1, cores - 1), help="model threads (default: %(default)s)"
