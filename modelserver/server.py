@@ -13,11 +13,13 @@ import re
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
 from fastapi import FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -89,16 +91,13 @@ def create_app(service: Service) -> FastAPI:
         edge: _Exchange = request.scope["exchange"]
         edge.fields |= {"system": service.require(body.system)}
         deadline = edge.started + _timeout(x_timeout_seconds, service.limits)
-        return await _raced(service.loaded(body.system), request, deadline)
+        return await _raced(service.loaded(body.system), request.receive, deadline)
 
     @app.post("/v1/predict")
     async def predict(
         body: PredictRequest, request: Request, x_timeout_seconds: Annotated[str | None, Header()] = None
     ) -> PredictResponse:
-        edge: _Exchange = request.scope["exchange"]
-        edge.fields |= {"system": service.require(body.system), "items": len(body.items)}
-        deadline = edge.started + _timeout(x_timeout_seconds, service.limits)
-        return await _raced(service.answer(body, edge.request_id), request, deadline)
+        return await _predicted(service, body, x_timeout_seconds, request.scope, request.receive)
 
     _answer_errors(app)
     app.add_middleware(Edge, service=service, paths=frozenset(_paths(app)))
@@ -122,10 +121,19 @@ def _timeout(header: str | None, limits: ServerLimits) -> float:
     return seconds
 
 
-async def _raced(work: Coroutine[Any, Any, T], request: Request, deadline: float) -> T:
+async def _predicted(
+    service: Service, body: PredictRequest, timeout: str | None, scope: Scope, receive: Receive
+) -> PredictResponse:
+    edge: _Exchange = scope["exchange"]
+    edge.fields |= {"system": service.require(body.system), "items": len(body.items)}
+    deadline = edge.started + _timeout(timeout, service.limits)
+    return await _raced(service.answer(body, edge.request_id), receive, deadline)
+
+
+async def _raced(work: Coroutine[Any, Any, T], receive: Receive, deadline: float) -> T:
     """Do the work unless its caller's time is up or the caller has gone; then it is cancelled."""
     doing = asyncio.create_task(work)
-    gone = asyncio.create_task(_disconnected(request.receive))
+    gone = asyncio.create_task(_disconnected(receive))
     try:
         left = max(0.0, deadline - time.monotonic())
         await asyncio.wait({doing, gone}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
@@ -163,11 +171,14 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
-        code = HTTP_CODES.get(error.status_code, "http_error")
-        # 400 is what FastAPI says of bytes that are no UTF-8 and of brackets a hundred thousand deep.
-        text = "the body is not JSON that can be read" if error.status_code == 400 else str(error.detail)
-        body = ErrorBody(error=code, message=text)
-        return _json(body, error.status_code, dict(error.headers or {}))
+        return _http_error(error)
+
+
+def _http_error(error: HTTPException) -> Response:
+    code = HTTP_CODES.get(error.status_code, "http_error")
+    # 400 is what FastAPI says of bytes that are no UTF-8 and of brackets a hundred thousand deep.
+    text = "the body is not JSON that can be read" if error.status_code == 400 else str(error.detail)
+    return _json(ErrorBody(error=code, message=text), error.status_code, dict(error.headers or {}))
 
 
 def error_response(error: ModelServerError, *, status: int | None = None) -> Response:
@@ -243,12 +254,43 @@ class Edge:
         if refusal is not None:
             await error_response(refusal)(scope, receive, send)
             return
+        bounded = _bounded(receive, self._service.limits)
         try:
-            await self._app(scope, _bounded(receive, self._service.limits), send)
+            if scope["method"] == "POST" and scope["path"] == "/v1/predict":
+                await self._predict(scope, bounded, send, headers)
+            else:
+                await self._app(scope, bounded, send)
         except Exception as error:  # the edge of the process
             log_failure("request_failed", error, request_id=scope["exchange"].request_id)
             message = "an internal error; the server's log has its type and place under this request id"
             await error_response(ModelServerError(message))(scope, receive, send)
+
+    async def _predict(
+        self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
+    ) -> None:
+        """Answer a well-formed request to predict here; whatever else it is, the application tells.
+
+        Most requests are of this kind, and the way through the application takes longer than all the rest:
+        time in which the model threads wait for the interpreter.
+        """
+        try:
+            first = await receive()
+            request = None
+            if not first.get("more_body") and _says_json(headers):
+                with suppress(ValidationError):
+                    request = PredictRequest.model_validate_json(first.get("body", b""))
+            if request is None:
+                await self._app(scope, _after(first, receive), send)
+                return
+            timeout = headers.get(b"x-timeout-seconds")
+            given = None if timeout is None else timeout.decode("latin-1")
+            answer = await _predicted(self._service, request, given, scope, receive)
+            response = Response(answer.model_dump_json(), media_type="application/json")
+        except HTTPException as error:
+            response = _http_error(error)
+        except ModelServerError as error:
+            response = error_response(error)
+        await response(scope, receive, send)
 
     def _refusal(self, path: str, headers: Mapping[bytes, bytes]) -> ModelServerError | None:
         token = self._service.token
@@ -285,6 +327,20 @@ def _recording(send: Send, exchange: _Exchange) -> Send:
         await send(message)
 
     return recorded
+
+
+def _says_json(headers: Mapping[bytes, bytes]) -> bool:
+    return headers.get(b"content-type", b"").partition(b";")[0].strip().lower() == b"application/json"
+
+
+def _after(first: Message, receive: Receive) -> Receive:
+    """Receive ``first`` once more, and then what comes."""
+    waiting = [first]
+
+    async def received() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return received
 
 
 def _bounded(receive: Receive, limits: ServerLimits) -> Receive:

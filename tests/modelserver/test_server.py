@@ -100,6 +100,22 @@ class TestPredict:
         assert [outcome.id for outcome in answer.predictions] == ["a", "b"]
         assert (answer.system, answer.revision) == ("fake", FakeSystem().revision)
 
+    def test_a_body_in_parts_and_other_spellings_of_its_type_are_answered_alike(self, http):
+        whole = json.dumps(body(item("a"), item("b"))).encode()
+        expected = http.post("/v1/predict", content=whole, headers=JSON)
+        parts = iter([whole[:20], whole[20:31], whole[31:]])
+        others = (
+            http.post("/v1/predict", content=parts, headers=JSON),
+            http.post(
+                "/v1/predict", content=whole, headers={"Content-Type": "Application/JSON; charset=utf-8"}
+            ),
+            http.post("/v1/predict", content=b" " + whole + b"\n", headers=JSON),
+        )
+        for other in others:
+            assert other.status_code == 200
+            assert other.json() == expected.json()
+            assert other.headers["content-type"] == expected.headers["content-type"]
+
     def test_a_bad_item_is_an_error_in_its_place_and_the_others_are_predicted(self, http):
         items = [item("a"), item("b", question=INVALID), item("c", question=FAILS), item("d")]
         found = http.post("/v1/predict", json=body(*items)).json()["predictions"]
