@@ -99,7 +99,7 @@ def _check(levels: int, probabilities: Sequence[float] | None) -> None:
 
 def _certainty(grid: Grid) -> Array:
     """Certainty where the rating is judged; participants × items, NaN elsewhere."""
-    certainty = grid.answers.get("certainty", np.full(grid.present.shape, np.nan))
+    certainty = grid.answers_to("certainty")
     return np.where(np.isnan(ratings_right(grid)), np.nan, certainty)
 
 

@@ -41,32 +41,23 @@ class Trait:
     unit: str
 
 
-def _answers(role: str) -> Callable[[Grid], Array]:
-    return lambda grid: grid.answers.get(role, np.full(grid.present.shape, np.nan))
-
-
 def _false_positives(grid: Grid) -> Array:
-    right, rated = ratings_right(grid), _answers("correctness_rating")(grid)
+    right, rated = ratings_right(grid), grid.answers_to("correctness_rating")
     return np.where(np.isnan(right), np.nan, (rated == 1) & (right == 0))
 
 
 def _over_estimation(grid: Grid) -> Array:
-    return _answers("correctness_rating")(grid) - grid.system_correct
-
-
-def _log_seconds(grid: Grid) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(grid.seconds > 0, np.log(grid.seconds), np.nan)
+    return grid.answers_to("correctness_rating") - grid.system_correct
 
 
 TRAITS = {
-    "agreement": Trait(_answers("correctness_rating"), "share"),
+    "agreement": Trait(lambda grid: grid.answers_to("correctness_rating"), "share"),
     "fraction_correct": Trait(ratings_right, "share"),
     "fp": Trait(_false_positives, "share"),
     "over_estimation": Trait(_over_estimation, "share"),
-    "time_geometric": Trait(_log_seconds, "log ratio: 0.1 is 10.5 % longer"),
-    "certainty": Trait(_answers("certainty"), "points"),
-    "helpfulness": Trait(_answers("helpfulness"), "points"),
+    "time_geometric": Trait(lambda grid: grid.log_seconds, "log ratio: 0.1 is 10.5 % longer"),
+    "certainty": Trait(lambda grid: grid.answers_to("certainty"), "points"),
+    "helpfulness": Trait(lambda grid: grid.answers_to("helpfulness"), "points"),
 }
 
 

@@ -37,6 +37,16 @@ class Grid:
     def trials(self) -> int:
         return int(self.present.sum())
 
+    @property
+    def log_seconds(self) -> Array:
+        """Natural logarithm of the times, NaN where a time is unknown or not above 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.seconds > 0, np.log(self.seconds), np.nan)
+
+    def answers_to(self, role: str) -> Array:
+        """Answers to the question with the role (or key), all NaN where it was not asked."""
+        return self.answers.get(role, np.full(self.present.shape, np.nan))
+
 
 def build_grids(
     trials: pd.DataFrame,
@@ -109,10 +119,7 @@ def quantities(grid: Grid) -> dict[str, Array]:
     A count of trials `X_n` goes with each sum `X`. tp, fp, fn, tn cross the rating "correct" with the
     system's correctness over the `judged_n` trials where both are known.
     """
-    rated = grid.answers.get("correctness_rating", np.full(grid.present.shape, np.nan))
-    correct = grid.system_correct
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_seconds = np.where(grid.seconds > 0, np.log(grid.seconds), np.nan)
+    rated, correct, log_seconds = grid.answers_to("correctness_rating"), grid.system_correct, grid.log_seconds
     arrays = {
         "trials_n": grid.present,
         "judged_n": ~np.isnan(rated) & ~np.isnan(correct),

@@ -60,12 +60,9 @@ def item_measures(grids: Sequence[Grid]) -> list[ItemValue]:
     """Every measure of `ITEM_MEASURES` for every condition and item; undefined ones are in it, with why."""
     found = []
     for grid in grids:
-        missing = np.full(grid.present.shape, np.nan)
-        rated = grid.answers.get("correctness_rating", missing)
+        rated = grid.answers_to("correctness_rating")
         right = ratings_right(grid)
         judged = ~np.isnan(right)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.where(grid.seconds > 0, np.log(grid.seconds), np.nan)
         shares = {
             "agreement": rated,
             "fraction_correct": right,
@@ -78,10 +75,10 @@ def item_measures(grids: Sequence[Grid]) -> list[ItemValue]:
         nothing = np.full((2, len(grid.items)), np.nan)
         found += _rows(grid, "pair_agreement", rated, PAIRS, pair_agreement(rated), nothing)
         found += _rows(grid, "time_mean", grid.seconds, STUDENT, *_student(grid.seconds))
-        mean, interval = _student(logs)
-        found += _rows(grid, "time_geometric", logs, LOG_STUDENT, np.exp(mean), np.exp(interval))
+        mean, interval = _student(grid.log_seconds)
+        found += _rows(grid, "time_geometric", grid.log_seconds, LOG_STUDENT, np.exp(mean), np.exp(interval))
         for key in ("certainty", "helpfulness"):
-            values = grid.answers.get(key, missing)
+            values = grid.answers_to(key)
             found += _rows(grid, key, values, STUDENT, *_student(values))
     return found
 

@@ -65,26 +65,17 @@ class Learning:
 
 def ratings_right(grid: Grid) -> Array:
     """1 where the rating matches the system's correctness, 0 where not, NaN where either is unknown."""
-    rated = _answers(grid, "correctness_rating")
+    rated = grid.answers_to("correctness_rating")
     known = ~np.isnan(rated) & ~np.isnan(grid.system_correct)
     return np.where(known, rated == grid.system_correct, np.nan)
 
 
-def _log_seconds(grid: Grid) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(grid.seconds > 0, np.log(grid.seconds), np.nan)
-
-
-def _answers(grid: Grid, role: str) -> Array:
-    return grid.answers.get(role, np.full(grid.present.shape, np.nan))
-
-
 TRAITS: tuple[Trait, ...] = (
     Trait("seconds", "Completion time", "seconds", lambda grid: grid.seconds),
-    Trait("log_seconds", "Completion time, log scale", "log seconds", _log_seconds),
+    Trait("log_seconds", "Completion time, log scale", "log seconds", lambda grid: grid.log_seconds),
     Trait("fraction_correct", "Fraction of correct ratings", "share", ratings_right),
-    Trait("agreement", "Agreement", "share", lambda grid: _answers(grid, "correctness_rating")),
-    Trait("certainty", "Certainty", "points", lambda grid: _answers(grid, "certainty")),
+    Trait("agreement", "Agreement", "share", lambda grid: grid.answers_to("correctness_rating")),
+    Trait("certainty", "Certainty", "points", lambda grid: grid.answers_to("certainty")),
 )
 
 
