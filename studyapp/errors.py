@@ -1,7 +1,6 @@
 """What can go wrong in the study app, each with a sentence fit for a person.
 
-StudyappError
-├── BadFile        a file is missing or malformed; names the file, and the line and field where known
+StudyappError (a TouchstoneError, as is accounts.errors.BadFile)
 ├── Conflict       what is to be stored contradicts what is stored
 ├── NotFound       no dataset, system or run of that name
 ├── RunFailed      a prediction run cannot go on until somebody acts
@@ -12,19 +11,11 @@ StudyappError
 └── AlteredVersion    (queries.studies) what a launch froze is no longer what is stored
 """
 
-from pathlib import Path
+from accounts.errors import TouchstoneError
 
 
-class StudyappError(Exception):
+class StudyappError(TouchstoneError):
     """Base of every error that this app raises on purpose."""
-
-
-class BadFile(StudyappError):
-    """A file is missing or malformed."""
-
-    def __init__(self, path: Path, message: str, *, line: int | None = None) -> None:
-        place = f"{path}" if line is None else f"{path}:{line}"
-        super().__init__(f"{place}: {message}")
 
 
 class Conflict(StudyappError):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from studyapp.errors import BadFile
+from accounts.errors import BadFile
 from studyapp.freezing import (
     AnsweredRule,
     FrozenCondition,

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from studyapp.errors import BadFile
+from accounts.errors import BadFile
 from studyapp.formats.fields import Id, Index, Label, LongText, Text, first_error
 from studyapp.formats.json_stream import read_values
 from studyapp.formats.records import QuestionRecord

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from studyapp.errors import BadFile
+from accounts.errors import BadFile
 
 BLOCK = 1 << 20  # characters
 LONGEST_TOKEN = 16  # characters; an error nearer to the end of a block may be a token cut in two

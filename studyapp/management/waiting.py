@@ -7,9 +7,9 @@ from typing import Any
 
 from celery import Task
 
+from accounts.terminal import Bar
 from studyapp.actions.model_server import server_problem
 from studyapp.errors import NoBroker, RunFailed
-from studyapp.management.terminal import Bar
 from studyapp.tasks import LOST_LIMIT, under_way, workers
 
 POLL_SECONDS = 0.3

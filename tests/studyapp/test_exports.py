@@ -14,9 +14,10 @@ from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
+from accounts.errors import BadFile
 from analysis.bundle import load_bundle
 from studyapp.actions.studies import create_study, launch_study
-from studyapp.errors import BadFile, NotFound
+from studyapp.errors import NotFound
 from studyapp.exports import bundle, rows
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.writers import FORMATS

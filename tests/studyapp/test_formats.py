@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studyapp.errors import BadFile
+from accounts.errors import BadFile
 from studyapp.formats import json_stream
 from studyapp.formats.hotpot import read_hotpot
 from studyapp.formats.json_stream import read_values

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from accounts.terminal import Bar
 from modelserver.errors import DeadlineExceeded, Unavailable
 from modelserver.fake import FAILS, FakeModelServer
 from studyapp import tasks
 from studyapp.actions.predictions import start_run
 from studyapp.errors import RunFailed
 from studyapp.management import waiting
-from studyapp.management.terminal import Bar
 from studyapp.models import Prediction, PredictionRun
 from tests.studyapp.questions import entries, entry
 from tests.studyapp.serving import eager, failing, made_dataset, model_server, no_model_server

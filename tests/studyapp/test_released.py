@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from accounts.errors import BadFile
 from analysis.bundle import load_bundle
 from analysis.exclusions import apply_rules
 from studyapp.actions.links import create_link
 from studyapp.actions.participants import consent
 from studyapp.actions.studies import reopen_study
-from studyapp.errors import BadFile
 from studyapp.models import Condition, Event, Item, Participant, Study, SurveyResponse, Trial
 from studyapp.policies import NotAdmitted
 from studyapp.released import CONDITIONS, read_released

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from accounts.commands import JobCommand
 from config import demo
-from studyapp.management.job import JobCommand
 
 
 class Command(JobCommand):

@@ -3,9 +3,9 @@
 import argparse
 from typing import Any
 
+from accounts.commands import JobCommand, system_name
 from studyapp.actions.predictions import cancel_run
 from studyapp.errors import NotFound
-from studyapp.management.job import JobCommand, system_name
 from studyapp.queries.data import dataset_named
 from studyapp.queries.predictions import progress, running_runs
 

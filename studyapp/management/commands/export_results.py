@@ -4,9 +4,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from accounts.commands import JobCommand, slug
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.writers import FORMATS
-from studyapp.management.job import JobCommand, slug
 from studyapp.queries.studies import study_named
 
 

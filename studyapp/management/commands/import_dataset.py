@@ -5,10 +5,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from accounts.commands import JobCommand, count, slug
+from accounts.terminal import Bar
 from studyapp.actions.data import ImportReport, import_questions
 from studyapp.formats.hotpot import read_hotpot
-from studyapp.management.job import JobCommand, count, slug
-from studyapp.management.terminal import Bar
 
 READERS = {"hotpot": read_hotpot}
 

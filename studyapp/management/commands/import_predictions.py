@@ -4,9 +4,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from accounts.commands import JobCommand, system_name
 from studyapp.actions.predictions import FileReport, import_predictions
 from studyapp.formats.predictions import read_predictions
-from studyapp.management.job import JobCommand, system_name
 from studyapp.queries.data import dataset_named
 
 

@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from accounts.commands import JobCommand, slug
 from studyapp.actions.released import import_released_study
-from studyapp.management.job import JobCommand, slug
 from studyapp.released import read_released
 
 FORMATS = ("f1-is-not-enough",)

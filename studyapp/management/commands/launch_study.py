@@ -3,8 +3,8 @@
 import argparse
 from typing import Any
 
+from accounts.commands import JobCommand, slug
 from studyapp.actions.studies import launch_study
-from studyapp.management.job import JobCommand, slug
 from studyapp.queries.studies import study_named
 
 

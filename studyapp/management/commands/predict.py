@@ -5,13 +5,13 @@ import sys
 import time
 from typing import Any
 
+from accounts.commands import JobCommand, count, system_name
+from accounts.terminal import Bar
 from modelserver.errors import Unavailable
 from modelserver.schema import SystemInfo
 from studyapp.actions.model_server import served_system
 from studyapp.actions.predictions import start_run
 from studyapp.errors import RunFailed
-from studyapp.management.job import JobCommand, count, system_name
-from studyapp.management.terminal import Bar
 from studyapp.management.waiting import POLL_SECONDS, Job, wait
 from studyapp.models import PredictionRun
 from studyapp.queries.data import dataset_named

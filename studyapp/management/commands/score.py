@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from accounts.commands import JobCommand, count, system_name
+from accounts.errors import BadFile
+from accounts.terminal import Bar
 from studyapp import scoring
 from studyapp.actions.scores import farm_obstacle, retry_failed_reductions, score_run, server_obstacle
-from studyapp.errors import BadFile, NotFound, RunFailed
-from studyapp.management.job import JobCommand, count, system_name
-from studyapp.management.terminal import Bar
+from studyapp.errors import NotFound, RunFailed
 from studyapp.management.waiting import Job, wait
 from studyapp.models import Dataset, PredictionRun, Score
 from studyapp.payloads import scores_document

@@ -13,12 +13,12 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.urls import reverse
 
+from accounts.commands import JobCommand, count, slug
+from accounts.terminal import Bar
 from studyapp import bots
 from studyapp.actions.links import create_link
 from studyapp.bots import BEHAVIOURS, Bot
 from studyapp.freezing import MinTimeRule
-from studyapp.management.job import JobCommand, count, slug
-from studyapp.management.terminal import Bar
 from studyapp.models import EntryLink, Mode, Study
 from studyapp.policies import NotAdmitted, check_admission
 from studyapp.queries.bots import plan_of, stored

@@ -7,8 +7,8 @@ from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
 
+from accounts.commands import JobCommand, count, slug
 from studyapp.actions.links import create_link
-from studyapp.management.job import JobCommand, count, slug
 from studyapp.models import Mode
 from studyapp.queries.studies import study_named
 

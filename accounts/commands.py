@@ -7,8 +7,8 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import validate_slug
 
+from accounts.errors import TouchstoneError
 from modelserver.errors import ModelServerError
-from studyapp.errors import StudyappError
 
 
 class JobCommand(BaseCommand):
@@ -19,7 +19,7 @@ class JobCommand(BaseCommand):
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
             return super().execute(*args, **options)
-        except (StudyappError, ModelServerError) as error:
+        except (TouchstoneError, ModelServerError) as error:
             raise CommandError(str(error)) from error
 
 

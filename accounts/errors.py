@@ -1,0 +1,21 @@
+"""What the errors of both apps have in common: each carries a sentence fit for a person.
+
+TouchstoneError
+├── BadFile          a file is missing or malformed; names the file, and the line where known
+├── StudyappError    (studyapp.errors)
+└── AnnotationError  (annotation.errors)
+"""
+
+from pathlib import Path
+
+
+class TouchstoneError(Exception):
+    """Base of every error that the apps raise on purpose."""
+
+
+class BadFile(TouchstoneError):
+    """A file is missing or malformed."""
+
+    def __init__(self, path: Path, message: str, *, line: int | None = None) -> None:
+        place = f"{path}" if line is None else f"{path}:{line}"
+        super().__init__(f"{place}: {message}")
