@@ -13,8 +13,8 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, Validation
 from pydantic_core import PydanticCustomError
 
 from accounts.errors import BadFile
-from studyapp.formats.fields import Id, Index, Label, LongText, Text, first_error
-from studyapp.formats.json_stream import read_values
+from accounts.fields import Id, Index, Label, LongText, Text, first_error
+from accounts.json_stream import read_values
 from studyapp.formats.records import QuestionRecord
 
 COLUMNS = ("id", "question", "answer", "type", "level", "context", "supporting_facts")

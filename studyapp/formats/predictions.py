@@ -14,8 +14,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from accounts.errors import BadFile
+from accounts.fields import Index, Text, first_error
 from modelserver.schema import AnswerLocation, AnswerType, Fact, FactProbability, Probability, QAPrediction
-from studyapp.formats.fields import Index, Text, first_error
 
 REVISION_DIGITS = 12
 

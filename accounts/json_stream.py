@@ -1,10 +1,11 @@
-"""Values of a large JSON file one by one: of one array, or one after another as in JSON Lines.
+"""Values of a large JSON file one by one: of an array or an object, or one after another as in JSON Lines.
 
 A block of the file and one value are in memory at a time, so a file of any size can be read.
 """
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -14,15 +15,34 @@ BLOCK = 1 << 20  # characters
 LONGEST_TOKEN = 16  # characters; an error nearer to the end of a block may be a token cut in two
 
 
-def read_values(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[tuple[int, Any]]:
+Told = Callable[[int], None]
+
+
+def read_values(path: Path, *, told: Told | None = None) -> Iterator[tuple[int, Any]]:
     """Yield (line, value) for each value of the file, with the 1-based line on which it begins.
 
     ``told`` is called with the number of bytes read so far. Raises BadFile where the file cannot be read
     or is not JSON in UTF-8, with the line; what was yielded before that was well formed.
     """
+    with _opened(path) as file:
+        yield from _values(_Window(path, file, told))
+
+
+def read_members(path: Path, *, told: Told | None = None) -> Iterator[tuple[int, str, Any]]:
+    """Yield (line, key, value) for each member of the one object that the file holds, as `read_values` does.
+
+    A key that comes twice is an error: plain JSON readers would keep the last in silence.
+    """
+    with _opened(path) as file:
+        yield from _members(_Window(path, file, told))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[TextIO]:
+    """The file, with errors of the system told as BadFile."""
     try:
         with path.open(encoding="utf-8-sig") as file:
-            yield from _values(_Window(path, file, told))
+            yield file
     except OSError as error:
         raise BadFile(path, error.strerror or str(error)) from error
 
@@ -51,10 +71,37 @@ def _array(window: "_Window") -> Iterator[tuple[int, Any]]:
         raise window.error("text after the end of the list")
 
 
+def _members(window: "_Window") -> Iterator[tuple[int, str, Any]]:
+    if window.peek() != "{":
+        raise window.error("expected an object")
+    window.take()
+    seen: set[str] = set()
+    while window.peek() != "}" or seen:
+        if window.peek() != '"':
+            raise window.error("expected a key in quotes")
+        line, key = window.line, window.value()
+        if key in seen:
+            raise window.error(f"the key {key!r} occurs twice")
+        seen.add(key)
+        if window.peek() != ":":
+            raise window.error("expected a colon after the key")
+        window.take()
+        window.peek()
+        yield line, key, window.value()
+        if window.peek() != ",":
+            break
+        window.take()
+    if window.peek() != "}":
+        raise window.error("expected a comma, or } at the end of the object")
+    window.take()
+    if window.peek():
+        raise window.error("text after the end of the object")
+
+
 class _Window:
     """The block of a file that is looked at, the position in it, and the line of that position."""
 
-    def __init__(self, path: Path, file: TextIO, told: Callable[[int], None] | None) -> None:
+    def __init__(self, path: Path, file: TextIO, told: Told | None) -> None:
         self.path = path
         self.line = 1
         self._file = file
@@ -90,14 +137,14 @@ class _Window:
                 raise self.error(f"not JSON: {error.msg}", at=error.pos) from error
             except (ValueError, RecursionError) as error:
                 raise self.error(f"not JSON that can be read: {error}") from error
-            closed = self._text[end - 1] in '}]"' or self._text[end : end + 1] in tuple(" \t\r\n,]")
+            closed = self._text[end - 1] in '}]"' or self._text[end : end + 1] in tuple(" \t\r\n,]}:")
             if not closed and end > len(self._text) - LONGEST_TOKEN and self._more():
                 continue  # a number may go on in the next block
             self._go(end)
             return value
 
     def error(self, message: str, *, at: int | None = None) -> BadFile:
-        """What is wrong at the position, or at the place ``at`` of the block."""
+        """The error to raise for what is wrong at the position, or at the place ``at`` of the block."""
         place = self._at if at is None else at
         if place >= len(self._text):
             message += " (the file ends here)"
