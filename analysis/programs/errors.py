@@ -1,0 +1,38 @@
+"""What can be wrong with a program, shown at its place.
+
+AnalysisError
+└── ProgramError    a program cannot be read or does not fit together; names line and column
+"""
+
+from analysis.errors import AnalysisError
+
+
+class ProgramError(AnalysisError):
+    """A program cannot be read, or its modules do not fit together.
+
+    `message` is one sentence. `text` is what was read, `line` and `column` (both from 1) are where it went
+    wrong; the error prints that line with a caret under the column.
+    """
+
+    def __init__(self, message: str, column: int, text: str, line: int = 1) -> None:
+        self.message, self.column, self.text, self.line = message, column, text, line
+        super().__init__(message, column, text, line)
+
+    @classmethod
+    def at(cls, message: str, text: str, offset: int) -> "ProgramError":
+        """The error at a code point of a text, which may have several lines."""
+        start = text.rfind("\n", 0, offset) + 1
+        return cls(message, offset - start + 1, text, text.count("\n", 0, offset) + 1)
+
+    @property
+    def caret(self) -> str:
+        """The line that is wrong, and below it a caret under the column."""
+        lines = self.text.split("\n")
+        line = lines[self.line - 1] if self.line <= len(lines) else ""
+        # A tab before the caret takes the room that it takes in the line above.
+        lead = "".join("\t" if letter == "\t" else " " for letter in line[: self.column - 1])
+        return f"{line}\n{lead}^"
+
+    def __str__(self) -> str:
+        line = f"line {self.line}, " if "\n" in self.text else ""
+        return f"{line}column {self.column}: {self.message}\n{self.caret}"

@@ -1,0 +1,77 @@
+r"""Programs as lines, one module each, its depth shown by leading dots: the cells of the faithful-nmn table.
+
+    equal
+    .count
+    ..find[1]
+    .2[0]
+
+There an argument lists positions of the sentence's tokens. Given the tokens, these become words, joined by
+spaces; without them the positions stay, as text. In lines that Touchstone writes any argument can stand,
+escaped as in nested text, so that reading gives the program back.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from analysis.programs.errors import ProgramError
+from analysis.programs.modules import Kind, Type
+from analysis.programs.notation import label, read_argument
+from analysis.programs.program import Part, Program, build
+
+_LINE = re.compile(r"(\.*)([^\[\]\n]*)")
+_POSITIONS = re.compile(r"\s*\d+\s*(,\s*\d+\s*)*")
+
+
+def parse_lines(
+    text: str, *, kind: Kind, tokens: Sequence[str] | None = None, root: Type | None = None
+) -> Program:
+    """Read a program from lines.
+
+    tokens: of the sentence; arguments are then positions in them (from 0) and become words.
+    root: the type that the whole program must give; None for any.
+    Raises ProgramError, which names line and column.
+    """
+    return build(kind, _parts(text, tokens), text, root=root)
+
+
+def print_lines(program: Program) -> str:
+    """The program as lines, names with underscores; `parse_lines` without tokens reads it back."""
+    named = ((node, node.module.replace("-", "_")) for node in program.nodes)
+    return "\n".join("." * node.depth + label(name, node.argument) for node, name in named)
+
+
+def _parts(text: str, tokens: Sequence[str] | None) -> Iterator[Part]:
+    place = 0
+    while True:
+        line = _LINE.match(text, place)
+        assert line is not None  # it also matches nothing
+        argument, end = read_argument(text, line.end())
+        end = _end_of_line(text, end)
+        if argument is not None and tokens is not None:
+            argument = _words(argument, tokens, text, line.end())
+        yield Part(len(line[1]), line[2].strip(), argument, line.start(2))
+        if end == len(text):
+            return
+        place = end + 1
+
+
+def _end_of_line(text: str, place: int) -> int:
+    stop = text.find("\n", place)
+    stop = len(text) if stop < 0 else stop
+    rest = text[place:stop]
+    if rest.strip():
+        offset = place + len(rest) - len(rest.lstrip())
+        raise ProgramError.at(f"expected the end of the line, found “{text[offset]}”", text, offset)
+    return stop
+
+
+def _words(argument: str, tokens: Sequence[str], text: str, offset: int) -> str:
+    """The tokens that an argument names."""
+    if not _POSITIONS.fullmatch(argument):
+        raise ProgramError.at("expected positions of tokens, such as [1] or [3,4]", text, offset)
+    positions = [int(position) for position in argument.split(",")]
+    beyond = [position for position in positions if position >= len(tokens)]
+    if beyond:
+        message = f"there is no token {beyond[0]}: the sentence has {len(tokens)}, counted from 0"
+        raise ProgramError.at(message, text, offset)
+    return " ".join(tokens[position] for position in positions)

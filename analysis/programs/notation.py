@@ -1,0 +1,51 @@
+r"""How a single module is written: its name, and its argument in `[ ]`.
+
+Inside the brackets a backslash takes the next character as it is, so `\[`, `\]` and `\\` are those
+characters; `\n`, `\r` and `\t` are a line break, a carriage return and a tab. White space around an argument
+does not count unless it is escaped. Every argument is written so that reading gives it back.
+"""
+
+import re
+
+from analysis.programs.errors import ProgramError
+
+_INSIDE = re.compile(r"(?:[^\[\]\\]|\\.)*", re.DOTALL)
+_TO_ESCAPE = re.compile(r"[\[\]\\\n\r\t]|^\s|\s\Z")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
+_LETTERS = {character: letter for letter, character in _CONTROLS.items()}
+
+
+def label(module: str, argument: str | None) -> str:
+    """One module as it prints: `find[dogs]`."""
+    return module if argument is None else f"{module}[{escape(argument)}]"
+
+
+def escape(argument: str) -> str:
+    """An argument as it stands between brackets."""
+    return _TO_ESCAPE.sub(lambda match: "\\" + _LETTERS.get(match[0], match[0]), argument)
+
+
+def unescape(text: str) -> str:
+    """What stands between brackets as an argument: undoes `escape`, drops unescaped white space around."""
+    if "\\" not in text:
+        return text.strip()
+    text = text.lstrip()
+    bare = text.rstrip()
+    if len(bare) < len(text) and (len(bare) - len(bare.rstrip("\\"))) % 2:
+        bare = text[: len(bare) + 1]  # the backslash at the end holds the white space after it
+    return _ESCAPED.sub(lambda match: _CONTROLS.get(match[1], match[1]), bare)
+
+
+def read_argument(text: str, place: int) -> tuple[str | None, int]:
+    """The argument that begins at a place, None where there is none, and the place after its bracket."""
+    if text[place : place + 1] != "[":
+        return None, place
+    match = _INSIDE.match(text, place + 1)
+    assert match is not None  # it also matches nothing
+    after = text[match.end() : match.end() + 1]
+    if after == "[":
+        raise ProgramError.at("a bracket inside an argument is written \\[ or \\]", text, match.end())
+    if after != "]":
+        raise ProgramError.at("the argument that begins here has no “]”", text, place)
+    return unescape(match[0]), match.end() + 1

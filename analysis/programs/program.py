@@ -1,0 +1,249 @@
+"""A program: its nodes in pre-order, typed, and what follows from their shape."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import NamedTuple
+
+from analysis.programs.errors import ProgramError
+from analysis.programs.modules import ALIASES, MODULES, Kind, Module, Role, Type
+from analysis.programs.notation import label
+
+
+class Part(NamedTuple):
+    """One node as it was read: how deep it stands, its name as typed, its argument, where it begins."""
+
+    depth: int
+    name: str
+    argument: str | None
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One module of a program. `children` and `parent` are indices into the program's nodes."""
+
+    index: int
+    module: str
+    argument: str | None
+    children: tuple[int, ...]
+    parent: int | None
+    depth: int
+    type: Type
+    role: Role
+
+
+@dataclass(frozen=True)
+class Program:
+    """Nodes in pre-order; the first is the root. Made by `parse`, `parse_lines` and `program_of`."""
+
+    kind: Kind
+    nodes: tuple[Node, ...]
+
+    @property
+    def root(self) -> Node:
+        return self.nodes[0]
+
+    @property
+    def type(self) -> Type:
+        """What the whole program gives."""
+        return self.nodes[0].type
+
+    @property
+    def depth(self) -> int:
+        """How many modules stand on the longest way from the root down."""
+        return 1 + max(node.depth for node in self.nodes)
+
+    @cached_property
+    def representative(self) -> tuple[int, ...]:
+        """For each node the index of the first equal subtree: itself where there is none before it.
+
+        Equal subtrees have equal outputs, so they are annotated once, at their representative.
+        """
+        first: dict[tuple[str, str | None, tuple[int, ...]], int] = {}
+        names: dict[int, int] = {}  # node to a number that equal subtrees share
+        for node in reversed(self.nodes):
+            key = (node.module, node.argument, tuple(names[child] for child in node.children))
+            names[node.index] = first.setdefault(key, len(first))
+        earliest: dict[int, int] = {}
+        for index in range(len(self.nodes)):
+            earliest.setdefault(names[index], index)
+        return tuple(earliest[names[index]] for index in range(len(self.nodes)))
+
+    @cached_property
+    def walk(self) -> tuple[int, ...]:
+        """The representatives bottom-up: children before parents, left before right."""
+        order: dict[int, None] = {}
+        for index in self._bottom_up(0):
+            order[self.representative[index]] = None
+        return tuple(order)
+
+    def _bottom_up(self, index: int) -> Iterator[int]:
+        for child in self.nodes[index].children:
+            yield from self._bottom_up(child)
+        yield index
+
+    def module(self, index: int) -> Module:
+        """The row of the table for a node."""
+        return MODULES[self.kind][self.nodes[index].module]
+
+    def end(self, index: int) -> int:
+        """The index after the last node of a subtree: its nodes are `index` to `end`, exclusive."""
+        depth = self.nodes[index].depth
+        after = range(index + 1, len(self.nodes))
+        return next((later for later in after if self.nodes[later].depth <= depth), len(self.nodes))
+
+    def height(self, index: int) -> int:
+        """How many modules stand on the longest way from a node down to a leaf (a leaf: 1)."""
+        below = self.nodes[index : self.end(index)]
+        return 1 + max(node.depth for node in below) - self.nodes[index].depth
+
+    def subtree(self, index: int) -> "Program":
+        """The program whose root is that node; its nodes are counted from 0 again."""
+        depth = self.nodes[index].depth
+        below = self.nodes[index : self.end(index)]
+        moved = (
+            Node(
+                index=node.index - index,
+                module=node.module,
+                argument=node.argument,
+                children=tuple(child - index for child in node.children),
+                parent=None if node.index == index or node.parent is None else node.parent - index,
+                depth=node.depth - depth,
+                type=node.type,
+                role=node.role,
+            )
+            for node in below
+        )
+        return Program(self.kind, tuple(moved))
+
+    def text(self, index: int = 0) -> str:
+        """A subtree as nested text on one line; `parse` reads it back."""
+        written: list[str] = []
+        top = before = self.nodes[index].depth
+        for node in self.nodes[index : self.end(index)]:
+            if written:
+                written.append("(" if node.depth > before else ")" * (before - node.depth) + ", ")
+            written.append(label(node.module, node.argument))
+            before = node.depth
+        return "".join(written) + ")" * (before - top)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def build(kind: Kind, parts: Iterable[Part], text: str, *, root: Type | None = None) -> Program:
+    """Check that parts in pre-order make a program, and make it.
+
+    root: the type that the whole must give; None for any. `text` is where the parts were read.
+    Raises ProgramError at the first node that is unknown, at the wrong depth, or does not fit.
+    """
+    read = list(parts)
+    modules = [_module(kind, part, text) for part in read]
+    parents, children = _tree(read, text)
+    types: list[Type] = ["truth"] * len(read)
+    for index in reversed(range(len(read))):  # children first: their types decide
+        types[index] = _type(read, modules, children, types, index, text)
+    if root is not None and types[0] != root:
+        message = f"“{modules[0].name}” gives {_NOUNS[types[0]]}, but the program must give {_NOUNS[root]}"
+        raise ProgramError.at(message, text, read[0].offset)
+    return Program(
+        kind,
+        tuple(
+            Node(i, m.name, part.argument, tuple(children[i]), parents[i], part.depth, types[i], m.role)
+            for i, (part, m) in enumerate(zip(read, modules, strict=True))
+        ),
+    )
+
+
+_NOUNS: dict[Type, str] = {
+    "boxes": "boxes",
+    "spans": "spans",
+    "numbers": "numbers in the text",
+    "dates": "dates in the text",
+    "number": "a number",
+    "truth": "a truth value",
+}
+
+
+def _module(kind: Kind, part: Part, text: str) -> Module:
+    table = MODULES[kind]
+    module = table.get(part.name)
+    if module is None:
+        name = "-".join(part.name.lower().replace("_", " ").replace("-", " ").split())
+        module = table.get(ALIASES[kind].get(name, name))
+        if module is None:
+            raise ProgramError.at(_unknown(kind, part.name, name), text, part.offset)
+    if part.argument is None:
+        if module.argument == "required":
+            message = f"“{module.name}” needs an argument, {_either(module.choices)}"
+            raise ProgramError.at(message, text, part.offset)
+    elif module.argument == "none":
+        raise ProgramError.at(f"“{module.name}” takes no argument in [ ]", text, part.offset)
+    elif module.choices and part.argument not in module.choices:
+        message = f"the argument of “{module.name}” must be {_either(module.choices)}, not “{part.argument}”"
+        raise ProgramError.at(message, text, part.offset)
+    return module
+
+
+def _unknown(kind: Kind, typed: str, name: str) -> str:
+    if not name:
+        return "a module’s name is missing"
+    if name.isdecimal():
+        return f"the number {typed.strip()} is out of range: programs know the numbers 0 to 9"
+    near = get_close_matches(name, MODULES[kind], n=1)
+    hint = f"; did you mean “{near[0]}”?" if near else ""
+    return f"no module of programs over {kind} is called “{typed.strip()}”{hint}"
+
+
+def _tree(read: list[Part], text: str) -> tuple[list[int | None], list[list[int]]]:
+    """Parents and children, from the depths."""
+    parents: list[int | None] = []
+    children: list[list[int]] = [[] for _ in read]
+    above: list[int] = []  # the way from the root to the node before
+    for index, part in enumerate(read):
+        if index and part.depth == 0:
+            raise ProgramError.at("a program has one root; this is a second one", text, part.offset)
+        if part.depth > len(above):
+            message = f"this stands {part.depth} deep, but the line before allows {len(above)} at most"
+            raise ProgramError.at(message, text, part.offset)
+        del above[part.depth :]
+        parents.append(above[-1] if above else None)
+        if above:
+            children[above[-1]].append(index)
+        above.append(index)
+    return parents, children
+
+
+def _type(
+    read: list[Part],
+    modules: list[Module],
+    children: list[list[int]],
+    types: list[Type],
+    index: int,
+    text: str,
+) -> Type:
+    """Check a node against its children, and say what it gives."""
+    module, below = modules[index], children[index]
+    if not module.least <= len(below) <= len(module.inputs):
+        message = f"“{module.name}” takes {_inputs(module)}, but has {len(below)}"
+        raise ProgramError.at(message, text, read[index].offset)
+    for child, allowed in zip(below, module.inputs, strict=False):
+        if types[child] not in allowed:
+            wanted = _either(tuple(_NOUNS[each] for each in allowed))
+            message = (
+                f"“{modules[child].name}” gives {_NOUNS[types[child]]}, but “{module.name}” needs {wanted}"
+            )
+            raise ProgramError.at(message, text, read[child].offset)
+    return module.output or types[below[0]]
+
+
+def _inputs(module: Module) -> str:
+    most = len(module.inputs)
+    number = str(most) if module.least == most else f"{module.least} to {most}"
+    return "nothing in ( )" if not most else f"{number} input" + ("s" if most > 1 else "")
+
+
+def _either(words: tuple[str, ...]) -> str:
+    return " or ".join(words)

@@ -1,0 +1,97 @@
+"""Programs as nested text: `equal(count(find[dogs]), 2)`.
+
+A name may be typed with spaces, underscores or hyphens and in any case; it prints with hyphens.
+`analysis.programs.notation` says how an argument is written.
+"""
+
+import re
+from collections.abc import Iterator
+
+from analysis.programs.errors import ProgramError
+from analysis.programs.modules import Kind, Type
+from analysis.programs.notation import label, read_argument
+from analysis.programs.program import Part, Program, build
+
+WIDTH = 80
+_NAME = re.compile(r"\s*([^\s\[\](),\\](?:[^\[\](),\\]*[^\s\[\](),\\])?)\s*")
+_SPACE = re.compile(r"\s*")
+
+
+def parse(text: str, *, kind: Kind, root: Type | None = None) -> Program:
+    """Read a program from nested text.
+
+    root: the type that the whole program must give, such as "truth" for a statement; None for any.
+    Raises ProgramError, which names the column and says what was expected.
+    """
+    return build(kind, _parts(text), text, root=root)
+
+
+def pretty(program: Program, width: int = WIDTH) -> str:
+    """The program over several lines: what does not fit into the width has its inputs indented below it."""
+    return "\n".join(_laid_out(program, 0, "", "", width))
+
+
+def _parts(text: str) -> Iterator[Part]:
+    """The nodes in pre-order. A loop instead of recursion: depth is then no limit."""
+    opened: list[int] = []  # where each open bracket stands
+    place = 0
+    while True:
+        name = _NAME.match(text, place)
+        if name is None:
+            expected = "a module’s name" if not opened else "an input of the module before"
+            raise _unexpected(text, place, expected)
+        argument, place = read_argument(text, name.end())
+        place = _after_space(text, place)
+        yield Part(len(opened), name[1], argument, name.start(1))
+        if text[place : place + 1] == "(":
+            inside = _after_space(text, place + 1)
+            if text[inside : inside + 1] != ")":
+                opened.append(place)
+                place += 1
+                continue
+            place = _after_space(text, inside + 1)
+        place = _close(text, place, opened)
+        if not opened:
+            return
+        place += 1  # the comma
+
+
+def _close(text: str, place: int, opened: list[int]) -> int:
+    """Pass closing brackets, up to the comma before the next input or the end of the text."""
+    while opened:
+        letter = text[place : place + 1]
+        if letter == ",":
+            return place
+        if letter != ")":
+            if not letter:
+                raise ProgramError.at("the bracket that opens here is never closed", text, opened[-1])
+            raise _unexpected(text, place, "“,” or “)”")
+        opened.pop()
+        place = _after_space(text, place + 1)
+    if place < len(text):
+        raise _unexpected(text, place, "the end")
+    return place
+
+
+def _unexpected(text: str, place: int, expected: str) -> ProgramError:
+    place = _after_space(text, place)
+    found = f"“{text[place]}”" if place < len(text) else "the end"
+    return ProgramError.at(f"expected {expected}, found {found}", text, place)
+
+
+def _after_space(text: str, place: int) -> int:
+    match = _SPACE.match(text, place)
+    return match.end() if match else place
+
+
+def _laid_out(program: Program, index: int, indent: str, after: str, width: int) -> Iterator[str]:
+    node = program.nodes[index]
+    flat = indent + program.text(index) + after
+    if len(flat) <= width or not node.children:
+        yield flat
+        return
+    yield f"{indent}{label(node.module, node.argument)}("
+    for child in node.children:
+        comma = "," if child != node.children[-1] else ""
+        yield from _laid_out(program, child, indent + "  ", comma, width)
+    yield f"{indent}){after}"
