@@ -72,8 +72,10 @@ class Chosen(Payload):
 
 def _shape(value: object) -> str:
     """Say which kind of object a value is, by the field that only that kind has."""
-    has = value.__contains__ if isinstance(value, dict) else lambda name: hasattr(value, name)
-    return "chosen" if has("ref") else "span" if has("span") else "box"
+    if isinstance(value, dict):
+        return "chosen" if "ref" in value else "span" if "span" in value else "box"
+    # Writing asks for each object: looking for absent attributes of a model would take most of its time.
+    return "chosen" if isinstance(value, Chosen) else "span" if isinstance(value, Span) else "box"
 
 
 Object = Annotated[
@@ -143,3 +145,21 @@ class ItemRecord(Payload):
     gold: Document | None = None
     annotations: tuple[Annotation, ...] = ()
     extra: dict[str, Any] = {}  # what a format needs to go out again without loss, under the format's name
+
+
+class ModuleOutput(Payload):
+    """What a system put out at one node: a probability per proposal, or per token, or a value."""
+
+    index: Position
+    module: str
+    probabilities: tuple[Fraction, ...] = ()
+    attention: tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...] = ()
+    value: Value | None = None
+
+
+class SystemRecord(Payload):
+    """A system's output for one item. ``proposals`` holds the candidate boxes of each image."""
+
+    id: str
+    proposals: tuple[tuple[tuple[Fraction, Fraction, Fraction, Fraction], ...], ...] = ()
+    modules: tuple[ModuleOutput, ...]

@@ -1,0 +1,89 @@
+"""Image files: the size at which they are shown, and where they lie below a folder."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import PIL.Image
+
+from accounts.errors import BadFile
+from annotation.payloads import Image
+
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")  # what browsers show
+MOST_PIXELS = 80_000_000  # more would need gigabytes in a browser
+_ORIENTATION = 0x0112
+_TURNED = {5, 6, 7, 8}  # EXIF orientations that swap width and height
+
+
+def image_size(path: Path) -> tuple[int, int]:
+    """Width and height in pixels as the image is shown, after its EXIF orientation. Decodes no pixels.
+
+    Raises:
+        BadFile: there is no such file, it is no JPEG, PNG, WebP, GIF or BMP image, or it has more than
+            MOST_PIXELS pixels (a small file can claim to hold billions).
+    """
+    try:
+        with PIL.Image.open(path, formats=FORMATS) as image:
+            (width, height), orientation = image.size, _orientation(image)
+    except PIL.UnidentifiedImageError as error:
+        raise BadFile(path, f"is no image of a kind that browsers show ({', '.join(FORMATS)})") from error
+    except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning) as error:
+        raise BadFile(path, f"has more than {MOST_PIXELS:,} pixels") from error
+    except OSError as error:
+        raise BadFile(path, error.strerror or f"is a broken image: {error}") from error
+    except (SyntaxError, ValueError, struct.error) as error:
+        raise BadFile(path, f"is a broken image: {error}") from error
+    if width * height > MOST_PIXELS:
+        raise BadFile(path, f"has {width} × {height} pixels; at most {MOST_PIXELS:,} can be shown")
+    return (height, width) if orientation in _TURNED else (width, height)
+
+
+def _orientation(image: PIL.Image.Image) -> int:
+    """The EXIF orientation in the file's header. `Image.getexif` would decode a PNG to its end."""
+    exif = PIL.Image.Exif()
+    exif.load(image.info.get("exif", b""))
+    return int(exif.get(_ORIENTATION, 1))
+
+
+class ImageFolder:
+    """The images of an import: files at any depth below one folder, named by their path below it."""
+
+    def __init__(self, root: Path) -> None:
+        if not root.is_dir():
+            raise BadFile(root, "is no folder")
+        self.root = root.resolve()
+        self._by_name: dict[str, list[Path]] | None = None
+
+    def find(self, name: str) -> Image:
+        """The image of that path or, where no such file is, of that file name anywhere below the folder.
+
+        ``name`` may be a ``file:`` URL. Raises ValueError where there is none, or more than one, or one
+        outside the folder; BadFile where the file is no image.
+        """
+        path = self._path(unquote(urlsplit(name).path) if name.startswith("file:") else name)
+        width, height = image_size(path)
+        return Image(name=path.relative_to(self.root).as_posix(), width=width, height=height)
+
+    def _path(self, name: str) -> Path:
+        direct = (self.root / name).resolve()
+        if direct.is_file():
+            if not direct.is_relative_to(self.root):
+                raise ValueError(f"the image {name!r} lies outside the folder {self.root}")
+            return direct
+        found = self._below().get(Path(name).name, [])
+        if not found:
+            raise ValueError(f"the image {name!r} is not in the folder {self.root}")
+        if len(found) > 1:
+            raise ValueError(f"{len(found)} images below {self.root} are called {Path(name).name!r}")
+        return found[0]
+
+    def _below(self) -> dict[str, list[Path]]:
+        """All files below the folder by file name; found once, when the first is asked for."""
+        if self._by_name is None:
+            self._by_name = {}
+            for path in sorted(self.root.rglob("*")):
+                if path.is_file() and path.resolve().is_relative_to(self.root):
+                    self._by_name.setdefault(path.name, []).append(path)
+        return self._by_name

@@ -1,0 +1,62 @@
+"""Plain JSON lines: one `ItemRecord` a line, the form that loses nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from accounts.errors import BadFile
+from accounts.fields import first_error
+from annotation.formats.checks import check_record
+from annotation.formats.texts import tokenize
+from annotation.formats.writing import written
+from annotation.payloads import ItemRecord
+
+
+def read_jsonl(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[ItemRecord]:
+    """Yield the items of a file in its order; a line and the ids so far are in memory at a time.
+
+    A passage without tokens is tokenized. ``told`` is called with the number of bytes read so far. Raises
+    BadFile, which names file, line and field, at the first item that is wrong or whose id came before.
+    """
+    seen: dict[str, int] = {}
+    read = 0
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                read += len(line)
+                if line.strip():
+                    record = _record(path, number, line)
+                    first = seen.setdefault(record.external_id, number)
+                    if first != number:
+                        message = f"external_id: {record.external_id!r} is that of line {first}"
+                        raise BadFile(path, message, line=number)
+                    yield record
+                if told is not None and number % 256 == 0:
+                    told(read)
+    except OSError as error:
+        raise BadFile(path, error.strerror or str(error)) from error
+    if not seen:
+        raise BadFile(path, "holds no items")
+
+
+def _record(path: Path, number: int, line: bytes) -> ItemRecord:
+    try:
+        record = ItemRecord.model_validate_json(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+        if record.passage and not record.tokens:
+            record = record.model_copy(update={"tokens": tokenize(record.passage)})
+        return check_record(record)
+    except ValidationError as error:
+        raise BadFile(path, first_error(error), line=number) from error
+    except ValueError as error:
+        raise BadFile(path, str(error), line=number) from error
+
+
+def write_jsonl(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write one item a line. What has its default value is left out: reading puts it back."""
+    with written(path) as file:
+        for record in records:
+            file.write(record.model_dump_json(exclude_defaults=True).encode())
+            file.write(b"\n")

@@ -1,0 +1,159 @@
+"""Plain JSON lines lose nothing, and say where a line is wrong."""
+
+import json
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from accounts.errors import BadFile
+from annotation.formats.jsonl import read_jsonl, write_jsonl
+from annotation.formats.texts import tokenize
+from annotation.payloads import ItemRecord
+from tests.annotation.formats.records import box_item, box_items, passages, span_item
+
+
+def test_it_works(tmp_path: Path):
+    items = [box_item(), span_item()]
+    write_jsonl(items, tmp_path / "items.jsonl")
+    assert list(read_jsonl(tmp_path / "items.jsonl")) == items
+
+
+@given(box_items())
+def test_any_boxes_come_back(tmp_path_factory: pytest.TempPathFactory, item: ItemRecord):
+    path = tmp_path_factory.mktemp("jsonl") / "items.jsonl"
+    write_jsonl([item], path)
+    assert list(read_jsonl(path)) == [item]
+
+
+@given(passages)
+def test_any_passage_comes_back(tmp_path_factory: pytest.TempPathFactory, passage: str):
+    path = tmp_path_factory.mktemp("jsonl") / "items.jsonl"
+    item = span_item(passage=passage)
+    write_jsonl([item], path)
+    assert list(read_jsonl(path)) == [item]
+
+
+def test_a_passage_without_tokens_is_tokenized(tmp_path: Path):
+    path = tmp_path / "items.jsonl"
+    line = {"external_id": "1", "kind": "spans", "program": "find[a]", "text": "?", "passage": "don't 👍🏽"}
+    path.write_text(f"\ufeff{json.dumps(line)}\n\n", encoding="utf-8")
+    assert [item.tokens for item in read_jsonl(path)] == [tokenize("don't 👍🏽")]
+
+
+def spoilt(place: str, value: Any, *, of: Callable[[], ItemRecord] = box_item) -> str:
+    """The line of an item with one value replaced; `place` is a path such as gold.layers.2."""
+    content = json.loads(of().model_dump_json())
+    *way, last = place.split(".")
+    inner: Any = content
+    for key in way:
+        inner = inner[int(key)] if isinstance(inner, list) else inner[key]
+    inner[int(last) if isinstance(inner, list) else last] = value
+    return json.dumps(content)
+
+
+BOX = "gold.layers.2.objects.0"
+SPAN = "gold.layers.3.objects.0"
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("{", "Invalid JSON"),
+        ("[]", "object"),
+        ('{"external_id": "1"}', "kind: is missing"),
+        (spoilt("external_id", ""), "external_id: String should have at least 1"),
+        (spoilt("colour", 1), "colour: Extra inputs"),
+        (spoilt("kind", "dots"), "kind: "),
+        (spoilt("program", "equal(count(find[a], 1)"), "program: column "),
+        (spoilt("program", ""), "gold.layers: there is no program"),
+        (spoilt("gold.layers.9", {}), "gold.layers.9: the program has 6 steps"),
+        (spoilt("gold.layers.5", {}), "gold.layers.5: this step equals step 2"),
+        (spoilt("gold.layers.1", {"objects": [{"id": "z", "ref": "a"}]}), "count is computed"),
+        (spoilt("gold.layers.2.state", "nothing"), "gold.layers.2.state: says that nothing"),
+        (spoilt(f"{BOX}.box", [0.5, 0.1, 0.4, 0.2]), "right beyond its left"),
+        (spoilt(f"{BOX}.box", [0.5, 0.1, 1.4, 0.2]), "less than or equal to 1"),
+        (spoilt(f"{BOX}.box", [0.5, 0.1, float("nan"), 0.2]), "finite"),
+        (spoilt(f"{BOX}.image", 2), "gold.layers.2.objects.0.image: the item has 2 images"),
+        (spoilt(f"{BOX}.id", "b"), "gold.layers.2.objects.1.id: another object"),
+        (spoilt(f"{BOX}.links", ["q"]), "gold.layers.2.objects.0.links: the steps right below"),
+        (spoilt("gold.layers.4.objects.0.ref", "q"), "gold.layers.4.objects.0.ref: the steps right below"),
+        (spoilt("gold.layers.4.objects.1.reason", " "), "gold.layers.4.objects.1.reason: is missing"),
+        (spoilt("gold.layers.2.objects.1", {"id": "z", "ref": "a"}), "find does not choose"),
+        (spoilt("annotations.1.document.problem.node", 5), "document.problem.node: this step equals"),
+        (spoilt(f"{BOX}", {"id": "z", "span": [0, 1], "tokens": [0, 1], "quote": "A"}), "is a span, but"),
+        (spoilt("passage", "", of=span_item), "passage: is missing"),
+        (spoilt("tokens", [[0, 3], [2, 4]], of=span_item), "tokens.1: 2 to 4 overlaps"),
+        (spoilt("tokens", [[0, 300]], of=span_item), "tokens.0: 0 to 300 overlaps the one before, or leaves"),
+        (spoilt(f"{SPAN}.quote", "x", of=span_item), "gold.layers.3.objects.0.quote: differs"),
+        (spoilt(f"{SPAN}.span", [0, 500], of=span_item), "gold.layers.3.objects.0.span: the passage ends"),
+        (spoilt(f"{SPAN}.tokens", [3, 4], of=span_item), "gold.layers.3.objects.0.tokens: 3 to 4 and the"),
+        (spoilt(f"{SPAN}.tokens", [0, 400], of=span_item), "gold.layers.3.objects.0.tokens: the passage has"),
+        (spoilt(SPAN, {"id": "z", "image": 0, "box": [0, 0, 1, 1]}, of=span_item), "is a box, but"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_with_file_line_and_field(tmp_path: Path, line: str, message: str):
+    path = tmp_path / "items.jsonl"
+    path.write_text(box_item("first").model_dump_json() + "\n" + line + "\n", encoding="utf-8")
+    with pytest.raises(BadFile) as error:
+        list(read_jsonl(path))
+    assert str(error.value).startswith(f"{path}:2: ")
+    assert message in str(error.value)
+
+
+def test_an_object_chosen_twice_is_refused(tmp_path: Path):
+    path = tmp_path / "items.jsonl"
+    path.write_text(spoilt("gold.layers.4.objects.1", {"id": "z", "ref": "a"}), encoding="utf-8")
+    with pytest.raises(BadFile, match=r"gold\.layers\.4\.objects: an object is chosen twice"):
+        list(read_jsonl(path))
+
+
+def test_an_id_that_came_before_is_refused(tmp_path: Path):
+    path = tmp_path / "items.jsonl"
+    write_jsonl([box_item("1"), box_item("2"), box_item("1")], path)
+    with pytest.raises(BadFile, match=r":3: external_id: '1' is that of line 1"):
+        list(read_jsonl(path))
+
+
+def test_files_without_items_are_refused(tmp_path: Path):
+    (tmp_path / "empty.jsonl").write_text("\n")
+    with pytest.raises(BadFile, match="holds no items"):
+        list(read_jsonl(tmp_path / "empty.jsonl"))
+    with pytest.raises(BadFile, match="No such file"):
+        list(read_jsonl(tmp_path / "none.jsonl"))
+    (tmp_path / "latin.jsonl").write_bytes('{"external_id": "é"}'.encode("latin-1"))
+    with pytest.raises(BadFile, match=r"latin\.jsonl:1: "):
+        list(read_jsonl(tmp_path / "latin.jsonl"))
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path):
+    path = tmp_path / "items.jsonl"
+    write_jsonl([box_item()], path)
+    before = path.read_bytes()
+
+    def failing() -> Any:
+        yield box_item()
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError):
+        write_jsonl(failing(), path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path):
+    def peak(count: int) -> int:
+        path = tmp_path / f"{count}.jsonl"
+        write_jsonl((box_item(f"item-{number}") for number in range(count)), path)
+        tracemalloc.start()
+        for _ in read_jsonl(path):
+            pass
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(10)  # what is loaded once
+    assert peak(2000) < 1.5 * peak(500) + 200_000  # the ids are kept
