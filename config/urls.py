@@ -3,8 +3,12 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from config.views import start
+
 urlpatterns = [
     path("accounts/", include("accounts.urls")),
     path("admin/", admin.site.urls),
+    path("start/", start, name="start"),
+    path("", include("annotation.urls")),
     path("", include("studyapp.urls")),
 ]

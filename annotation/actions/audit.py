@@ -1,0 +1,32 @@
+"""The audit log of a project, and the webhooks that hear of it: one row per act."""
+
+from typing import Any
+
+from django.utils import timezone
+
+from accounts.models import User
+from annotation.models import AuditEvent, Delivery, Project
+
+
+def record(*, project: Project, kind: str, by: User | None, data: dict[str, Any] | None = None) -> AuditEvent:
+    """Append one event and queue it for the project's webhooks. Called by actions, in their transaction."""
+    event = AuditEvent.objects.create(project=project, kind=kind, actor=by, data=data or {})
+    now = timezone.now()
+    deliveries = [
+        Delivery(webhook=hook, kind=kind, next_at=now, body=_body(project, event))
+        for hook in project.webhooks.filter(active=True)
+        if not hook.kinds or kind in hook.kinds
+    ]
+    if deliveries:
+        Delivery.objects.bulk_create(deliveries)
+    return event
+
+
+def _body(project: Project, event: AuditEvent) -> dict[str, Any]:
+    return {
+        "id": event.pk,
+        "kind": event.kind,
+        "project": project.slug,
+        "at": event.at.isoformat(),
+        "data": event.data,
+    }

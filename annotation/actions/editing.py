@@ -1,0 +1,152 @@
+"""Saving what a person does to a work: operations, each applied once and on the newest revision only."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import User
+from annotation import states
+from annotation.actions import audit, places
+from annotation.editing import OperationIn, apply, open_nodes
+from annotation.errors import BadEdit, NotReady, StaleBase
+from annotation.models import Item, Operation, Work
+from annotation.payloads import Document
+from annotation.policies import check_editing, check_owner
+from annotation.subjects import document_of, program_of, subject_of
+
+PAUSE = timedelta(minutes=2)  # what is longer between two edits was not work
+
+
+class Saved(NamedTuple):
+    """A work after its operations: the document as stored, and the operations' rows in the order sent."""
+
+    work: Work
+    document: Document
+    operations: list[Operation]
+
+
+@transaction.atomic
+def save_operations(*, work: int, operations: Sequence[OperationIn], by: User) -> Saved:
+    """Apply operations to a work in order, all or none. One that was applied before is answered again.
+
+    The work's row is locked; an operation must name the newest revision as its base, where the first one
+    counts and each further one follows the one before it.
+
+    Raises:
+        StaleBase: somebody, or another tab, saved in between.
+        BadEdit: an operation does not fit; names it and the field.
+        PlaceLost: the reservation ran out and others took the item; nothing stored is lost.
+        NotAllowed: the work is not theirs, or submitted.
+    """
+    held = lock(work, by)
+    known = {row.uid: row for row in held.operations.filter(uid__in=[one.id for one in operations])}
+    new = [one for one in operations if one.id not in known]
+    document = document_of(held.document)
+    if new:
+        if new[0].base != held.revision:
+            raise StaleBase(
+                f"This work is at revision {held.revision}; the change was made on {new[0].base}."
+            )
+        document = _apply_all(held, document, new, by, known)
+    return Saved(held, document, [known[one.id] for one in operations])
+
+
+def lock(pk: int, by: User) -> Work:
+    """The work for a change by its annotator, its row locked; an expired one takes its place again."""
+    work = Work.objects.select_for_update(of=("self",)).select_related("item", "project").get(pk=pk)
+    check_owner(by, work)
+    if work.status in (Work.Status.EXPIRED, Work.Status.RELEASED):
+        work = places.resume(work=work)
+    check_editing(by, work)
+    return work
+
+
+def _apply_all(
+    work: Work, document: Document, new: Sequence[OperationIn], by: User, known: dict[UUID, Operation]
+) -> Document:
+    program, subject = program_of(work.item, work.project.kind), subject_of(work.item, work.project.kind)
+    now = timezone.now()
+    rows = []
+    for one in new:
+        try:
+            document, inverse = apply(document, one, program, subject)
+        except BadEdit as error:
+            error.operation = str(one.id)
+            raise
+        work.revision += 1
+        rows.append(
+            Operation(
+                work=work,
+                uid=one.id,
+                revision=work.revision,
+                by=by,
+                edit=one.edit(),
+                inverse=inverse,
+                undoes=one.undoes,
+            )
+        )
+    known.update({row.uid: row for row in Operation.objects.bulk_create(rows)})
+    since = now - (work.saved_at or work.started_at)
+    work.active_seconds += since.total_seconds() if since < PAUSE else 0
+    work.document = document.model_dump(mode="json")
+    work.saved_at = now
+    places.set_end(work, now)
+    work.save(update_fields=["document", "revision", "saved_at", "active_seconds", "reserved_until"])
+    return document
+
+
+@transaction.atomic
+def submit(*, work: int, revision: int, by: User) -> Work:
+    """Hand a finished work in. Handing in the same revision twice is one act.
+
+    Raises:
+        StaleBase: the person did not see the newest revision.
+        NotReady: steps are left to do; names them.
+        PlaceLost, NotAllowed: as `save_operations`.
+    """
+    done = Work.objects.filter(pk=work, annotator=by, revision=revision, status=Work.Status.SUBMITTED).first()
+    if done is not None:
+        return done
+    held = lock(work, by)
+    if held.revision != revision:
+        raise StaleBase(f"This work is at revision {held.revision}; what was to be submitted is {revision}.")
+    left = open_nodes(document_of(held.document), program_of(held.item, held.project.kind))
+    if left:
+        raise NotReady(left)
+    first = held.submitted_at is None
+    held.status = states.next_status(states.WORK, "submit", held.status)
+    held.submitted_at = timezone.now()
+    held.save(update_fields=["status", "submitted_at"])
+    if held.task == Work.Task.ANNOTATION:
+        count_submitted(held.item_id)
+    audit.record(
+        project=held.project,
+        kind="work_submitted",
+        by=by,
+        data={"work": held.pk, "item": held.item.external_id, "revision": revision, "first": first},
+    )
+    return held
+
+
+@transaction.atomic
+def take_back(*, work: int, by: User) -> Work:
+    """Open a submitted work again that nobody has looked at yet."""
+    held = Work.objects.select_for_update(of=("self",)).select_related("item", "project").get(pk=work)
+    check_owner(by, held)
+    held.status = states.next_status(states.WORK, "take back", held.status)
+    places.set_end(held, timezone.now())
+    held.save(update_fields=["status", "reserved_until"])
+    count_submitted(held.item_id)
+    audit.record(project=held.project, kind="work_taken_back", by=by, data={"work": held.pk})
+    return held
+
+
+def count_submitted(item: int) -> None:
+    """Bring the item's count of finished works up to date."""
+    finished = (Work.Status.SUBMITTED, Work.Status.IN_REVIEW, Work.Status.RETURNED, Work.Status.ACCEPTED)
+    count = Work.objects.filter(item=item, task=Work.Task.ANNOTATION, status__in=finished).count()
+    Item.objects.filter(pk=item).update(submitted=count)

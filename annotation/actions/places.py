@@ -1,0 +1,214 @@
+"""Handing out items: places are taken, kept for a while, given back, and never overbooked."""
+
+import random
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from django.db import transaction
+from django.db.models import Exists, F, Model, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from accounts.models import User
+from annotation import states
+from annotation.actions import audit
+from annotation.errors import NothingLeft, PlaceLost
+from annotation.models import Item, Membership, Project, Work
+from annotation.policies import check_annotating
+
+Row = TypeVar("Row", bound=Model)
+TRIES = 20  # of claims that others were quicker at, before the person is asked to come back
+
+
+@transaction.atomic
+def next_work(*, member: Membership) -> Work:
+    """Give a member what to do next: a returned or begun work, else a qualification, hidden gold or new item.
+
+    Raises:
+        NotAllowed: the project is closed, or the member did not qualify.
+        NothingLeft: no item waits for this person.
+    """
+    check_annotating(member)
+    now = timezone.now()
+    expire(project=member.project, now=now)
+    own = Work.objects.filter(project=member.project, annotator=member.user, task=Work.Task.ANNOTATION)
+    begun = (
+        own.filter(status__in=(Work.Status.RETURNED, Work.Status.RESERVED)).order_by("status", "pk").first()
+    )
+    if begun is not None:  # "reserved" sorts before "returned": what is begun is finished first
+        return extend(work=begun, now=now)
+    if (item := _unqualified_item(member)) is not None or (item := _hidden_gold_item(member)) is not None:
+        return _hand_out(member, item, now)
+    work = (
+        _take_up_again(own.filter(status=Work.Status.EXPIRED))
+        or _claim_next(member, now)
+        or _take_up_again(own.filter(status=Work.Status.RELEASED))
+    )
+    if work is None:
+        raise NothingLeft("Every item has enough annotators, or you have done it. Thank you!")
+    return work
+
+
+def _take_up_again(works: QuerySet[Work]) -> Work | None:
+    """Resume the first of a member's works whose item has a free place again."""
+    free = Q(item__taken__lt=F("item__places")) | ~Q(item__purpose=Item.Purpose.ORDINARY)
+    for work in works.filter(free).select_related("project").order_by("pk")[:TRIES]:
+        try:
+            return resume(work=work)
+        except PlaceLost:
+            continue
+    return None
+
+
+def expire(*, project: Project, now: datetime) -> int:
+    """End the reservations whose time is over, and give their places back. What was drawn is kept."""
+    works = Work.objects.filter(project=project, status=Work.Status.RESERVED, reserved_until__lt=now)
+    over = list(_unlocked(works).values_list("pk", "item_id", "item__position"))
+    if not over:
+        return 0
+    ids = [pk for pk, _item, _position in over]
+    Work.objects.filter(pk__in=ids).update(
+        status=states.next_status(states.WORK, "expire", Work.Status.RESERVED)
+    )
+    for _pk, item, _position in over:
+        Item.objects.filter(pk=item).update(taken=F("taken") - 1)
+    _look_again(project, min(position for _pk, _item, position in over))
+    audit.record(project=project, kind="reservations_expired", by=None, data={"works": ids})
+    return len(over)
+
+
+def extend(*, work: Work, now: datetime) -> Work:
+    """Keep a reservation alive: whoever works on an item does not lose it."""
+    set_end(work, now)
+    work.save(update_fields=["reserved_until"])
+    return work
+
+
+def set_end(work: Work, now: datetime) -> None:
+    """Put the end of a reserved work off, on the object alone."""
+    if work.status == Work.Status.RESERVED:
+        work.reserved_until = now + timedelta(minutes=work.project.reservation_minutes)
+
+
+@transaction.atomic
+def resume(*, work: Work) -> Work:
+    """Take the place of an expired or released work again, where one is free.
+
+    Raises PlaceLost when others have taken all of them.
+    """
+    status = states.next_status(states.WORK, "resume", work.status)
+    if work.task == Work.Task.ANNOTATION and not _take(work.item_id):
+        raise PlaceLost("Others took this item when the reservation ran out. What was drawn is kept.")
+    work.status = status
+    set_end(work, timezone.now())
+    work.save(update_fields=["status", "reserved_until"])
+    return work
+
+
+@transaction.atomic
+def release(*, work: Work, by: User) -> Work:
+    """Give the place of an unfinished work back; its document stays. ``by`` is its annotator or a manager."""
+    work = Work.objects.select_for_update().get(pk=work.pk)
+    work.status = states.next_status(states.WORK, "release", work.status)
+    work.save(update_fields=["status"])
+    if work.task == Work.Task.ANNOTATION:
+        Item.objects.filter(pk=work.item_id).update(taken=F("taken") - 1)
+        _look_again(work.project, work.item.position)
+    audit.record(project=work.project, kind="work_released", by=by, data={"work": work.pk})
+    return work
+
+
+@transaction.atomic
+def assign(*, item: Item, member: Membership, by: User) -> Work:
+    """Reserve an item for a certain member.
+
+    Raises PlaceLost when the item has no free place. A member who has it already keeps what they have.
+    """
+    same = Work.objects.filter(item=item, annotator=member.user, task=Work.Task.ANNOTATION).first()
+    if same is not None:
+        return resume(work=same) if same.status not in Work.HOLDING else same
+    if not _take(item.pk):
+        raise PlaceLost(f"All {item.places} places of {item.external_id} are taken.")
+    work = _reserve(member, item, timezone.now())
+    audit.record(
+        project=item.project, kind="work_assigned", by=by, data={"work": work.pk, "to": member.user.username}
+    )
+    return work
+
+
+def _take(item: int) -> bool:
+    """Take one of the item's places. One conditional update: of two who come at once one gets the last."""
+    free = Item.objects.filter(pk=item).exclude(purpose=Item.Purpose.ORDINARY, taken__gte=F("places"))
+    return bool(free.update(taken=F("taken") + 1))
+
+
+def _reserve(member: Membership, item: Item, now: datetime) -> Work:
+    return Work.objects.create(
+        item=item,
+        project=member.project,
+        annotator=member.user,
+        reserved_until=now + timedelta(minutes=member.project.reservation_minutes),
+    )
+
+
+def _hand_out(member: Membership, item: Item, now: datetime) -> Work:
+    """Give a qualification or hidden gold item, which have room for everybody."""
+    Item.objects.filter(pk=item.pk).update(taken=F("taken") + 1)
+    Membership.objects.filter(pk=member.pk).update(handed_out=F("handed_out") + 1)
+    return _reserve(member, item, now)
+
+
+def _not_yet(member: Membership, items: QuerySet[Item]) -> QuerySet[Item]:
+    mine = Work.objects.filter(item=OuterRef("pk"), annotator=member.user, task=Work.Task.ANNOTATION)
+    return items.filter(~Exists(mine)).order_by("position")
+
+
+def _unqualified_item(member: Membership) -> Item | None:
+    """The next qualification item of a member who has not qualified yet."""
+    if member.project.qualification_score is None or member.qualified is not None:
+        return None
+    left = _not_yet(member, member.project.items.filter(purpose=Item.Purpose.QUALIFICATION)).first()
+    if left is None and member.project.items.filter(purpose=Item.Purpose.QUALIFICATION).exists():
+        raise NothingLeft("All qualification items are done; they are being looked at.")
+    return left
+
+
+def _hidden_gold_item(member: Membership) -> Item | None:
+    every = member.project.hidden_gold_every
+    if every is None or (member.handed_out + 1) % every:
+        return None
+    return _not_yet(member, member.project.items.filter(purpose=Item.Purpose.HIDDEN_GOLD)).first()
+
+
+def _claim_next(member: Membership, now: datetime) -> Work | None:
+    """Claim the first item in order that has a free place and that the member has not had."""
+    ordinary = member.project.items.filter(purpose=Item.Purpose.ORDINARY, taken__lt=F("places"))
+    free = _not_yet(member, ordinary)
+    for start in dict.fromkeys((member.scanned_to, 0)):
+        item = _unlocked(free.filter(position__gte=start)).first()
+        if item is not None and _take(item.pk):
+            return _begin(member, item, now)
+    # What is left is being claimed by others at this moment: try any of it, in no order.
+    for _try in range(TRIES):
+        if not (rest := list(free[:TRIES])):
+            return None
+        if _take((item := random.choice(rest)).pk):
+            return _begin(member, item, now)
+    raise NothingLeft("Others are taking the last items right now. Please try again in a moment.")
+
+
+def _begin(member: Membership, item: Item, now: datetime) -> Work:
+    Membership.objects.filter(pk=member.pk).update(handed_out=F("handed_out") + 1, scanned_to=item.position)
+    return _reserve(member, item, now)
+
+
+def _look_again(project: Project, position: int) -> None:
+    """A place came free at a position: members who are beyond it start there again."""
+    Membership.objects.filter(project=project, scanned_to__gt=position).update(scanned_to=position)
+
+
+def _unlocked(rows: QuerySet[Row]) -> QuerySet[Row]:
+    """Those of the rows that no other transaction holds, held by this one. SQLite has no row locks: there
+    every transaction holds the write lock from its start."""
+    if transaction.get_connection().features.has_select_for_update_skip_locked:
+        return rows.select_for_update(of=("self",), skip_locked=True)
+    return rows

@@ -1,0 +1,116 @@
+"""Projects and what belongs to them: members, guidelines, keys, webhooks."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+
+from django.db import transaction
+from django.db.models import F, Max
+from django.db.models.functions import Greatest
+
+from accounts.models import User
+from annotation.actions import audit
+from annotation.models import Guideline, Item, KeyBindings, Membership, Project, Role, Webhook
+
+
+@transaction.atomic
+def create_project(*, slug: str, title: str, kind: str, by: User | None, **options: object) -> Project:
+    """Make a project; who makes it is its first manager. ``options`` are fields of Project.
+
+    Raises ValidationError naming the field that is wrong.
+    """
+    project = Project(slug=slug, title=title, kind=kind, created_by=by, **options)
+    project.full_clean()
+    project.save()
+    if by is not None:
+        Membership.objects.create(project=project, user=by, role=Role.MANAGER)
+    audit.record(project=project, kind="project_created", by=by, data={"kind": kind})
+    return project
+
+
+@transaction.atomic
+def change_settings(*, project: Project, by: User, **options: object) -> Project:
+    """Change fields of a project. Raises ValidationError naming the field that is wrong."""
+    before = {name: getattr(project, name) for name in options}
+    for name, value in options.items():
+        setattr(project, name, value)
+    project.full_clean()
+    project.save(update_fields=list(options))
+    changed = {
+        name: [str(before[name]), str(value)] for name, value in options.items() if before[name] != value
+    }
+    audit.record(project=project, kind="settings_changed", by=by, data=changed)
+    return project
+
+
+@transaction.atomic
+def set_member(
+    *, project: Project, user: User, role: Role, by: User | None, active: bool = True
+) -> Membership:
+    """Add a person to a project, change their role, or end their membership (``active=False``)."""
+    member, _made = Membership.objects.update_or_create(
+        project=project, user=user, defaults={"role": role, "active": active}
+    )
+    audit.record(
+        project=project,
+        kind="member_set",
+        by=by,
+        data={"member": user.username, "role": str(role), "active": active},
+    )
+    return member
+
+
+@transaction.atomic
+def set_places(*, project: Project, places: int, by: User) -> int:
+    """Ask for more, or fewer, annotators per item from now on; returns how many items changed.
+
+    An item never has fewer places than are taken already.
+    """
+    changed = (
+        project.items.filter(purpose=Item.Purpose.ORDINARY)
+        .exclude(places=places)
+        .update(places=Greatest(places, F("taken")))
+    )
+    Membership.objects.filter(project=project).update(scanned_to=0)
+    change_settings(project=project, by=by, annotators_per_item=places)
+    return changed
+
+
+@transaction.atomic
+def write_guideline(*, project: Project, module: str, text: str, by: User) -> Guideline:
+    """Add a version of a module's guideline ("" for the project's own). The same text changes nothing."""
+    versions = project.guidelines.filter(module=module)
+    last = versions.order_by("-version").first()
+    if last is not None and last.text == text:
+        return last
+    number = (versions.aggregate(last=Max("version"))["last"] or 0) + 1
+    made = Guideline.objects.create(project=project, module=module, version=number, text=text, created_by=by)
+    audit.record(project=project, kind="guideline_written", by=by, data={"module": module, "version": number})
+    return made
+
+
+def bind_keys(*, user: User, keys: Mapping[str, str]) -> KeyBindings:
+    """Store the keys that a person prefers."""
+    bindings, _made = KeyBindings.objects.update_or_create(user=user, defaults={"keys": dict(keys)})
+    return bindings
+
+
+@transaction.atomic
+def add_webhook(*, project: Project, url: str, kinds: Sequence[str], by: User) -> Webhook:
+    """Have an address told of events. Its secret signs every delivery.
+
+    Raises ValidationError when the address is none.
+    """
+    hook = Webhook(project=project, url=url, kinds=list(kinds), secret=secrets.token_hex(32), created_by=by)
+    hook.full_clean()
+    hook.save()
+    audit.record(project=project, kind="webhook_added", by=by, data={"url": url, "kinds": list(kinds)})
+    return hook
+
+
+@transaction.atomic
+def end_webhook(*, webhook: Webhook, by: User) -> None:
+    """Tell an address nothing more. What was sent to it stays on record."""
+    webhook.active = False
+    webhook.save(update_fields=["active"])
+    webhook.deliveries.filter(next_at__isnull=False).update(next_at=None)
+    audit.record(project=webhook.project, kind="webhook_ended", by=by, data={"url": webhook.url})

@@ -1,0 +1,162 @@
+"""Review and gold: returning, accepting, adjudicating, and judging who qualifies. Nothing is overwritten."""
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import User
+from annotation import states
+from annotation.actions import audit
+from annotation.actions.editing import count_submitted
+from annotation.editing import open_nodes
+from annotation.errors import NotReady, StaleBase
+from annotation.models import Comment, Gold, Item, Membership, Project, Work
+from annotation.payloads import Document
+from annotation.policies import check_owner
+from annotation.subjects import document_of, program_of
+
+
+@transaction.atomic
+def start_review(*, work: Work, by: User) -> Work:
+    """Take a submitted work into review, so that its annotator does not change it meanwhile."""
+    return _move(work, "review", by, "review_started")
+
+
+@transaction.atomic
+def return_work(*, work: Work, text: str, by: User, node: int | None = None, object_id: str = "") -> Work:
+    """Send a work back to its annotator with a comment on what to change."""
+    comment(work=work, node=node, object_id=object_id, text=text, by=by)
+    return _move(work, "return", by, "work_returned")
+
+
+@transaction.atomic
+def accept(*, work: Work, by: User) -> Gold:
+    """Make one annotator's work the item's gold, as it is."""
+    held = _move(work, "accept", by, "work_accepted")
+    return set_gold(
+        item=held.item, document=document_of(held.document), method=Gold.Method.ACCEPTED, by=by, work=held
+    )
+
+
+@transaction.atomic
+def start_adjudication(*, item: Item, document: Document, by: User) -> Work:
+    """Begin the adjudication of an item, or take up the one there is. ``document`` is what to start from.
+
+    It is a work like any other: saved edit by edit, with history, beside what the annotators drew.
+    """
+    same = Work.objects.filter(item=item, task=Work.Task.ADJUDICATION).first()
+    if same is not None:
+        return same
+    now = timezone.now()
+    work = Work.objects.create(
+        item=item,
+        project=item.project,
+        annotator=by,
+        task=Work.Task.ADJUDICATION,
+        status=Work.Status.RETURNED,  # it is nobody's to expire
+        document=document.model_dump(mode="json"),
+        submitted_at=now,
+    )
+    audit.record(project=item.project, kind="adjudication_started", by=by, data={"item": item.external_id})
+    return work
+
+
+@transaction.atomic
+def settle(*, work: Work, revision: int, by: User) -> Gold:
+    """Make an adjudication the item's gold, and accept the works that it was made from.
+
+    Raises NotReady when steps are left to do, StaleBase when the person did not see the newest revision.
+    """
+    held = Work.objects.select_for_update(of=("self",)).select_related("item", "project").get(pk=work.pk)
+    check_owner(by, held)
+    if held.revision != revision:
+        raise StaleBase(f"This work is at revision {held.revision}; what was to be settled is {revision}.")
+    document = document_of(held.document)
+    if left := open_nodes(document, program_of(held.item, held.project.kind)):
+        raise NotReady(left)
+    for one in held.item.works.filter(
+        task=Work.Task.ANNOTATION, status__in=(Work.Status.SUBMITTED, Work.Status.IN_REVIEW)
+    ):
+        _move(one, "accept", by, "work_accepted")
+    return set_gold(item=held.item, document=document, method=Gold.Method.ADJUDICATED, by=by, work=held)
+
+
+def set_gold(
+    *, item: Item, document: Document, method: Gold.Method, by: User | None, work: Work | None = None
+) -> Gold:
+    """Give an item a new version of its gold; the versions before stay. Called inside a transaction."""
+    Item.objects.select_for_update().get(pk=item.pk)  # versions are counted one after the other
+    last = item.golds.order_by("-version").first()
+    item.golds.filter(current=True).update(current=False)
+    gold = Gold.objects.create(
+        item=item,
+        version=last.version + 1 if last else 1,
+        method=method,
+        document=document.model_dump(mode="json"),
+        work=work,
+        by=by,
+    )
+    audit.record(
+        project=item.project,
+        kind="gold_set",
+        by=by,
+        data={"item": item.external_id, "version": gold.version, "method": str(method)},
+    )
+    return gold
+
+
+@transaction.atomic
+def comment(*, work: Work, text: str, by: User, node: int | None = None, object_id: str = "") -> Comment:
+    """Add a comment on a work, a node or an object."""
+    made = Comment.objects.create(work=work, node=node, object_id=object_id, text=text, by=by)
+    audit.record(
+        project=work.project, kind="comment_added", by=by, data={"work": work.pk, "comment": made.pk}
+    )
+    return made
+
+
+@transaction.atomic
+def resolve_comment(*, comment: Comment, by: User) -> Comment:
+    """Mark a comment as dealt with; doing so twice keeps the first time."""
+    Comment.objects.filter(pk=comment.pk, resolved_at__isnull=True).update(
+        resolved_at=timezone.now(), resolved_by=by
+    )
+    comment.refresh_from_db()
+    return comment
+
+
+@transaction.atomic
+def judge_qualification(
+    *, member: Membership, qualified: bool, by: User | None, data: dict[str, Any]
+) -> None:
+    """Store whether a member qualified, and what that rests on."""
+    member.qualified = qualified
+    member.save(update_fields=["qualified"])
+    audit.record(
+        project=member.project,
+        kind="qualification_judged",
+        by=by,
+        data={"member": member.user.username, "qualified": qualified, **data},
+    )
+
+
+@transaction.atomic
+def change_project(*, project: Project, act: str, by: User) -> Project:
+    """Close a project, or open it again."""
+    held = Project.objects.select_for_update().get(pk=project.pk)
+    held.status = states.next_status(states.PROJECT, act, held.status)
+    held.save(update_fields=["status"])
+    audit.record(project=held, kind=f"project_{held.status}", by=by)
+    return held
+
+
+def _move(work: Work, act: str, by: User, kind: str) -> Work:
+    held = Work.objects.select_for_update(of=("self",)).select_related("item", "project").get(pk=work.pk)
+    held.status = states.next_status(states.WORK, act, held.status)
+    held.save(update_fields=["status"])
+    count_submitted(held.item_id)
+    audit.record(
+        project=held.project, kind=kind, by=by, data={"work": held.pk, "item": held.item.external_id}
+    )
+    return held

@@ -1,0 +1,47 @@
+"""What the API answers when something is wrong: our errors and pydantic's as status, sentence and field."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError as ModelError
+from pydantic import ValidationError
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+from accounts.lifecycle import ForbiddenTransition
+from annotation.errors import AnnotationError, BadEdit, Conflict, NothingLeft, NotReady, PlaceLost, StaleBase
+from annotation.policies import NotAllowed
+
+STATUS: dict[type[Exception], int] = {
+    BadEdit: 422,
+    NotReady: 422,
+    StaleBase: 409,
+    Conflict: 409,
+    ForbiddenTransition: 409,
+    PlaceLost: 410,
+    NothingLeft: 404,
+    NotAllowed: 403,
+    AnnotationError: 400,
+}
+
+
+def answer_error(error: Exception, context: dict[str, Any]) -> Response | None:
+    """The answer to an error that a view raised; None lets it through as a fault of ours."""
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return Response(
+            {"detail": first["msg"], "field": ".".join(str(part) for part in first["loc"])}, status=422
+        )
+    if isinstance(error, ModelError):
+        return Response({"detail": "; ".join(error.messages), "fields": error.message_dict}, status=422)
+    for kind, status in STATUS.items():
+        if isinstance(error, kind):
+            return Response({"detail": str(error), **_details(error)}, status=status)
+    return exception_handler(error, context)
+
+
+def _details(error: Exception) -> dict[str, Any]:
+    if isinstance(error, BadEdit):
+        return {"operation": error.operation, "field": error.field}
+    if isinstance(error, NotReady):
+        return {"nodes": list(error.nodes)}
+    return {}

@@ -1,0 +1,156 @@
+"""The endpoints of the editor: one work, its operations, its submission, its comments."""
+
+from typing import Annotated, Any
+
+from django.urls import reverse
+from pydantic import Field, TypeAdapter
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.actions import editing, places, projects, review
+from annotation.api.errors import answer_error
+from annotation.editing import OperationIn
+from annotation.errors import StaleBase
+from annotation.models import Work
+from annotation.payloads import Note, ObjectId, Payload, Position
+from annotation.queries import works
+from annotation.subjects import document_of
+from annotation.views.access import comment_or_404, user_of, work_or_404
+
+
+class Operations(Payload):
+    """A batch of edits, in order."""
+
+    operations: Annotated[tuple[OperationIn, ...], Field(min_length=1, max_length=500)]
+
+
+class Revision(Payload):
+    """The revision that the person sees."""
+
+    revision: Position
+
+
+class NewComment(Payload):
+    """A comment on a work, a node or an object."""
+
+    text: Annotated[Note, Field(min_length=1)]
+    node: Position | None = None
+    object: ObjectId | None = None
+
+
+KEYS = TypeAdapter(
+    dict[Annotated[str, Field(max_length=40)], Annotated[str, Field(min_length=1, max_length=40)]]
+)
+
+
+class EditorView(APIView):
+    """The base of these endpoints: for everybody with a login, errors as sentences."""
+
+    permission_classes = [IsAuthenticated]
+
+    def get_exception_handler(self) -> Any:
+        return answer_error
+
+
+class WorkView(EditorView):
+    """A work with all that the editor shows."""
+
+    def get(self, request: Request, pk: int) -> Response:
+        work, _member = work_or_404(request, pk)
+        return Response(works.work_state(work))
+
+
+class OperationsView(EditorView):
+    """Saving edits. 409 carries what is stored now, so that nobody's edit has to be thrown away."""
+
+    def post(self, request: Request, pk: int) -> Response:
+        work, _member = work_or_404(request, pk)
+        sent = Operations.model_validate(request.data).operations
+        try:
+            saved = editing.save_operations(work=work.pk, operations=sent, by=user_of(request))
+        except StaleBase as error:
+            return Response(_stale(work.pk, sent[0].base, str(error)), status=409)
+        return Response(
+            {
+                "revision": saved.work.revision,
+                **works.outcome(saved.work, saved.document),
+                "saved": [
+                    {"id": str(one.uid), "revision": one.revision, "inverse": one.inverse}
+                    for one in saved.operations
+                ],
+            }
+        )
+
+
+def _stale(pk: int, base: int, message: str) -> dict[str, Any]:
+    work = works.work_with_item(pk)
+    assert work is not None  # works are never deleted
+    return {
+        "detail": message,
+        "revision": work.revision,
+        "document": work.document,
+        **works.outcome(work, document_of(work.document)),
+        "operations": works.operations_since(work, base),
+    }
+
+
+class SubmitView(EditorView):
+    """Handing a work in; ``next`` is where to go on."""
+
+    def post(self, request: Request, pk: int) -> Response:
+        work, _member = work_or_404(request, pk)
+        revision = Revision.model_validate(request.data).revision
+        if work.task == Work.Task.ADJUDICATION:
+            review.settle(work=work, revision=revision, by=user_of(request))
+            return Response({"next": reverse("annotation:review", args=[work.project.slug])})
+        editing.submit(work=work.pk, revision=revision, by=user_of(request))
+        return Response({"next": reverse("annotation:project", args=[work.project.slug])})
+
+
+class ReleaseView(EditorView):
+    """Giving an item back undone. What was drawn is kept."""
+
+    def post(self, request: Request, pk: int) -> Response:
+        work, _member = work_or_404(request, pk)
+        places.release(work=work, by=user_of(request))
+        return Response({"next": reverse("annotation:project", args=[work.project.slug])})
+
+
+class TakeBackView(EditorView):
+    """Opening a submitted work again."""
+
+    def post(self, request: Request, pk: int) -> Response:
+        work, _member = work_or_404(request, pk)
+        editing.take_back(work=work.pk, by=user_of(request))
+        return Response(works.work_state(work_or_404(request, pk)[0]))
+
+
+class CommentsView(EditorView):
+    """The comments of a work."""
+
+    def post(self, request: Request, pk: int) -> Response:
+        work, _member = work_or_404(request, pk)
+        new = NewComment.model_validate(request.data)
+        made = review.comment(
+            work=work, text=new.text, node=new.node, object_id=new.object or "", by=user_of(request)
+        )
+        return Response(works.comment_row(made), status=201)
+
+
+class ResolveView(EditorView):
+    """Marking a comment as dealt with."""
+
+    def post(self, request: Request, pk: int, comment: int) -> Response:
+        work, _member = work_or_404(request, pk)
+        done = review.resolve_comment(comment=comment_or_404(work, comment), by=user_of(request))
+        return Response(works.comment_row(done))
+
+
+class KeysView(EditorView):
+    """The keys that a person prefers in the editor."""
+
+    def put(self, request: Request) -> Response:
+        bindings = projects.bind_keys(user=user_of(request), keys=KEYS.validate_python(request.data))
+        return Response(bindings.keys)

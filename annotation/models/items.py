@@ -1,0 +1,105 @@
+"""Items, their image files, and what systems put out for them."""
+
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.models.projects import Project
+
+
+class ImageFile(models.Model):
+    """An image of a project, as items name it. ``width`` and ``height`` are those shown, after EXIF.
+
+    ``path`` is where its bytes lie below the site's image folder; empty where only its name is known.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="image_files")
+    name = models.CharField(max_length=500)
+    width = models.PositiveIntegerField(null=True)
+    height = models.PositiveIntegerField(null=True)
+    path = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="image_once_per_project"),
+            models.CheckConstraint(
+                condition=Q(path="") | Q(width__gt=0, height__gt=0), name="image_file_has_a_size"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Item(models.Model):
+    """A program over an image pair or a passage. What is shown and asked never changes once it is in.
+
+    ``taken`` counts the works that hold one of the item's ``places``: handing out an item is one
+    conditional update of it, so no item ever has too many annotators. Qualification and hidden gold items
+    are handed to everybody and have no places to run out of.
+    """
+
+    class Purpose(models.TextChoices):
+        ORDINARY = "ordinary"
+        QUALIFICATION = "qualification"
+        HIDDEN_GOLD = "hidden gold"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="items")
+    external_id = models.CharField(max_length=200)
+    position = models.PositiveIntegerField()
+    purpose = models.CharField(max_length=14, choices=Purpose, default=Purpose.ORDINARY)
+    program = models.TextField(blank=True)
+    text = models.TextField()
+    passage = models.TextField(blank=True)
+    tokens = models.JSONField(default=list)  # [[start, end], ...] in code points
+    text_hash = models.CharField(max_length=64, blank=True)  # SHA-256 of the passage in UTF-8
+    images = models.JSONField(default=list)  # names of ImageFile rows, in the order shown
+    answer = models.JSONField(null=True)
+    extra = models.JSONField(default=dict)
+    places = models.PositiveSmallIntegerField()
+    taken = models.PositiveSmallIntegerField(default=0)
+    submitted = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        ordering = ["position"]
+        indexes = [
+            models.Index(
+                fields=["project", "position"],
+                condition=Q(purpose="ordinary", taken__lt=F("places")),
+                name="items_with_free_places",
+            ),
+            models.Index(fields=["project", "purpose", "position"], name="items_by_purpose"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "external_id"], name="item_once_per_project"),
+            models.UniqueConstraint(fields=["project", "position"], name="item_position_once"),
+            models.CheckConstraint(
+                condition=~Q(purpose="ordinary") | Q(taken__lte=F("places")), name="item_never_overfull"
+            ),
+            models.CheckConstraint(condition=Q(submitted__lte=F("taken")), name="item_submitted_are_taken"),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
+class SystemOutput(models.Model):
+    """What one revision of a system put out for an item. Kept apart from what people drew.
+
+    ``modules`` is ``[{"index", "module", "probabilities" | "attention" | "value"}, ...]``; ``proposals``
+    holds one list of boxes per image.
+    """
+
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="outputs")
+    system = models.CharField(max_length=100)
+    revision = models.CharField(max_length=100)
+    proposals = models.JSONField(default=list)
+    modules = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["item", "system", "revision"], name="output_once_per_revision"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.system}@{self.revision} on {self.item}"

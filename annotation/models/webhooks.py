@@ -1,0 +1,43 @@
+"""Addresses that are told what happens in a project, and what they were sent."""
+
+from django.conf import settings
+from django.db import models
+
+from annotation.models.projects import Project
+
+
+class Webhook(models.Model):
+    """An address that gets a signed POST for each event of the named kinds ([]: every kind)."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="webhooks")
+    url = models.URLField(max_length=500)
+    secret = models.CharField(max_length=64, editable=False)
+    kinds = models.JSONField(default=list)
+    active = models.BooleanField(default=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT)
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class Delivery(models.Model):
+    """One event on its way to one address. The row is the job: a lost task only delays it."""
+
+    webhook = models.ForeignKey(Webhook, on_delete=models.PROTECT, related_name="deliveries")
+    kind = models.CharField(max_length=40)
+    body = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    next_at = models.DateTimeField(null=True)  # NULL: delivered, or given up
+    attempts = models.PositiveSmallIntegerField(default=0)
+    delivered_at = models.DateTimeField(null=True)
+    last_error = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        indexes = [
+            models.Index(fields=["next_at"], condition=models.Q(next_at__isnull=False), name="deliveries_due")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} to {self.webhook_id}"

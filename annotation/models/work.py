@@ -1,0 +1,168 @@
+"""What people do with items: works, the operations they are made of, comments, and gold."""
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from annotation.models.items import Item
+from annotation.models.projects import Project
+
+
+class AppendOnlyRow(Exception):
+    """A row of a history was to be changed or deleted."""
+
+
+class History(models.QuerySet):
+    """Rows that can be read and added, but neither changed nor deleted."""
+
+    def update(self, **kwargs: Any) -> int:
+        raise AppendOnlyRow(f"{self.model._meta.verbose_name}: history is never changed")
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        raise AppendOnlyRow(f"{self.model._meta.verbose_name}: history is never deleted")
+
+
+class Work(models.Model):
+    """One person's annotation, or adjudication, of one item. ``document`` is what its operations add up to.
+
+    A work keeps its document whatever happens to its place: who lost an expired place loses no box.
+    """
+
+    class Task(models.TextChoices):
+        ANNOTATION = "annotation"
+        ADJUDICATION = "adjudication"
+
+    class Status(models.TextChoices):
+        RESERVED = "reserved"
+        SUBMITTED = "submitted"
+        IN_REVIEW = "in review"
+        RETURNED = "returned"
+        ACCEPTED = "accepted"
+        EXPIRED = "expired"
+        RELEASED = "released"
+
+    # What counts in Item.taken.
+    HOLDING = (Status.RESERVED, Status.SUBMITTED, Status.IN_REVIEW, Status.RETURNED, Status.ACCEPTED)
+
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="works")
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="works")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="works")
+    task = models.CharField(max_length=12, choices=Task, default=Task.ANNOTATION)
+    status = models.CharField(max_length=10, choices=Status, default=Status.RESERVED)
+    document = models.JSONField(default=dict)
+    revision = models.PositiveIntegerField(default=0)
+    reserved_until = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(auto_now_add=True)
+    saved_at = models.DateTimeField(null=True)
+    submitted_at = models.DateTimeField(null=True)
+    active_seconds = models.FloatField(default=0)  # between edits, pauses of over two minutes left out
+    predictions_shown = models.JSONField(default=list)  # "system@revision" of each that was on the screen
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["project", "reserved_until"], condition=Q(status="reserved"), name="reserved_works"
+            ),
+            models.Index(fields=["project", "annotator", "task", "status"], name="works_of_a_person"),
+            models.Index(fields=["project", "task", "status", "submitted_at"], name="works_to_review"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["item", "annotator", "task"], name="work_once_per_person"),
+            models.UniqueConstraint(
+                fields=["item"], condition=Q(task="adjudication"), name="one_adjudication_per_item"
+            ),
+            models.CheckConstraint(
+                condition=~Q(status="reserved") | Q(reserved_until__isnull=False),
+                name="reserved_work_has_an_end",
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=["reserved", "expired", "released"]) | Q(submitted_at__isnull=False),
+                name="submitted_work_has_a_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.task} of {self.item} by {self.annotator}"
+
+
+class Operation(models.Model):
+    """One edit of a work. ``uid`` is made by the browser, so that an edit sent twice is one edit."""
+
+    work = models.ForeignKey(Work, on_delete=models.PROTECT, related_name="operations")
+    uid = models.UUIDField()
+    revision = models.PositiveIntegerField()  # the work's revision after it
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+    edit = models.JSONField()
+    inverse = models.JSONField()
+    undoes = models.UUIDField(null=True)
+
+    objects = History.as_manager()
+
+    class Meta:
+        ordering = ["work_id", "revision"]
+        constraints = [
+            models.UniqueConstraint(fields=["work", "uid"], name="operation_once"),
+            models.UniqueConstraint(fields=["work", "revision"], name="operation_revision_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.work_id} r{self.revision}"
+
+
+class Comment(models.Model):
+    """A remark on a work, on one of its nodes or on one object."""
+
+    work = models.ForeignKey(Work, on_delete=models.PROTECT, related_name="comments")
+    node = models.PositiveIntegerField(null=True)
+    object_id = models.CharField(max_length=64, blank=True)
+    text = models.TextField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+    resolved_at = models.DateTimeField(null=True)
+    resolved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(resolved_at__isnull=True, resolved_by__isnull=True)
+                | Q(resolved_at__isnull=False, resolved_by__isnull=False),
+                name="comment_resolved_by_somebody",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class Gold(models.Model):
+    """The settled document of an item, in versions; the newest one is current. Nothing is overwritten."""
+
+    class Method(models.TextChoices):
+        IMPORTED = "imported"
+        ACCEPTED = "accepted"  # one annotator's work as it is
+        ADJUDICATED = "adjudicated"
+
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="golds")
+    version = models.PositiveIntegerField()
+    current = models.BooleanField(default=True)
+    method = models.CharField(max_length=12, choices=Method)
+    document = models.JSONField()
+    work = models.ForeignKey(Work, null=True, on_delete=models.PROTECT, related_name="golds")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "gold"
+        constraints = [
+            models.UniqueConstraint(fields=["item", "version"], name="gold_version_once"),
+            models.UniqueConstraint(fields=["item"], condition=Q(current=True), name="one_current_gold"),
+        ]
+
+    def __str__(self) -> str:
+        return f"gold v{self.version} of {self.item}"

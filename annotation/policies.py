@@ -1,0 +1,59 @@
+"""Who may do what in a project. Each rule is a pair: ``check_x`` raises with a sentence for a person,
+``can_x`` is its truth value. A stranger to a project is told that it is not there.
+
+Exceptions: `NotAllowed`, an AnnotationError.
+"""
+
+from accounts.models import User
+from annotation.errors import AnnotationError
+from annotation.models import Membership, Project, Role, Work
+
+RANK = {Role.ANNOTATOR: 0, Role.ADJUDICATOR: 1, Role.MANAGER: 2}
+
+
+class NotAllowed(AnnotationError):
+    """The person may not do this; the message is a sentence for that person."""
+
+
+def check_role(member: Membership, role: Role) -> None:
+    """Whether the member has this role or a higher one."""
+    if not has_role(member, role):
+        raise NotAllowed(f"This is for people with the role {role.value} in this project.")
+
+
+def has_role(member: Membership, role: Role) -> bool:
+    return member.active and RANK[Role(member.role)] >= RANK[role]
+
+
+def check_annotating(member: Membership) -> None:
+    """Whether the member may be handed items now."""
+    if member.project.status != Project.Status.OPEN:
+        raise NotAllowed("This project is closed; no more items are handed out.")
+    if member.qualified is False:
+        raise NotAllowed(
+            "The qualification items did not reach the score that this project asks for. "
+            "Please speak to its manager."
+        )
+
+
+def check_seeing(member: Membership, work: Work) -> None:
+    """Whether the member may look at a work: annotation is blind, so only one's own or as an adjudicator."""
+    if not can_see(member, work):
+        raise NotAllowed("Annotators work blind: this is the work of somebody else.")
+
+
+def can_see(member: Membership, work: Work) -> bool:
+    return work.annotator_id == member.user_id or has_role(member, Role.ADJUDICATOR)
+
+
+def check_owner(user: User, work: Work) -> None:
+    """Whether a work is the user's own: nobody changes what somebody else drew."""
+    if work.annotator_id != user.pk:
+        raise NotAllowed("Only the person who does a work changes it.")
+
+
+def check_editing(user: User, work: Work) -> None:
+    """Whether the user may change a work: their own, before it is submitted or after it came back."""
+    check_owner(user, work)
+    if work.status not in (Work.Status.RESERVED, Work.Status.RETURNED):
+        raise NotAllowed(f"This work is {work.status}; take it back, or ask for its return, to change it.")

@@ -1,0 +1,1 @@
+"""Every read of the annotation app that takes more than one filter."""

@@ -1,0 +1,38 @@
+"""Who is in which project."""
+
+from django.db.models import Count, Q, QuerySet
+
+from accounts.models import User
+from annotation.models import Membership, Project, Work
+
+
+def memberships(user: User) -> QuerySet[Membership]:
+    """The projects of a person, newest first, with how many of their items are submitted and begun."""
+    mine = Q(project__works__annotator=user, project__works__task=Work.Task.ANNOTATION)
+    done = (Work.Status.SUBMITTED, Work.Status.IN_REVIEW, Work.Status.ACCEPTED)
+    return (
+        Membership.objects.filter(user=user, active=True)
+        .select_related("project")
+        .annotate(
+            done=Count("project__works", filter=mine & Q(project__works__status__in=done)),
+            returned=Count("project__works", filter=mine & Q(project__works__status=Work.Status.RETURNED)),
+        )
+        .order_by("-project__created_at")
+    )
+
+
+def membership(user: User, slug: str) -> Membership | None:
+    """The membership of a person in the project of that name. One query."""
+    found = Membership.objects.select_related("project").filter(user=user, project__slug=slug, active=True)
+    return next(iter(found), None)
+
+
+def membership_in(user: User, project: int) -> Membership | None:
+    """The membership of a person in a project."""
+    found = Membership.objects.select_related("project").filter(user=user, project=project, active=True)
+    return next(iter(found), None)
+
+
+def all_projects() -> QuerySet[Project]:
+    """Every project of the site, newest first."""
+    return Project.objects.order_by("-created_at", "-pk")

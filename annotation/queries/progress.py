@@ -1,0 +1,98 @@
+"""How far a project and its people are."""
+
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from django.db.models import Avg, Count, F, Max, Q, QuerySet, Sum
+from django.utils import timezone
+
+from annotation.models import Gold, Item, Membership, Project, Work
+
+FINISHED = (Work.Status.SUBMITTED, Work.Status.IN_REVIEW, Work.Status.ACCEPTED)
+
+
+class Totals(NamedTuple):
+    """Counts of a project's ordinary items: all, with enough finished works, with gold; and of its places."""
+
+    items: int
+    complete: int
+    gold: int
+    places: int
+    submitted: int
+
+    @property
+    def percent(self) -> int:
+        return 100 * self.submitted // self.places if self.places else 0
+
+
+def totals(project: Project) -> Totals:
+    """How far the project is. Two queries."""
+    ordinary = project.items.filter(purpose=Item.Purpose.ORDINARY)
+    counts = ordinary.aggregate(
+        items=Count("pk"),
+        complete=Count("pk", filter=Q(submitted__gte=F("places"))),
+        places=Sum("places", default=0),
+        submitted=Sum("submitted", default=0),
+    )
+    return Totals(gold=Gold.objects.filter(item__in=ordinary, current=True).count(), **counts)
+
+
+def own_works(member: Membership) -> QuerySet[Work]:
+    """A member's works, those that came back first, then the newest."""
+    return (
+        Work.objects.filter(project=member.project, annotator=member.user)
+        .select_related("item")
+        .annotate(open_comments=Count("comments", filter=Q(comments__resolved_at__isnull=True)))
+        .order_by("-pk")
+    )
+
+
+class Person(NamedTuple):
+    """One member's share of the work: counts, the mean of active seconds per finished item, last seen."""
+
+    name: str
+    role: str
+    qualified: bool | None
+    finished: int
+    under_way: int
+    returned: int
+    last_week: int
+    seconds: float | None
+    last_saved: object
+
+
+def people(project: Project) -> list[Person]:
+    """Every member with what they did, the busiest first. Two queries."""
+    week = timezone.now() - timedelta(days=7)
+    rows = (
+        project.works.filter(task=Work.Task.ANNOTATION)
+        .values("annotator")
+        .annotate(
+            finished=Count("pk", filter=Q(status__in=FINISHED)),
+            under_way=Count("pk", filter=Q(status=Work.Status.RESERVED)),
+            returned=Count("pk", filter=Q(status=Work.Status.RETURNED)),
+            last_week=Count("pk", filter=Q(status__in=FINISHED, submitted_at__gte=week)),
+            seconds=Avg("active_seconds", filter=Q(status__in=FINISHED)),
+            last_saved=Max("saved_at"),
+        )
+    )
+    done = {row["annotator"]: row for row in rows}
+    found = [
+        _person(member, dict(done.get(member.user_id, {})))
+        for member in project.memberships.select_related("user")
+    ]
+    return sorted(found, key=lambda person: (-person.finished, person.name))
+
+
+def _person(member: Membership, row: dict[str, Any]) -> Person:
+    return Person(
+        name=member.user.get_username(),
+        role=member.role,
+        qualified=member.qualified,
+        finished=row.get("finished", 0),
+        under_way=row.get("under_way", 0),
+        returned=row.get("returned", 0),
+        last_week=row.get("last_week", 0),
+        seconds=row.get("seconds"),
+        last_saved=row.get("last_saved"),
+    )

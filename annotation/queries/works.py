@@ -1,0 +1,186 @@
+"""A work as the editor gets it, and the lists of works that people look through."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import Max, QuerySet
+from django.urls import reverse
+
+from analysis.programs import Program, agrees
+from annotation.editing import executed
+from annotation.models import (
+    Comment,
+    Guideline,
+    ImageFile,
+    KeyBindings,
+    Operation,
+    Project,
+    SystemOutput,
+    Work,
+)
+from annotation.payloads import Document
+from annotation.subjects import document_of, program_of
+
+HISTORY = 200  # operations that the editor can undo after a reload
+
+
+def work_with_item(pk: int) -> Work | None:
+    """A work with its item and project. One query."""
+    return next(iter(Work.objects.select_related("item", "project", "annotator").filter(pk=pk)), None)
+
+
+def work_state(work: Work) -> dict[str, Any]:
+    """Everything that the editor shows of a work; see docs/reference/annotation-api.md."""
+    program, document = program_of(work.item, work.project.kind), document_of(work.document)
+    return {
+        "id": work.pk,
+        "task": work.task,
+        "revision": work.revision,
+        "status": work.status,
+        "reserved_until": work.reserved_until,
+        "item": _item(work),
+        "program": program_tree(program),
+        "document": work.document or Document().model_dump(mode="json"),
+        **outcome(work, document),
+        "guidelines": guidelines(work.project),
+        "comments": [comment_row(one) for one in work.comments.select_related("by")],
+        "predictions": predictions(work),
+        "history": [operation_row(one) for one in reversed(work.operations.order_by("-revision")[:HISTORY])],
+        "keys": keys(work),
+    }
+
+
+def outcome(work: Work, document: Document) -> dict[str, Any]:
+    """What the program gives on what is drawn: a value per node, and whether it contradicts the answer."""
+    program = program_of(work.item, work.project.kind)
+    execution = executed(document, program)
+    same = agrees(program, execution, work.item.answer) if work.project.show_answer else None
+    return {"values": execution.values, "mismatch": None if same is None else not same}
+
+
+def program_tree(program: Program) -> dict[str, Any]:
+    """The program as the editor draws it."""
+    return {
+        "text": str(program),
+        "walk": list(program.walk),
+        "nodes": [
+            {
+                "index": node.index,
+                "module": node.module,
+                "argument": node.argument,
+                "label": node.module,
+                "type": node.type,
+                "role": node.role,
+                "children": list(node.children),
+                "depth": node.depth,
+                "representative": program.representative[node.index],
+            }
+            for node in program.nodes
+        ],
+    }
+
+
+def _item(work: Work) -> dict[str, Any]:
+    item = work.item
+    return {
+        "id": item.pk,
+        "external_id": item.external_id,
+        "kind": work.project.kind,
+        "text": item.text,
+        "answer": item.answer if work.project.show_answer else None,
+        "passage": item.passage,
+        "tokens": item.tokens,
+        "images": images(work.project, item.images),
+    }
+
+
+def images(project: Project, names: list[str]) -> list[dict[str, Any]]:
+    """The images of an item, in order. ``url`` is empty where only the name is known."""
+    files = {one.name: one for one in ImageFile.objects.filter(project=project, name__in=names)}
+    return [
+        {
+            "name": name,
+            "width": files[name].width if name in files else None,
+            "height": files[name].height if name in files else None,
+            "url": reverse("annotation:image", args=[project.slug, files[name].pk])
+            if name in files and files[name].path
+            else "",
+        }
+        for name in names
+    ]
+
+
+def guidelines(project: Project) -> dict[str, dict[str, Any]]:
+    """The newest guideline of each module; "" is the project's own."""
+    newest = project.guidelines.values("module").annotate(last=Max("version")).values_list("module", "last")
+    rows: Iterable[Guideline] = project.guidelines.all()
+    wanted = set(newest)
+    return {
+        row.module: {"version": row.version, "text": row.text}
+        for row in rows
+        if (row.module, row.version) in wanted
+    }
+
+
+def comment_row(comment: Comment) -> dict[str, Any]:
+    """A comment as the editor shows it."""
+    return {
+        "id": comment.pk,
+        "node": comment.node,
+        "object": comment.object_id,
+        "text": comment.text,
+        "by": comment.by.get_username(),
+        "at": comment.at,
+        "resolved": comment.resolved_at is not None,
+    }
+
+
+def operation_row(operation: Operation) -> dict[str, Any]:
+    """An operation as the editor keeps it for undoing."""
+    return {
+        "id": str(operation.uid),
+        "revision": operation.revision,
+        "operation": operation.edit,
+        "inverse": operation.inverse,
+        "undoes": str(operation.undoes) if operation.undoes else None,
+    }
+
+
+def operations_since(work: Work, revision: int) -> list[dict[str, Any]]:
+    """What was saved after a revision, oldest first."""
+    return [operation_row(one) for one in work.operations.filter(revision__gt=revision)]
+
+
+def predictions(work: Work) -> list[dict[str, Any]] | None:
+    """What systems put out for the item, where the project shows it; None where it does not."""
+    if not work.project.show_predictions:
+        return None
+    newest: dict[str, SystemOutput] = {}
+    for one in work.item.outputs.order_by("pk"):
+        newest[one.system] = one
+    return [
+        {
+            "system": one.system,
+            "revision": one.revision,
+            "proposals": one.proposals,
+            "modules": one.modules,
+        }
+        for one in newest.values()
+    ]
+
+
+def keys(work: Work) -> dict[str, str]:
+    """The keys that the annotator chose."""
+    found = KeyBindings.objects.filter(user=work.annotator_id).first()
+    return found.keys if found else {}
+
+
+def to_review(project: Project) -> QuerySet[Work]:
+    """The submitted works that nobody has decided on, the oldest first."""
+    return (
+        project.works.filter(
+            task=Work.Task.ANNOTATION, status__in=(Work.Status.SUBMITTED, Work.Status.IN_REVIEW)
+        )
+        .select_related("item", "annotator", "project")
+        .order_by("submitted_at")
+    )

@@ -1,0 +1,21 @@
+"""The life cycles of the annotation app. Pure: no Django; ``actions`` writes what `next_status` allows."""
+
+from accounts.lifecycle import ForbiddenTransition, Transition, next_status
+
+__all__ = ["PROJECT", "WORK", "ForbiddenTransition", "next_status"]
+
+PROJECT = (
+    Transition("close", ("open",), "closed"),
+    Transition("reopen", ("closed",), "open"),
+)
+
+WORK = (
+    Transition("submit", ("reserved", "returned"), "submitted"),
+    Transition("take back", ("submitted",), "reserved"),
+    Transition("review", ("submitted",), "in review"),
+    Transition("return", ("submitted", "in review"), "returned"),
+    Transition("accept", ("submitted", "in review"), "accepted"),
+    Transition("expire", ("reserved",), "expired"),
+    Transition("release", ("reserved", "returned"), "released"),
+    Transition("resume", ("expired", "released"), "reserved"),
+)

@@ -1,0 +1,35 @@
+"""An item's rows as the pure rules take them: its parsed program, and what edits are checked against."""
+
+from functools import lru_cache
+from typing import cast
+
+from analysis.programs import Program, parse
+from annotation.editing import Subject
+from annotation.models import Item
+from annotation.payloads import Document, Kind
+
+
+def program_of(item: Item, kind: str) -> Program:
+    """The item's program. It was checked when the item came in."""
+    return _parsed(item.program, cast(Kind, kind))
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str, kind: Kind) -> Program:
+    return parse(text, kind=kind)
+
+
+def subject_of(item: Item, kind: str) -> Subject:
+    """What edits of a work on the item are checked against."""
+    # The item was checked when it came in, so it is not checked again at every edit.
+    return Subject.model_construct(
+        kind=kind,
+        images=len(item.images),
+        passage=item.passage,
+        tokens=item.tokens,
+    )
+
+
+def document_of(stored: object) -> Document:
+    """A stored document."""
+    return Document.model_validate(stored)

@@ -1,0 +1,30 @@
+"""URLs of the annotation app: pages, and the API of the editor."""
+
+from django.urls import path
+
+from annotation.api import work as work_api
+from annotation.views import annotators
+
+app_name = "annotation"
+
+urlpatterns = [
+    path("annotate/", annotators.home, name="home"),
+    path("annotate/work/<int:pk>/", annotators.work, name="work"),
+    path("annotate/<slug:slug>/", annotators.project, name="project"),
+    path("annotate/<slug:slug>/next/", annotators.next_item, name="next"),
+    path("annotate/<slug:slug>/images/<int:pk>/", annotators.image, name="image"),
+    path("api/annotation/keys/", work_api.KeysView.as_view(), name="api_keys"),
+    path("api/annotation/work/<int:pk>/", work_api.WorkView.as_view(), name="api_work"),
+    path(
+        "api/annotation/work/<int:pk>/operations/", work_api.OperationsView.as_view(), name="api_operations"
+    ),
+    path("api/annotation/work/<int:pk>/submit/", work_api.SubmitView.as_view(), name="api_submit"),
+    path("api/annotation/work/<int:pk>/release/", work_api.ReleaseView.as_view(), name="api_release"),
+    path("api/annotation/work/<int:pk>/take-back/", work_api.TakeBackView.as_view(), name="api_take_back"),
+    path("api/annotation/work/<int:pk>/comments/", work_api.CommentsView.as_view(), name="api_comments"),
+    path(
+        "api/annotation/work/<int:pk>/comments/<int:comment>/resolve/",
+        work_api.ResolveView.as_view(),
+        name="api_resolve",
+    ),
+]

@@ -1,0 +1,77 @@
+"""Who is asking, and what they may see: the one place where rows are fetched for a request.
+
+What is not there and what is none of the person's business both give 404, so that ids tell nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+
+from accounts.models import User
+from annotation.models import Comment, Item, Membership, Role, Work
+from annotation.policies import can_see, has_role
+from annotation.queries.members import membership, membership_in
+from annotation.queries.works import work_with_item
+
+NOT_THERE = "There is nothing here for you under this address."
+
+
+def user_of(request: HttpRequest) -> User:
+    """The person who is logged in."""
+    assert isinstance(request.user, User)  # the views here ask for a login first
+    return request.user
+
+
+def member_or_404(request: HttpRequest, slug: str, role: Role = Role.ANNOTATOR) -> Membership:
+    """The person's membership in a project; 403 where their role does not reach."""
+    member = membership(user_of(request), slug)
+    if member is None:
+        raise Http404(NOT_THERE)
+    if not has_role(member, role):
+        raise PermissionDenied(f"This page is for people with the role {role.value} in this project.")
+    return member
+
+
+def work_or_404(request: HttpRequest, pk: int) -> tuple[Work, Membership]:
+    """A work that the person may see: their own, or any of a project that they adjudicate."""
+    work = work_with_item(pk)
+    member = membership_in(user_of(request), work.project_id) if work is not None else None
+    if work is None or member is None or not can_see(member, work):
+        raise Http404(NOT_THERE)
+    return work, member
+
+
+def item_or_404(member: Membership, external_id: str) -> Item:
+    """An item of the member's project."""
+    item = member.project.items.filter(external_id=external_id).first()
+    if item is None:
+        raise Http404(NOT_THERE)
+    return item
+
+
+def comment_or_404(work: Work, pk: int) -> Comment:
+    """A comment of a work."""
+    found = work.comments.select_related("by").filter(pk=pk).first()
+    if found is None:
+        raise Http404(NOT_THERE)
+    return found
+
+
+def members_only(role: Role = Role.ANNOTATOR) -> Callable[..., Any]:
+    """Let members with the role through, as the first argument after the request instead of the slug."""
+
+    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @login_required
+        @wraps(view)
+        def checked(request: HttpRequest, slug: str, *args: object, **kwargs: object) -> HttpResponse:
+            return view(request, member_or_404(request, slug, role), *args, **kwargs)
+
+        return checked
+
+    return decorate

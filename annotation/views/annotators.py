@@ -1,0 +1,84 @@
+"""The pages of an annotator: their projects, one project, the editor."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import images
+from annotation.actions import places
+from annotation.errors import NothingLeft
+from annotation.models import ImageFile, Membership, Role, Work
+from annotation.policies import NotAllowed, has_role
+from annotation.queries.members import memberships
+from annotation.queries.progress import own_works, totals
+from annotation.queries.works import guidelines, work_state
+from annotation.views.access import NOT_THERE, member_or_404, members_only, user_of, work_or_404
+
+
+@require_safe
+@login_required
+def home(request: HttpRequest) -> HttpResponse:
+    """The projects that the person is in."""
+    return render(request, "annotation/home.html", {"memberships": memberships(user_of(request))})
+
+
+@require_safe
+@members_only()
+def project(request: HttpRequest, member: Membership) -> HttpResponse:
+    """One project: how far one is, what came back, and the way to the next item."""
+    context = {
+        "member": member,
+        "project": member.project,
+        "totals": totals(member.project),
+        "works": own_works(member),
+        "guidelines": guidelines(member.project),
+        "reviews": has_role(member, Role.ADJUDICATOR),
+        "manages": has_role(member, Role.MANAGER),
+    }
+    return render(request, "annotation/project.html", context)
+
+
+@require_POST
+@members_only()
+def next_item(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Hand out the next item and open it."""
+    try:
+        work = places.next_work(member=member)
+    except (NothingLeft, NotAllowed) as error:
+        messages.info(request, str(error))
+        return redirect("annotation:project", member.project.slug)
+    return redirect("annotation:work", work.pk)
+
+
+@require_safe
+@login_required
+def work(request: HttpRequest, pk: int) -> HttpResponse:
+    """The editor."""
+    found, member = work_or_404(request, pk)
+    context = {
+        "work": found,
+        "project": found.project,
+        "member": member,
+        "own": found.annotator_id == member.user_id,
+        "work_json": work_state(found),
+        "done": member.project.works.filter(
+            annotator=member.user, task=Work.Task.ANNOTATION, submitted_at__isnull=False
+        ).count(),
+    }
+    return render(request, "annotation/work.html", context)
+
+
+@require_safe
+@login_required
+@cache_control(private=True, max_age=86_400, immutable=True)
+def image(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
+    """The bytes of an image, for members only. A file never changes, so browsers may keep it for a day."""
+    member = member_or_404(request, slug)
+    found = get_object_or_404(ImageFile, pk=pk, project=member.project)
+    path = images.folder() / found.path
+    if not found.path or not path.is_file():
+        raise Http404(NOT_THERE)
+    return FileResponse(path.open("rb"))
