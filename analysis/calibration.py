@@ -115,14 +115,14 @@ def _part(grid: Grid, certainty: Array, levels: int) -> Part:
 
     slope = slope_of(certainty, right)
 
-    def statistics(item_weights: Array) -> dict[str, Array]:
-        r, w = chosen_right @ item_weights, chosen_wrong @ item_weights  # by level
+    def statistics(item_weights: Array, rows: slice) -> dict[str, Array]:
+        r, w = chosen_right[:, rows] @ item_weights, chosen_wrong[:, rows] @ item_weights  # by level
         judged = (r + w).sum(axis=0)
         above, same = _pairs(r, w)
         pairs = r.sum(axis=0) * w.sum(axis=0)
         below = pairs - above - same
         found = {
-            "slope": slope(item_weights),
+            "slope": slope(item_weights, rows),
             "auroc": ratio(above + same / 2, pairs),
             "gamma": ratio(above - below, above + below),
         }

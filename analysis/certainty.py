@@ -5,10 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.estimates import over_participants
 from analysis.grid import Array, Grid
-from analysis.measures import ratio
-from analysis.resampling import percentile_interval, resample
+from analysis.participant_means import Part, ParticipantMeans, mean_of, participant_means
 
 
 @dataclass(frozen=True)
@@ -37,41 +35,33 @@ def time_at_certainty(
     known = [grid for grid in grids if "certainty" in grid.answers and grid.participants]
     if not any((~np.isnan(grid.seconds + grid.answers["certainty"])).any() for grid in known):
         return []
-    replicates = np.full((resamples, levels), np.nan)
-    done = 0
-    for weights in resample(rng, [len(g.participants) for g in known], len(known[0].items), resamples):
-        people = np.concatenate(weights.participants)
-        for level in range(1, levels + 1):
-            times = np.concatenate([_mean_times(grid, level, weights.items) for grid in known])
-            rows = slice(done, done + weights.replicates)
-            replicates[rows, level - 1] = over_participants(times, people)
-        done += weights.replicates
-    return [_at_level(known, level, replicates[:, level - 1]) for level in range(1, levels + 1)]
+    means = participant_means([_part(grid, levels) for grid in known], rng=rng, resamples=resamples)
+    return [_at_level(known, level, means) for level in range(1, levels + 1)]
 
 
-def _mean_times(grid: Grid, level: int, item_weights: Array) -> Array:
-    """Each participant's mean time at the level: participants × replicates, NaN without such a trial."""
-    chosen = (grid.answers["certainty"] == level) & ~np.isnan(grid.seconds)
-    return ratio(np.where(chosen, grid.seconds, 0.0) @ item_weights, chosen.astype(float) @ item_weights)
+def _part(grid: Grid, levels: int) -> Part:
+    """The mean time of each participant's trials at each level."""
+    certainty = grid.answers["certainty"]
+    at = {
+        str(level): mean_of(np.where(certainty == level, grid.seconds, np.nan))
+        for level in range(1, levels + 1)
+    }
+
+    def statistics(item_weights: Array, rows: slice) -> dict[str, Array]:
+        return {level: mean(item_weights, rows) for level, mean in at.items()}
+
+    return Part(grid.condition, len(grid.participants), len(grid.items), statistics)
 
 
-def _at_level(grids: Sequence[Grid], level: int, replicates: Array) -> TimeAtCertainty:
-    ones = np.ones((len(grids[0].items), 1))
-    times = {grid.condition: _mean_times(grid, level, ones)[:, 0] for grid in grids}
-    everybody = np.concatenate(list(times.values()))
-    participants = int(np.count_nonzero(~np.isnan(everybody)))
+def _at_level(grids: Sequence[Grid], level: int, means: ParticipantMeans) -> TimeAtCertainty:
+    everybody = means.get(str(level))
     return TimeAtCertainty(
         level=level,
-        seconds=_mean(everybody),
-        interval=percentile_interval(replicates) if participants > 1 else None,
-        participants=participants,
+        seconds=everybody.value,
+        interval=everybody.interval,
+        participants=everybody.participants,
         trials=sum(
             int(((grid.answers["certainty"] == level) & ~np.isnan(grid.seconds)).sum()) for grid in grids
         ),
-        by_condition={condition: _mean(values) for condition, values in times.items()},
+        by_condition={grid.condition: means.get(str(level), grid.condition).value for grid in grids},
     )
-
-
-def _mean(values: Array) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else None

@@ -5,11 +5,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analysis import resampling
-from analysis.grid import Array, Grid, Sums, pooled_sums, weighted_sums
+from analysis.grid import Array, Grid, Summed, Sums, pooled_sums
 from analysis.measures import Measure
-from analysis.resampling import Method, Weights, bootstrap_interval, leave_one_out_means, resample
+from analysis.resampling import (
+    Method,
+    Weights,
+    bootstrap_interval,
+    leave_one_out_means,
+    resample,
+    row_blocks,
+)
 
+ITEMS_AT_ONCE = 50  # left out in turn
 NO_CORRECTNESS = "it is not recorded whether the system's answer is correct"
 NO_TIME = "no clock has a value"
 UNDEFINED = (
@@ -84,13 +91,15 @@ def estimate(
     `analysis.resampling.bootstrap_interval`.
     """
     reasons = {(m.key, g.condition): missing_reason(m, g) for m in measures for g in grids}
-    ones = [weighted_sums(grid, np.ones((len(grid.items), 1))) for grid in grids]
+    laid_out = [Summed(grid) for grid in grids]
+    ones = [summed.sums(np.ones((len(grids[0].items), 1))) for summed in laid_out]
     values = {
         m.key: [m.formula(sums)[:, 0] for sums in ones] if _any(reasons, m, grids) else [] for m in measures
     }
     measured = [m for m in measures if values[m.key]]
-    replicates = _replicates(grids, measured, reasons, rng, resamples, advance)
-    without_item = _without_item(grids, measured, reasons) if resamples else {}
+    again = _Reaggregation(grids, laid_out, measured, reasons)
+    replicates = _replicates(again, rng, resamples, advance)
+    without_item = _without_item(again) if resamples else {}
     table = {}
     for m in measures:
         for column, grid in enumerate(grids):
@@ -129,6 +138,14 @@ def over_participants(values: Array, weights: Array, *, geometric: bool = False)
 
     With `geometric` the geometric mean. NaN where no participant is defined.
     """
+    return mean_of_totals(*weighted_totals(values, weights, geometric=geometric), geometric=geometric)
+
+
+def weighted_totals(values: Array, weights: Array, *, geometric: bool = False) -> tuple[Array, Array]:
+    """What `over_participants` divides: weighted sum of the defined values (logs), and of their weights.
+
+    Both add over blocks of participants. Shapes as there; the results have one value per replicate.
+    """
     with np.errstate(divide="ignore"):
         summed = np.log(values) if geometric else values
     undefined = np.isnan(summed)
@@ -137,8 +154,13 @@ def over_participants(values: Array, weights: Array, *, geometric: bool = False)
         summed = np.where(undefined, 0.0, summed)
     else:
         total = weights.sum(axis=0)
+    return np.einsum("pr,pr->r", weights, summed), total
+
+
+def mean_of_totals(summed: Array, total: Array, *, geometric: bool = False) -> Array:
+    """The mean from `weighted_totals`, NaN where nothing is defined."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.einsum("pr,pr->r", weights, summed) / total
+        mean = summed / total
     return np.asarray(np.exp(mean) if geometric else mean)
 
 
@@ -153,57 +175,62 @@ def _any(reasons: dict[tuple[str, str], str], measure: Measure, grids: Sequence[
     return any(not reasons[measure.key, grid.condition] for grid in grids)
 
 
+class _Reaggregation:
+    """Computes all measures of all conditions again under other weights of participants and items."""
+
+    def __init__(
+        self,
+        grids: Sequence[Grid],
+        laid_out: Sequence[Summed],
+        measures: Sequence[Measure],
+        reasons: dict[tuple[str, str], str],
+    ) -> None:
+        self.people = [len(grid.participants) for grid in grids]
+        self.items = len(grids[0].items)
+        self.laid_out, self.measures = laid_out, measures
+        self.given = [[m for m in measures if not reasons[m.key, grid.condition]] for grid in grids]
+        self.median = any(m.key == "time_median" for m in measures)
+
+    def empty(self, rows: int) -> dict[str, Array]:
+        """Measure to rows × conditions, to be filled."""
+        return {m.key: np.full((rows, len(self.people)), np.nan) for m in self.measures}
+
+    def fill(self, found: dict[str, Array], rows: slice, weights: Weights) -> None:
+        """Writes the conditions' values under the weights into these rows of `found`."""
+        for column, (summed, own) in enumerate(zip(self.laid_out, self.given, strict=True)):
+            totals = {m.key: (np.zeros(weights.replicates), np.zeros(weights.replicates)) for m in own}
+            for block in row_blocks(self.people[column], weights.replicates):
+                sums = summed.sums(weights.items, block, median=self.median)
+                people = weights.participants[column][block]
+                for m in own:
+                    parts = weighted_totals(m.formula(sums), people, geometric=m.geometric)
+                    for total, part in zip(totals[m.key], parts, strict=True):
+                        total += part
+            for m in own:
+                found[m.key][rows, column] = mean_of_totals(*totals[m.key], geometric=m.geometric)
+
+
 def _replicates(
-    grids: Sequence[Grid],
-    measures: Sequence[Measure],
-    reasons: dict[tuple[str, str], str],
-    rng: np.random.Generator,
-    resamples: int,
-    advance: Callable[[int], None],
+    again: _Reaggregation, rng: np.random.Generator, resamples: int, advance: Callable[[int], None]
 ) -> dict[str, Array]:
-    found = {m.key: np.full((resamples, len(grids)), np.nan) for m in measures}
-    done = 0
-    for weights in resample(rng, [len(g.participants) for g in grids], len(grids[0].items), resamples):
-        rows = slice(done, done + weights.replicates)
-        _reaggregate(grids, measures, reasons, weights, found, rows)
+    found, done = again.empty(resamples), 0
+    for weights in resample(rng, again.people, again.items, resamples):
+        again.fill(found, slice(done, done + weights.replicates), weights)
         done += weights.replicates
         advance(weights.replicates)
     return found
 
 
-def _without_item(
-    grids: Sequence[Grid], measures: Sequence[Measure], reasons: dict[tuple[str, str], str]
-) -> dict[str, Array]:
+def _without_item(again: _Reaggregation) -> dict[str, Array]:
     """Every measure without each item in turn, items × conditions: the item has weight 0."""
-    people, items = [len(g.participants) for g in grids], len(grids[0].items)
-    found = {m.key: np.full((items, len(grids)), np.nan) for m in measures}
-    size = max(1, resampling.CELLS_PER_CHUNK // max(1, sum(people)))
-    for start in range(0, items, size):
-        left = range(start, min(start + size, items))
-        kept = np.ones((items, len(left)))
+    found = again.empty(again.items)
+    for start in range(0, again.items, ITEMS_AT_ONCE):
+        left = range(start, min(start + ITEMS_AT_ONCE, again.items))
+        kept = np.ones((again.items, len(left)))
         kept[left, np.arange(len(left))] = 0.0
-        weights = Weights(kept, [np.ones((count, len(left))) for count in people])
-        _reaggregate(grids, measures, reasons, weights, found, slice(start, left.stop))
+        weights = Weights(kept, [np.ones((count, len(left))) for count in again.people])
+        again.fill(found, slice(start, left.stop), weights)
     return found
-
-
-def _reaggregate(
-    grids: Sequence[Grid],
-    measures: Sequence[Measure],
-    reasons: dict[tuple[str, str], str],
-    weights: Weights,
-    found: dict[str, Array],
-    rows: slice,
-) -> None:
-    """Writes the conditions' values under the weights into these rows of `found`."""
-    median = any(m.key == "time_median" for m in measures)
-    for column, grid in enumerate(grids):
-        sums = weighted_sums(grid, weights.items, median=median)
-        for m in measures:
-            if not reasons[m.key, grid.condition]:
-                own = m.formula(sums)
-                means = over_participants(own, weights.participants[column], geometric=m.geometric)
-                found[m.key][rows, column] = means
 
 
 def _estimate(

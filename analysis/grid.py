@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Sums = dict[str, Array]  # each (participants, replicates)
+EVERY_ROW = slice(None)
 
 
 @dataclass(frozen=True)
@@ -134,22 +135,38 @@ def quantities(grid: Grid) -> dict[str, Array]:
     return {name: values.astype(float) for name, values in arrays.items()}
 
 
-def weighted_sums(grid: Grid, item_weights: Array, *, median: bool = True) -> Sums:
-    """Sums over items for every participant and replicate.
+class Summed:
+    """A condition laid out once for sums under many item weights."""
 
-    item_weights: items × replicates; how often each item counts. median: whether to find the median times,
-    which are no sums and take longest.
-    """
-    arrays = quantities(grid)
-    stacked = np.stack(list(arrays.values()))
-    summed = stacked.reshape(-1, len(grid.items)) @ item_weights
-    summed = summed.reshape(len(arrays), len(grid.participants), item_weights.shape[1])
-    sums = dict(zip(arrays, summed, strict=True))
-    if median:
-        sums["median_seconds"] = _weighted_median(grid.seconds, item_weights)
-    for name, values in grid.post.items():
-        sums[name] = np.broadcast_to(values[:, None], (len(values), item_weights.shape[1]))
-    return sums
+    def __init__(self, grid: Grid) -> None:
+        self.post = grid.post
+        self.arrays = quantities(grid)
+        order = np.argsort(grid.seconds, axis=1)
+        ordered = np.take_along_axis(grid.seconds, order, axis=1)
+        # The last column is what the median of no trial finds.
+        self.order, self.ordered = order, np.column_stack([ordered, np.full(len(ordered), np.nan)])
+
+    def sums(self, item_weights: Array, rows: slice = EVERY_ROW, *, median: bool = True) -> Sums:
+        """Sums over items of the participants in `rows`, in every replicate.
+
+        item_weights: items × replicates, whole numbers; how often each item counts. median: whether to find
+        the median times, which are no sums and take longest.
+        """
+        sums = {name: values[rows] @ item_weights for name, values in self.arrays.items()}
+        if median:
+            total = sums["seconds_n"]
+            sums["median_seconds"] = _weighted_median(
+                self.ordered[rows], self.order[rows], total, item_weights
+            )
+        for name, values in self.post.items():
+            own = values[rows]
+            sums[name] = np.broadcast_to(own[:, None], (len(own), item_weights.shape[1]))
+        return sums
+
+
+def weighted_sums(grid: Grid, item_weights: Array, *, median: bool = True) -> Sums:
+    """Sums over items for every participant and replicate; see `Summed.sums`."""
+    return Summed(grid).sums(item_weights, median=median)
 
 
 def pooled_sums(grid: Grid) -> Sums:
@@ -163,25 +180,25 @@ def pooled_sums(grid: Grid) -> Sums:
     return sums
 
 
-def _weighted_median(values: Array, item_weights: Array) -> Array:
+def _weighted_median(ordered: Array, order: NDArray[np.intp], total: Array, item_weights: Array) -> Array:
     """Median of each row with whole-number weights: rows × replicates; NaN where no value counts.
+
+    ordered: each row's values, smallest first, then NaN for those that are missing and one NaN more. order:
+    the item of each. total: the weights of the known values, rows × replicates.
 
     As for plain numbers, an even total takes the mean of the two middle ones. All rows and replicates go
     through their sorted values together, in the smallest integers that hold the weights.
     """
-    items = values.shape[1]
+    rows, items = order.shape
     kind = np.min_scalar_type(-1 - 2 * max(items, int(item_weights.sum(axis=0).max(initial=0))))
-    weights = item_weights.astype(kind)
-    order, known = np.argsort(values, axis=1), ~np.isnan(values)
-    ordered = np.column_stack([np.take_along_axis(values, order, axis=1), np.full(len(values), np.nan)])
-    known = np.take_along_axis(known, order, axis=1)
-    total = ((~np.isnan(values)).astype(float) @ item_weights).astype(kind)
-    half, beyond = (total + 1) // 2, total // 2 + 1
+    weights, known = item_weights.astype(kind), ~np.isnan(ordered)
+    counted = total.astype(kind)
+    half, beyond = (counted + 1) // 2, counted // 2 + 1
     reached, lower, upper = (np.zeros(total.shape, kind) for _ in range(3))
     for place in range(items):
         step = weights[order[:, place]]
         reached += step if known[:, place].all() else step * known[:, place, None]
         lower += reached < half
         upper += reached < beyond
-    start = (np.arange(len(values)) * (items + 1))[:, None]
+    start = (np.arange(rows) * (items + 1))[:, None]
     return np.asarray((ordered.ravel()[start + lower] + ordered.ravel()[start + upper]) / 2)

@@ -114,16 +114,20 @@ def learning(
     if not last:
         return []
     bounds = [(first, min(first + block - 1, last)) for first in range(1, last + 1, block)]
-    found = []
-    for trait in TRAITS:
-        if any(
-            (~np.isnan(trait.values(g)) & ~np.isnan(p)).any() for g, p in zip(grids, positions, strict=True)
-        ):
-            parts = [_part(g, p, trait.values(g), bounds) for g, p in zip(grids, positions, strict=True)]
-            means = participant_means(parts, rng=rng, resamples=resamples)
-            places = (*(grid.condition for grid in grids), EVERYBODY)
-            found += [_learning(trait, place, means, bounds) for place in places]
-    return found
+    known = [trait for trait in TRAITS if _followed(trait, grids, positions)]
+    if not known:
+        return []
+    parts = [_part(g, p, known, bounds) for g, p in zip(grids, positions, strict=True)]
+    means = participant_means(parts, rng=rng, resamples=resamples)
+    places = (*(grid.condition for grid in grids), EVERYBODY)
+    return [_learning(trait, place, means, bounds) for trait in known for place in places]
+
+
+def _followed(trait: Trait, grids: Sequence[Grid], positions: Sequence[Array]) -> bool:
+    """Whether any trial has both a value and a position."""
+    return any(
+        (~np.isnan(trait.values(g)) & ~np.isnan(p)).any() for g, p in zip(grids, positions, strict=True)
+    )
 
 
 def _check(grids: Sequence[Grid], positions: Sequence[Array], block: int) -> int:
@@ -136,21 +140,37 @@ def _check(grids: Sequence[Grid], positions: Sequence[Array], block: int) -> int
     return max(known, default=0)
 
 
-def _part(grid: Grid, positions: Array, values: Array, bounds: Sequence[tuple[int, int]]) -> Part:
+def _part(grid: Grid, positions: Array, traits: Sequence[Trait], bounds: Sequence[tuple[int, int]]) -> Part:
+    followed = {trait.key: _followed_up(positions, trait.values(grid), bounds) for trait in traits}
+
+    def statistics(item_weights: Array, rows: slice) -> dict[str, Array]:
+        return {
+            f"{key} {name}": values
+            for key, found in followed.items()
+            for name, values in found(item_weights, rows).items()
+        }
+
+    return Part(grid.condition, len(grid.participants), len(grid.items), statistics)
+
+
+def _followed_up(
+    positions: Array, values: Array, bounds: Sequence[tuple[int, int]]
+) -> Callable[[Array, slice], dict[str, Array]]:
+    """One trait's statistics: each block's mean by its number, the change, and the slope."""
     blocks = [
         mean_of(np.where((positions >= first) & (positions <= last), values, np.nan))
         for first, last in bounds
     ]
     slope = slope_of(positions, values)
 
-    def statistics(item_weights: Array) -> dict[str, Array]:
-        means = [block(item_weights) for block in blocks]
+    def statistics(item_weights: Array, rows: slice) -> dict[str, Array]:
+        means = [block(item_weights, rows) for block in blocks]
         named = {str(number): mean for number, mean in enumerate(means)}
         # A single block changes into nothing: 0 would look like a finding.
         change = means[-1] - means[0] if len(means) > 1 else np.full_like(means[0], np.nan)
-        return named | {"change": change, "slope": slope(item_weights)}
+        return named | {"change": change, "slope": slope(item_weights, rows)}
 
-    return Part(grid.condition, len(grid.participants), len(grid.items), statistics)
+    return statistics
 
 
 def _learning(
@@ -162,8 +182,9 @@ def _learning(
         unit=trait.unit,
         condition=place,
         blocks=tuple(
-            Block(first, last, means.get(str(number), place)) for number, (first, last) in enumerate(bounds)
+            Block(first, last, means.get(f"{trait.key} {number}", place))
+            for number, (first, last) in enumerate(bounds)
         ),
-        change=means.get("change", place),
-        slope=means.get("slope", place),
+        change=means.get(f"{trait.key} change", place),
+        slope=means.get(f"{trait.key} slope", place),
     )

@@ -4,34 +4,35 @@ What learning and calibration share: each participant gives one value from the t
 are averaged, and the interval comes from drawing participants and items anew (Owen 2007; see `resampling`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.estimates import over_participants
-from analysis.grid import Array
+from analysis.estimates import mean_of_totals, weighted_totals
+from analysis.grid import EVERY_ROW, Array
 from analysis.measures import ratio
-from analysis.resampling import percentile_interval, resample
+from analysis.resampling import Weights, percentile_interval, resample, row_blocks
 
 EVERYBODY = ""  # the condition of a mean over the participants of all conditions
 METHOD = "mean over participants, 95 % percentile interval of a two-way bootstrap"
 NO_VALUE = "no participant has the trials that it needs"
-Statistic = Callable[[Array], Array]  # item weights, items by replicates, to participants by replicates
+# From item weights (items by replicates) and some participants (rows) to their values, rows by replicates.
+Statistic = Callable[[Array, slice], Array]
 
 
 @dataclass(frozen=True)
 class Part:
     """One condition as the source of statistics.
 
-    participants, items: their numbers. values: from item weights (items × replicates) to each statistic's
-    values, participants × replicates, NaN where a participant has none.
+    participants, items: their numbers. values: from item weights (items × replicates) and some participants
+    (rows) to each statistic's values, rows × replicates, NaN where a participant has none.
     """
 
     condition: str
     participants: int
     items: int
-    values: Callable[[Array], dict[str, Array]]
+    values: Callable[[Array, slice], dict[str, Array]]
 
 
 @dataclass(frozen=True)
@@ -74,35 +75,38 @@ def participant_means(parts: Sequence[Part], *, rng: np.random.Generator, resamp
     Raises ValueError for no parts, unequal items, a condition name given twice or taken by `EVERYBODY`.
     """
     _check(parts, resamples)
-    plain = [part.values(np.ones((part.items, 1))) for part in parts]
-    keys = [(name, place) for name in plain[0] for place in (*(p.condition for p in parts), EVERYBODY)]
-    replicates = {key: np.full(resamples, np.nan) for key in keys}
+    plain = [part.values(np.ones((part.items, 1)), EVERY_ROW) for part in parts]
+    names = list(plain[0])
+    places = (*(part.condition for part in parts), EVERYBODY)
+    replicates = {(name, place): np.full(resamples, np.nan) for name in names for place in places}
     done = 0
     for weights in resample(rng, [part.participants for part in parts], parts[0].items, resamples):
-        found = [part.values(weights.items) for part in parts]
         rows = slice(done, done + weights.replicates)
-        for name, place, values, people in _places(parts, found, weights.participants):
-            replicates[name, place][rows] = over_participants(values, people)
+        totals = np.stack([_totals(part, names, weights, index) for index, part in enumerate(parts)])
+        totals = np.concatenate([totals, totals.sum(axis=0, keepdims=True)])  # the last: everybody
+        for place, of_place in zip(places, totals, strict=True):
+            for name, (summed, total) in zip(names, of_place, strict=True):
+                replicates[name, place][rows] = mean_of_totals(summed, total)
         done += weights.replicates
-    ones = [np.ones((part.participants, 1)) for part in parts]
-    table = {
-        (name, place): _mean(values[:, 0], replicates[name, place])
-        for name, place, values, _ in _places(parts, plain, ones)
-    }
+    table = {}
+    for name in names:
+        by_place = [values[name][:, 0] for values in plain]
+        for place, values in zip(places, [*by_place, np.concatenate(by_place)], strict=True):
+            table[name, place] = _mean(values, replicates[name, place])
     return ParticipantMeans(table, replicates)
 
 
 def mean_of(values: Array) -> Statistic:
-    """Each participant's mean over items, as a function of item weights; NaN without a value.
+    """Each participant's mean over items; NaN without a value.
 
     values: participants × items, NaN where there is none.
     """
     filled, known = np.nan_to_num(values), (~np.isnan(values)).astype(float)
-    return lambda item_weights: ratio(filled @ item_weights, known @ item_weights)
+    return lambda item_weights, rows: ratio(filled[rows] @ item_weights, known[rows] @ item_weights)
 
 
 def slope_of(x: Array, y: Array) -> Statistic:
-    """Each participant's least-squares slope of y on x, as a function of item weights.
+    """Each participant's least-squares slope of y on x.
 
     x, y: participants × items; a trial counts where both are known. NaN where x does not vary.
     """
@@ -114,8 +118,8 @@ def slope_of(x: Array, y: Array) -> Statistic:
     v = np.where(both, y, 0.0)
     terms = (known, u, v, u * u, u * v)
 
-    def slope(item_weights: Array) -> Array:
-        n, su, sv, suu, suv = (term @ item_weights for term in terms)
+    def slope(item_weights: Array, rows: slice) -> Array:
+        n, su, sv, suu, suv = (term[rows] @ item_weights for term in terms)
         spread = n * suu - su**2
         return ratio(n * suv - su * sv, np.where(spread > 1e-9 * n * suu, spread, 0.0))
 
@@ -134,15 +138,13 @@ def _check(parts: Sequence[Part], resamples: int) -> None:
         raise ValueError("parts must be over the same items")
 
 
-def _places(
-    parts: Sequence[Part], found: Sequence[dict[str, Array]], people: Sequence[Array]
-) -> Iterator[tuple[str, str, Array, Array]]:
-    """Statistic, condition, values and participant weights; then the same for everybody."""
-    everybody = np.concatenate(people)
-    for name in found[0]:
-        for part, values, weights in zip(parts, found, people, strict=True):
-            yield name, part.condition, values[name], weights
-        yield name, EVERYBODY, np.concatenate([values[name] for values in found]), everybody
+def _totals(part: Part, names: Sequence[str], weights: Weights, index: int) -> Array:
+    """Weighted sum and sum of weights of each statistic: statistics × 2 × replicates."""
+    totals = np.zeros((len(names), 2, weights.replicates))
+    for block in row_blocks(part.participants, weights.replicates):
+        values, people = part.values(weights.items, block), weights.participants[index][block]
+        totals += np.array([weighted_totals(values[name], people) for name in names])
+    return totals
 
 
 def _mean(values: Array, replicates: Array) -> ParticipantMean:

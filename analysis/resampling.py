@@ -16,7 +16,8 @@ from scipy.special import ndtr, ndtri
 from analysis.grid import Array
 
 Method = Literal["percentile", "bca"]
-CELLS_PER_CHUNK = 200_000  # participants by replicates held at once, about 60 MB with all sums
+CELLS_PER_CHUNK = 200_000  # participants by replicates whose sums are held at once, about 60 MB
+LEAST_AT_ONCE = 50  # replicates: with fewer, what is done once per chunk would count
 
 
 @dataclass(frozen=True)
@@ -56,16 +57,23 @@ class Weights:
 def resample(
     rng: np.random.Generator, participants: Sequence[int], items: int, replicates: int
 ) -> Iterator[Weights]:
-    """Weights for `replicates` replicates, in chunks of bounded memory.
+    """Weights for `replicates` replicates, in chunks of at least `LEAST_AT_ONCE`; see `row_blocks`.
 
     participants: number in each condition; a condition may have none. items: number in the study.
     """
     if items < 1:
         raise ValueError(f"items must be at least 1, not {items}")
-    size = max(1, min(replicates, CELLS_PER_CHUNK // max(1, sum(participants))))
+    size = max(1, min(replicates, max(LEAST_AT_ONCE, CELLS_PER_CHUNK // max(1, sum(participants)))))
     for start in range(0, replicates, size):
         count = min(size, replicates - start)
         yield Weights(_draw(rng, items, count), [_draw(rng, people, count) for people in participants])
+
+
+def row_blocks(participants: int, replicates: int) -> Iterator[slice]:
+    """Participants in blocks whose sums in so many replicates fit into bounded memory; at least one block."""
+    size = max(1, CELLS_PER_CHUNK // max(1, replicates))
+    for start in range(0, max(1, participants), size):
+        yield slice(start, min(start + size, participants))
 
 
 def percentile_interval(replicates: Array, level: float = 0.95) -> tuple[float, float] | None:

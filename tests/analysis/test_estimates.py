@@ -97,11 +97,21 @@ def test_the_seed_decides_and_nothing_else():
 def test_chunks_do_not_change_the_shape(monkeypatch):
     grid = crossed(np.random.default_rng(6))
     monkeypatch.setattr("analysis.resampling.CELLS_PER_CHUNK", 100)
+    monkeypatch.setattr("analysis.resampling.LEAST_AT_ONCE", 5)
     told: list[int] = []
     found = estimate([grid], SOME, rng=np.random.default_rng(1), resamples=23, advance=told.append)
     assert found.replicates["agreement"].shape == (23, 1)
     assert np.isfinite(found.replicates["agreement"]).all()
     assert told == [5, 5, 5, 5, 3]
+
+
+def test_blocks_of_participants_change_nothing(monkeypatch):
+    grid = crossed(np.random.default_rng(8))
+    whole = estimate([grid], MEASURES, rng=np.random.default_rng(1), resamples=40)
+    monkeypatch.setattr("analysis.resampling.CELLS_PER_CHUNK", 160)  # four participants at once
+    blocks = estimate([grid], MEASURES, rng=np.random.default_rng(1), resamples=40)
+    for key, replicates in whole.replicates.items():
+        assert blocks.replicates[key] == pytest.approx(replicates, nan_ok=True)
 
 
 def test_no_resamples_no_interval():

@@ -13,11 +13,12 @@ from analysis.participant_means import (
 )
 
 NO = np.nan
+ALL = slice(None)
 
 
 def part(condition, values):
     people, items = values.shape
-    return Part(condition, people, items, lambda weights: {"mean": mean_of(values)(weights)})
+    return Part(condition, people, items, lambda weights, rows: {"mean": mean_of(values)(weights, rows)})
 
 
 def test_it_works():
@@ -37,7 +38,7 @@ def test_whole_weights_are_repeated_items():
     x, y = rng.integers(1, 6, (5, 7)).astype(float), rng.normal(0, 1, (5, 7))
     y[0, 3] = x[1, 2] = NO
     weights = np.array([3, 0, 1, 2, 0, 1, 4])
-    slopes, means = slope_of(x, y)(weights[:, None])[:, 0], mean_of(y)(weights[:, None])[:, 0]
+    slopes, means = slope_of(x, y)(weights[:, None], ALL)[:, 0], mean_of(y)(weights[:, None], ALL)[:, 0]
     for row in range(5):
         u, v = np.repeat(x[row], weights), np.repeat(y[row], weights)
         both = ~np.isnan(u) & ~np.isnan(v)
@@ -47,7 +48,18 @@ def test_whole_weights_are_repeated_items():
 
 def test_a_slope_without_spread_is_undefined():
     x = np.array([[1e6 + 0.1] * 4, [1, NO, NO, NO], [NO] * 4, [1, 2, 1, 2]])
-    assert np.isnan(slope_of(x, np.ones((4, 4)))(np.ones((4, 1)))[:, 0]).tolist() == [True] * 3 + [False]
+    assert np.isnan(slope_of(x, np.ones((4, 4)))(np.ones((4, 1)), ALL)[:, 0]).tolist() == [True] * 3 + [False]
+
+
+def test_blocks_of_participants_change_nothing(monkeypatch):
+    values = np.random.default_rng(3).normal(0, 1, (23, 6))
+    values[4], values[7, :3] = NO, NO
+    parts = [part("one", values[:9]), part("two", values[9:])]
+    whole = participant_means(parts, rng=np.random.default_rng(4), resamples=40)
+    monkeypatch.setattr("analysis.resampling.CELLS_PER_CHUNK", 160)  # four participants at once
+    blocks = participant_means(parts, rng=np.random.default_rng(4), resamples=40)
+    for key, replicates in whole.replicates.items():
+        assert blocks.replicates[key] == pytest.approx(replicates, nan_ok=True)
 
 
 def test_undefined_participants_are_counted():

@@ -5,7 +5,13 @@ import pytest
 from scipy import stats
 
 from analysis import resampling
-from analysis.resampling import bootstrap_interval, leave_one_out_means, percentile_interval, resample
+from analysis.resampling import (
+    bootstrap_interval,
+    leave_one_out_means,
+    percentile_interval,
+    resample,
+    row_blocks,
+)
 
 
 def test_it_works():
@@ -23,8 +29,15 @@ def test_it_works():
 
 def test_memory_is_bounded_by_chunks(monkeypatch):
     monkeypatch.setattr(resampling, "CELLS_PER_CHUNK", 1000)
+    monkeypatch.setattr(resampling, "LEAST_AT_ONCE", 4)
     sizes = [c.replicates for c in resample(np.random.default_rng(1), [100], items=5, replicates=25)]
     assert sizes == [10, 10, 5]
+    sizes = [c.replicates for c in resample(np.random.default_rng(1), [900], items=5, replicates=10)]
+    assert sizes == [4, 4, 2]
+    assert [(rows.start, rows.stop) for rows in row_blocks(900, 4)] == [
+        (0, 250), (250, 500), (500, 750), (750, 900),
+    ]  # fmt: skip
+    assert list(row_blocks(0, 4)) == [slice(0, 0)]
 
 
 def test_no_items_is_an_error():
