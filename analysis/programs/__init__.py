@@ -6,15 +6,22 @@ program.walk       the order of work: distinct subtrees, children before parents
 str(program)       the text again
 """
 
+from analysis.programs.drop import lists_of, program_of
 from analysis.programs.errors import ProgramError
+from analysis.programs.execution import Execution, FoundBox, FoundSpan, Value
 from analysis.programs.lines import parse_lines, print_lines
 from analysis.programs.modules import MODULES, OBJECTS, Kind, Module, Role, Type
-from analysis.programs.program import Node, Program
+from analysis.programs.program import Node, Program, describe
+from analysis.programs.running import agrees, execute, run
 from analysis.programs.text import parse, pretty
+from analysis.programs.values import date_of, number_of
 
 __all__ = [
     "MODULES",
     "OBJECTS",
+    "Execution",
+    "FoundBox",
+    "FoundSpan",
     "Kind",
     "Module",
     "Node",
@@ -22,8 +29,17 @@ __all__ = [
     "ProgramError",
     "Role",
     "Type",
+    "Value",
+    "agrees",
+    "date_of",
+    "describe",
+    "execute",
+    "lists_of",
+    "number_of",
     "parse",
     "parse_lines",
     "pretty",
     "print_lines",
+    "program_of",
+    "run",
 ]

@@ -27,6 +27,7 @@ class Module:
 
     inputs: the types that each child may have; `fewest`: how many children it needs, None for all of them.
     output: None stands for the type of the first child. choices: the only arguments allowed, if any.
+    alike: dates may only stand beside dates.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Module:
     argument: Argument = "none"
     choices: tuple[str, ...] = ()
     fewest: int | None = None
+    alike: bool = False
 
     @property
     def least(self) -> int:
@@ -100,7 +102,8 @@ _OF_SPANS = (
     Module("count", (_PLACES,), "number", "compute", "how many there are"),
     Module("addition", (_COUNTS, _COUNTS), "number", "compute", "the first plus the second"),
     Module("subtraction", (("numbers", "number", "dates"),) * 2, "number", "compute",
-           "the first minus the second; of dates, the years between; of one child, of its two", fewest=1),
+           "the first minus the second; of dates, the years between; of one child, of its two",
+           fewest=1, alike=True),
     Module("extract-answer", (), "spans", "draw", "the answer itself, without steps", "optional"),
 )  # fmt: skip
 

@@ -10,6 +10,8 @@ from analysis.programs.errors import ProgramError
 from analysis.programs.modules import ALIASES, MODULES, Kind, Module, Role, Type
 from analysis.programs.notation import label
 
+MOST_DEEP = 100  # levels; programs of people and parsers stay below 20, and the walks below are recursive
+
 
 class Part(NamedTuple):
     """One node as it was read: how deep it stands, its name as typed, its argument, where it begins."""
@@ -32,6 +34,12 @@ class Node:
     depth: int
     type: Type
     role: Role
+
+
+def describe(node: Node) -> str:
+    """A node as a person would name it: find “dogs”, in left image."""
+    words = node.module.replace("-", " ")
+    return f"{words} “{node.argument}”" if node.argument else words
 
 
 @dataclass(frozen=True)
@@ -208,6 +216,8 @@ def _tree(read: list[Part], text: str) -> tuple[list[int | None], list[list[int]
         if part.depth > len(above):
             message = f"this stands {part.depth} deep, but the line before allows {len(above)} at most"
             raise ProgramError.at(message, text, part.offset)
+        if part.depth >= MOST_DEEP:
+            raise ProgramError.at(f"a program has {MOST_DEEP} levels at most", text, part.offset)
         del above[part.depth :]
         parents.append(above[-1] if above else None)
         if above:
@@ -236,6 +246,9 @@ def _type(
                 f"“{modules[child].name}” gives {_NOUNS[types[child]]}, but “{module.name}” needs {wanted}"
             )
             raise ProgramError.at(message, text, read[child].offset)
+    if module.alike and len({types[child] == "dates" for child in below}) > 1:
+        message = f"“{module.name}” needs two dates or two numbers, not one of each"
+        raise ProgramError.at(message, text, read[index].offset)
     return module.output or types[below[0]]
 
 

@@ -1,0 +1,165 @@
+"""The programs that the question types of the released DROP annotations imply, and whose outputs they list.
+
+The released file (N20's `drop_module_output_annotations.json`) gives each question a `qtype` and lists of
+spans; the program itself is not in it. The lists name the outputs of modules, among them the numbers and
+dates that the comparing modules find on the way. Here those are nodes of their own, so every list has its
+nodes; `find-two-events` and `ground-two-…` say for two nodes together what they found.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from analysis.errors import AnalysisError
+from analysis.programs.notation import label
+from analysis.programs.program import Program
+from analysis.programs.text import parse
+
+# Words go to `find`, `filter` and `relocate` in pre-order, as `ques_attention_supervision` lists them.
+_WORDED = ("find", "filter", "relocate")
+_PLACE = re.compile(r"\b(?:find|filter|relocate)\b(?!-)")
+
+Lists = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True)
+class QuestionType:
+    """The program of a question type, without words, and which nodes each annotated list is about.
+
+    direction: what the question must say, for the types that compare.
+    """
+
+    program: str
+    lists: Lists
+    direction: str = ""
+
+    @property
+    def words(self) -> int:
+        """How many of its modules take words."""
+        return len(_PLACE.findall(self.program))
+
+
+_EXTREME: Lists = (("find-events", (2,)), ("find-nums", (1,)))
+_FILTERED: Lists = (("find-events", (3,)), ("after-filter-events", (2,)), ("find-nums", (1,)))
+_MOVED: Lists = (("find-events", (3,)), ("find-nums", (2,)))
+_MOVED_FILTERED: Lists = (("find-events", (4,)), ("after-filter-events", (3,)), ("find-nums", (2,)))
+_AFTER_MAX, _AFTER_MIN = "after-max-event", "after-min-event"
+_TWO_NUMBERS: Lists = (("find-two-events", (2, 4)), ("ground-two-nums", (1, 3)))
+_TWO_DATES: Lists = (("find-two-events", (2, 4)), ("ground-two-dates", (1, 3)))
+
+QUESTION_TYPES: dict[str, QuestionType] = {
+    "num_find_qtype": QuestionType("find-num(find)", (("find-events", (1,)), ("find-nums", (0,)))),
+    "num_filterfind_qtype": QuestionType(
+        "find-num(filter(find))",
+        (("find-events", (2,)), ("after-filter-events", (1,)), ("find-nums", (0,))),
+    ),
+    "max_find_qtype": QuestionType("find-max-num(find-num(find))", (*_EXTREME, (_AFTER_MAX, (0,)))),
+    "min_find_qtype": QuestionType("find-min-num(find-num(find))", (*_EXTREME, (_AFTER_MIN, (0,)))),
+    "max_filterfind_qtype": QuestionType(
+        "find-max-num(find-num(filter(find)))", (*_FILTERED, (_AFTER_MAX, (0,)))
+    ),
+    "min_filterfind_qtype": QuestionType(
+        "find-min-num(find-num(filter(find)))", (*_FILTERED, (_AFTER_MIN, (0,)))
+    ),
+    "count_find_qtype": QuestionType("count(find)", (("find-events", (1,)),)),
+    "count_filterfind_qtype": QuestionType(
+        "count(filter(find))", (("find-events", (2,)), ("after-filter-events", (1,)))
+    ),
+    "relocate_find_qtype": QuestionType("relocate(find)", (("find-events", (1,)), ("relocate", (0,)))),
+    "relocate_maxfind_qtype": QuestionType(
+        "relocate(find-max-num(find-num(find)))", (*_MOVED, (_AFTER_MAX, (1,)), ("relocate", (0,)))
+    ),
+    "relocate_minfind_qtype": QuestionType(
+        "relocate(find-min-num(find-num(find)))", (*_MOVED, (_AFTER_MIN, (1,)), ("relocate", (0,)))
+    ),
+    "relocate_maxfilterfind_qtype": QuestionType(
+        "relocate(find-max-num(find-num(filter(find))))",
+        (*_MOVED_FILTERED, (_AFTER_MAX, (1,)), ("relocate", (0,))),
+    ),
+    "relocate_minfilterfind_qtype": QuestionType(
+        "relocate(find-min-num(find-num(filter(find))))",
+        (*_MOVED_FILTERED, (_AFTER_MIN, (1,)), ("relocate", (0,))),
+    ),
+    "number_comparison": QuestionType(
+        "num-compare(find-num(find), find-num(find))", _TWO_NUMBERS, "num-compare"
+    ),
+    "date_comparison": QuestionType(
+        "date-compare(find-date(find), find-date(find))", _TWO_DATES, "date-compare"
+    ),
+    "yeardiff_find2_qtype": QuestionType("subtraction(find-date(find), find-date(find))", _TWO_DATES),
+    "yeardiff_find_qtype": QuestionType(
+        "subtraction(find-date(find))", (("find-one-event", (2,)), ("ground-two-dates", (1,)))
+    ),
+}
+
+# Without the words of the two events there is nothing that tells one `find` from the other: they are one.
+_TWO_AS_ONE = QuestionType(
+    "subtraction(find-date(find))", (("find-two-events", (2,)), ("ground-two-dates", (1,)))
+)
+
+_DIRECTIONS: dict[str, dict[str, str]] = {
+    "num-compare": dict.fromkeys(
+        (
+            "more",
+            "most",
+            "larger",
+            "largest",
+            "bigger",
+            "biggest",
+            "higher",
+            "highest",
+            "greater",
+            "greatest",
+        ),
+        "greater",
+    )
+    | dict.fromkeys(("fewer", "fewest", "less", "least", "smaller", "smallest", "lower", "lowest"), "less"),
+    "date-compare": dict.fromkeys(("first", "earlier", "earliest", "before"), "earlier")
+    | dict.fromkeys(("second", "later", "latest", "last", "after"), "later"),
+}
+
+
+def program_of(qtype: str, arguments: Sequence[str] = (), *, question: str = "") -> Program:
+    """The program that a question type implies.
+
+    arguments: the words of `relocate`, `filter` and `find`, in pre-order, all of them or none.
+    question: its text; the types that compare need it to tell greater from less, earlier from later.
+    Raises AnalysisError for an unknown type, a wrong number of arguments, or a question without direction.
+    """
+    question_type = _form(qtype, len(arguments))
+    if arguments and len(arguments) != question_type.words:
+        message = f"{qtype} takes {question_type.words} arguments or none, not {len(arguments)}"
+        raise AnalysisError(message)
+    words = iter(arguments)
+    text = _PLACE.sub(lambda place: label(place[0], next(words, None)), question_type.program)
+    if question_type.direction:
+        module = question_type.direction
+        text = text.replace(module, label(module, _direction(module, question)), 1)
+    return parse(text, kind="spans")
+
+
+@cache
+def lists_of(qtype: str, arguments: int = 0) -> Lists:
+    """The lists that the released file gives for a question type, in its order, each with its nodes.
+
+    arguments: how many the program was made with; see `yeardiff_find2_qtype`.
+    """
+    return _form(qtype, arguments).lists
+
+
+def _form(qtype: str, arguments: int) -> QuestionType:
+    if qtype not in QUESTION_TYPES:
+        raise AnalysisError(f"“{qtype}” is none of the {len(QUESTION_TYPES)} question types known")
+    if qtype == "yeardiff_find2_qtype" and not arguments:
+        return _TWO_AS_ONE
+    return QUESTION_TYPES[qtype]
+
+
+def _direction(module: str, question: str) -> str:
+    known = _DIRECTIONS[module]
+    for word in re.findall(r"[a-z]+", question.lower()):
+        if word in known:
+            return known[word]
+    wanted = " nor ".join(dict.fromkeys(known.values()))
+    raise AnalysisError(f"the question “{question}” says neither {wanted}")

@@ -1,0 +1,91 @@
+"""What a program comes to, given the objects at its nodes.
+
+Outputs are keyed by representative node. Where one is missing, it and all that depends on it is unknown:
+None. Nothing is guessed: `and` of false and unknown is unknown.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from analysis.programs.modules import Type
+from analysis.programs.program import Program
+from analysis.programs.values import date_of, number_of
+
+Value = bool | int | float | str
+
+
+class FoundBox(NamedTuple):
+    """A box in an image (0: left): left, top, right, bottom, all in one unit."""
+
+    image: int
+    box: tuple[float, float, float, float]
+
+
+class FoundSpan(NamedTuple):
+    """A stretch of the passage, end exclusive.
+
+    value: the number or the date (ISO 8601, may lack day or month) that it stands for, where the module
+    finds those; None to read it from the quote. sources: the places of the objects that it is linked to.
+    """
+
+    start: int
+    end: int
+    quote: str = ""
+    value: Value | None = None
+    sources: tuple[tuple[int, int], ...] = ()
+
+
+Objects = Sequence[FoundBox] | Sequence[FoundSpan] | Sequence[tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What came out, a tuple each over the program's nodes.
+
+    values: of a node that gives a number or truth, that; of boxes and spans, how many there are; of numbers
+    and dates in the text, the one that they all state. None where unknown, or where the runs differ.
+    runs: the value in each run. A node runs once, but below the modules that take each image alone it runs
+    for the left and for the right image (below `in-one-other-image`: left, then right, as the one).
+    objects: what a node that gives objects outputs, over all its runs; None for others and where unknown.
+    """
+
+    values: tuple[Value | None, ...]
+    runs: tuple[tuple[Value | None, ...], ...]
+    objects: tuple[tuple[FoundBox, ...] | tuple[FoundSpan, ...] | None, ...]
+
+    @property
+    def value(self) -> Value | None:
+        """The value of the whole program."""
+        return self.values[0]
+
+
+def value_of(objects: Sequence[FoundBox] | Sequence[FoundSpan] | None, type_: Type) -> Value | None:
+    """What objects come to as a single value: their number, or the number or date that they all state."""
+    if objects is None:
+        return None
+    if type_ in ("boxes", "spans"):
+        return len(objects)
+    return stated(objects, type_)
+
+
+def stated(objects: Sequence[Any], type_: Type) -> Value | None:
+    """The one number or date that all of these spans state; None where they state several or nothing."""
+    found = {each.value if each.value is not None else _read(each.quote, type_) for each in objects}
+    return found.pop() if len(found) == 1 else None
+
+
+def readings(objects: Sequence[FoundSpan], type_: Type) -> list[Value | None]:
+    """The number or date of each span."""
+    return [each.value if each.value is not None else _read(each.quote, type_) for each in objects]
+
+
+def _read(quote: str, type_: Type) -> Value | None:
+    return date_of(quote) if type_ == "dates" else number_of(quote)
+
+
+def representatives_only(program: Program, given: Mapping[int, Any], what: str) -> None:
+    """Refuse outputs or values at a node that is no representative: they would go unread."""
+    for index in given:
+        if not 0 <= index < len(program.nodes) or program.representative[index] != index:
+            raise ValueError(f"{what} are given at node {index}, which is no representative of {program}")

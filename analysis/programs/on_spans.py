@@ -1,0 +1,109 @@
+"""Programs over the spans of a passage: Gupta et al. 2020 and N20 §2.2, with exact numbers and dates.
+
+Their modules give distributions; here a span is output or it is not, a number or a date is the one that its
+span states, and a comparison is decided or, where a number is missing or the two are equal, unknown.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.programs.execution import Execution, FoundSpan, Value, readings, stated, value_of
+from analysis.programs.program import Node, Program
+from analysis.programs.values import order, years_between
+
+Spans = tuple[FoundSpan, ...]
+
+
+def run_spans(
+    program: Program, outputs: Mapping[int, Sequence[Any]], values: Mapping[int, Value]
+) -> Execution:
+    """Execute a program over spans; `analysis.programs.run` says what the arguments are."""
+    drawn = {index: tuple(FoundSpan(*span) for span in spans) for index, spans in outputs.items()}
+    objects: dict[int, Spans | None] = {}
+    results: dict[int, Value | None] = {}
+    for node in reversed(program.nodes):  # children first
+        representative = program.representative[node.index]
+        if node.type == "number":
+            objects[node.index] = None
+            computed = _number(program, node, objects, results)
+            results[node.index] = values.get(representative) if computed is None else computed
+        else:
+            spans = drawn.get(representative)
+            objects[node.index] = _spans(program, node, objects) if spans is None else spans
+            results[node.index] = value_of(objects[node.index], node.type)
+    in_order = range(len(program.nodes))
+    found = tuple(results[index] for index in in_order)
+    return Execution(found, tuple((value,) for value in found), tuple(objects[index] for index in in_order))
+
+
+def _spans(program: Program, node: Node, objects: Mapping[int, Spans | None]) -> Spans | None:
+    """The spans of a node that nobody drew at, where they follow from those of its children."""
+    below = [objects[child] for child in node.children]
+    types = [program.nodes[child].type for child in node.children]
+    if node.module in ("find-max-num", "find-min-num"):
+        return _extreme(below[0], max if node.module == "find-max-num" else min)
+    if node.module in ("num-compare", "date-compare"):
+        first, second = (
+            None if spans is None else stated(spans, "dates" if node.module == "date-compare" else type_)
+            for spans, type_ in zip(below, types, strict=True)
+        )
+        winner = _winner(node.argument or "", first, second)
+        return None if winner is None else _events(program, node.children[winner], objects)
+    return None
+
+
+def _extreme(spans: Spans | None, best: Any) -> Spans | None:
+    """The spans with the largest (or smallest) number; all of them where several have it."""
+    if spans is None:
+        return None
+    numbers = readings(spans, "numbers")
+    known = [number for number in numbers if isinstance(number, int | float)]
+    if len(known) < len(numbers):
+        return None
+    return tuple(span for span, number in zip(spans, numbers, strict=True) if number == best(known))
+
+
+def _winner(wanted: str, first: Value | None, second: Value | None) -> int | None:
+    """Which of two numbers or dates is the one wanted, 0 or 1; None where that is unknown."""
+    if first is None or second is None:
+        return None
+    if isinstance(first, str) and isinstance(second, str):
+        sign = order(first, second)
+    elif isinstance(first, str) or isinstance(second, str):
+        return None
+    else:
+        sign = (first > second) - (first < second)
+    if not sign:
+        return None
+    return int(sign > 0) if wanted in ("less", "earlier") else int(sign < 0)
+
+
+def _events(program: Program, index: int, objects: Mapping[int, Spans | None]) -> Spans | None:
+    """What a node's numbers or dates belong to: the output of its child where it finds those of events."""
+    node = program.nodes[index]
+    while node.type in ("numbers", "dates") and node.children:
+        node = program.nodes[node.children[0]]
+    return objects[node.index]
+
+
+def _number(
+    program: Program, node: Node, objects: Mapping[int, Spans | None], results: Mapping[int, Value | None]
+) -> Value | None:
+    child = node.children[0]
+    spans = objects[child]
+    if node.module == "count":
+        return None if spans is None else len(spans)
+    if len(node.children) == 1:  # subtraction within one node
+        pair = [] if spans is None else list(dict.fromkeys(readings(spans, program.nodes[child].type)))
+    else:
+        pair = [results[each] for each in node.children]
+    if len(pair) != 2:
+        return None
+    first, second = pair
+    if isinstance(first, str) and isinstance(second, str):
+        return years_between(first, second)
+    if isinstance(first, int | float) and isinstance(second, int | float):
+        if node.module == "addition":
+            return first + second
+        return first - second if len(node.children) == 2 else abs(first - second)
+    return None

@@ -1,0 +1,82 @@
+"""Executing a program over the objects at its nodes, and comparing what comes out with an answer."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.programs.execution import Execution, FoundSpan, Value, representatives_only
+from analysis.programs.on_boxes import run_boxes
+from analysis.programs.on_spans import run_spans
+from analysis.programs.program import Program
+from analysis.programs.values import date_of, number_of
+from analysis.xqa import normalise_answer
+
+
+def run(
+    program: Program,
+    outputs: Mapping[int, Sequence[Any]],
+    values: Mapping[int, Value] | None = None,
+    *,
+    as_drawn: bool = False,
+) -> Execution:
+    """Execute a program; see `Execution` for what comes out.
+
+    outputs: representative node to the objects at it, `FoundBox` or `FoundSpan` or plain tuples that begin
+    like them; an empty sequence says that there is nothing, a missing node that nobody has looked. At a node
+    that can be computed (`in-left-image`, `intersect`, `discard`, `find-max-num`, `num-compare`, …) objects
+    that are given hold; else it is computed. `find` and the others without objects are unknown.
+    values: representative node to a value that somebody gave, used where the objects do not give one.
+    as_drawn: count boxes that lie in an image which a module below (such as `in-left-image`) kept out.
+    Raises ValueError for a node that is no representative.
+    """
+    given = values or {}
+    representatives_only(program, outputs, "outputs")
+    representatives_only(program, given, "values")
+    if program.kind == "spans":
+        return run_spans(program, outputs, given)
+    return run_boxes(program, outputs, given, as_drawn)
+
+
+def execute(
+    program: Program, outputs: Mapping[int, Sequence[Any]], values: Mapping[int, Value] | None = None
+) -> tuple[Value | None, ...]:
+    """The value of every node, None where unknown: the `values` of `run`."""
+    return run(program, outputs, values).values
+
+
+def agrees(program: Program, execution: Execution, answer: Value | None) -> bool | None:
+    """Whether what a program came to is the answer; None where either is unknown.
+
+    A truth value is compared with a bool or the words true and false; numbers by value, read from words or
+    digits where the answer is a text; dates as dates; spans by their quotes, normalised as for HotpotQA. One
+    of them, or all in order, must be the answer, or one must hold all words of the other in a row (“Brady”,
+    “Tom Brady”): this is to find contradictions, not where a name was cut.
+    """
+    if answer is None:
+        return None
+    if program.type == "spans":
+        spans = execution.objects[0]
+        return None if spans is None else _quoted(spans, str(answer))
+    value = execution.value
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(answer).strip().lower() == str(value).lower()
+    if isinstance(value, str):
+        return date_of(str(answer)) == value
+    number = answer if isinstance(answer, int | float) else number_of(answer)
+    return number is not None and math.isclose(number, value, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def _quoted(spans: Sequence[Any], answer: str) -> bool:
+    """Whether a quote, or all of them in order, is the answer, or the longer name of it, or a shorter one."""
+    quotes = [span.quote for span in sorted(spans) if isinstance(span, FoundSpan)]
+    wanted = normalise_answer(answer)
+    return any(_same_name(normalise_answer(quote), wanted) for quote in [*quotes, " ".join(quotes)])
+
+
+def _same_name(quote: str, answer: str) -> bool:
+    if not quote or not answer:
+        return quote == answer
+    squeezed = quote.replace(" ", "") == answer.replace(" ", "")  # tokens of a passage stand apart
+    return squeezed or f" {quote} " in f" {answer} " or f" {answer} " in f" {quote} "

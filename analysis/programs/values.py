@@ -1,0 +1,110 @@
+"""Numbers and dates as they stand in a text: "49-yard", "twenty-one", "1.5 million", "6 December 1905"."""
+
+import re
+
+_SMALL = {
+    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+    "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15,
+    "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30,
+    "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+}  # fmt: skip
+_SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+_DIGITS = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+")
+_WORD = re.compile(r"[a-z]+")
+_MONTHS = [
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "november", "december",
+]  # fmt: skip
+_MONTH = "|".join(rf"{month[:3]}(?:{month[3:]})?" for month in _MONTHS) + "|sept"
+_NUMERIC_DATE = re.compile(r"(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
+_WRITTEN_DATE = re.compile(
+    rf"(?:(?P<before>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b(?P<month>{_MONTH})\b\.?\s*"
+    r"(?:(?P<after>\d{1,2})(?:st|nd|rd|th)?\b)?(?:\s*,?\s*(?P<year>\d{3,4}))?",
+    re.IGNORECASE,
+)
+_BEFORE = re.compile(r"(?<!\d)(\d{1,4})\s*B\.?C\.?(?:E\.?)?(?![A-Za-z])")
+_YEAR = re.compile(r"(?<!\d)\d{3,4}(?!\d)")
+
+
+def number_of(text: str) -> int | float | None:
+    """The first number in a text, in digits or in English words; None where there is none."""
+    digits = _DIGITS.search(text)
+    words = _in_words(text.lower())
+    if digits is None or (words is not None and words[1] < digits.start()):
+        return None if words is None else words[0]
+    plain = digits[0].replace(",", "")
+    number = float(plain) if "." in plain else int(plain)
+    after = _WORD.match(text.lower(), digits.end() + 1)
+    return number * _SCALES[after[0]] if after is not None and after[0] in _SCALES else number
+
+
+def _in_words(text: str) -> tuple[int, int] | None:
+    """The first number in words, and where it begins."""
+    total, current, begin, end = 0, 0, None, 0
+    for match in _WORD.finditer(text):
+        word = match[0]
+        if begin is not None and text[end : match.start()].strip(" -"):
+            break  # something stands between: another number
+        if word in _SMALL:
+            current += _SMALL[word]
+        elif word in _SCALES and begin is not None:
+            current = max(current, 1) * _SCALES[word]
+            if _SCALES[word] > 100:
+                total, current = total + current, 0
+        elif begin is None:
+            continue
+        elif word != "and":
+            break
+        begin = match.start() if begin is None else begin
+        end = match.end()
+    return None if begin is None else (total + current, begin)
+
+
+def date_of(text: str) -> str | None:
+    """The first date in a text, as year, year-month or year-month-day; None without a year.
+
+    In the form of ISO 8601, where the year before 0001 is 0000 and 305 BCE is -0304. Of a date BCE only the
+    year is read.
+    """
+    before = _BEFORE.search(text)
+    if before is not None:
+        year = 1 - int(before[1])
+        return f"{year:05}" if year < 0 else f"{year:04}"
+    numeric = _NUMERIC_DATE.search(text)
+    if numeric is not None:
+        return _iso(numeric[1], int(numeric[2]), numeric[3])
+    for written in _WRITTEN_DATE.finditer(text):
+        if written["year"]:
+            month = 1 + [name[:3] for name in _MONTHS].index(written["month"][:3].lower())
+            return _iso(written["year"], month, written["before"] or written["after"])
+    alone = _YEAR.search(text)
+    return None if alone is None else f"{int(alone[0]):04}"
+
+
+def _iso(year: str, month: int, day: str | None) -> str | None:
+    if not 1 <= month <= 12 or (day is not None and not 1 <= int(day) <= 31):
+        return None
+    return f"{int(year):04}-{month:02}" + (f"-{int(day):02}" if day else "")
+
+
+def order(first: str, second: str) -> int | None:
+    """-1, 0 or 1 as the first date is earlier, the same or later; None where the dates do not say.
+
+    1905 and 1905-12 cannot be ordered; 1905 and 1906-01 can.
+    """
+    one, other = _parts(first), _parts(second)
+    for mine, theirs in zip(one, other, strict=False):
+        if mine != theirs:
+            return -1 if mine < theirs else 1
+    return 0 if len(one) == len(other) else None
+
+
+def years_between(first: str, second: str) -> int:
+    """The difference of two dates' years, never negative: what DROP's questions about years ask for."""
+    return abs(_parts(first)[0] - _parts(second)[0])
+
+
+def _parts(date: str) -> tuple[int, ...]:
+    """Year, month and day, as far as they are said."""
+    year, *rest = date.removeprefix("-").split("-")
+    return (-int(year) if date.startswith("-") else int(year), *(int(part) for part in rest))
