@@ -184,11 +184,17 @@ def exclusion_test(shares: dict[str, Array], *, rng: np.random.Generator) -> Att
     return _kruskal("Participants with excluded trials", groups, counts, rng)
 
 
-def excluded_shares(trials: pd.DataFrame, names: Sequence[tuple[str, ...]]) -> dict[str, Array]:
-    """Share of each participant's submitted trials that any rule hits, by condition."""
+def excluded_shares(
+    conditions: Sequence[Condition], trials: pd.DataFrame, names: Sequence[tuple[str, ...]]
+) -> dict[str, Array]:
+    """Share of each participant's submitted trials that any rule hits, by the condition's title.
+
+    trials: submitted ones of those who count. names: the rules that hit each (`Exclusions.names`).
+    """
     hit = pd.Series([bool(n) for n in names], index=trials.index, dtype=float)
     own = hit.groupby([trials["condition"], trials["participant_id"]]).mean()
-    return {str(name): group.to_numpy(float) for name, group in own.groupby(level=0)}
+    known = {str(name): group.to_numpy(float) for name, group in own.groupby(level=0)}
+    return {arm.title: known.get(arm.name, np.zeros(0)) for arm in conditions}
 
 
 def freeman_halton(

@@ -19,7 +19,7 @@ from scipy.special import expit, log_expit, logsumexp, ndtr
 
 from analysis.findings import INDEPENDENT, check_level
 from analysis.grid import Array
-from analysis.models import Trials, design, unsupported
+from analysis.models import Fit, Trials, design, unsupported
 
 METHOD = "Bayesian logistic model, crossed participants and items, nested Laplace approximation"
 EFFECT_SD = 2.0  # prior of intercept, of the difference of any two conditions, of the slope: normal around 0
@@ -45,22 +45,15 @@ class Posterior:
 
 
 @dataclass(frozen=True)
-class BayesModel:
+class BayesModel(Fit):
     """Posterior of the differences of all pairs of conditions, or the reason why there is none.
 
     participant_sd, item_sd: posterior means of the standard deviations on the logit scale.
     """
 
-    trials: int
-    participants: int
-    items: int
     contrasts: tuple[Posterior, ...] = ()
     participant_sd: float | None = None
     item_sd: float | None = None
-    level: float = 0.95
-    method: str = METHOD
-    assumptions: tuple[str, ...] = ()
-    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,16 +83,15 @@ def bayes_logistic(trials: Trials, *, position: bool = False, level: float = 0.9
     check_level(level)
     if not np.isin(trials.outcome, (0.0, 1.0)).all():
         raise ValueError("outcome must be 0 or 1")
-    counts = (len(trials.outcome), trials.participants, trials.items)
     reason = unsupported(trials, position=position)
     if not reason and trials.items > MOST_LEVELS:
         reason = f"there are more than {MOST_LEVELS} items"
     if reason:
-        return BayesModel(*counts, level=level, reason=reason)
+        return BayesModel(METHOD, *trials.counts, level=level, reason=reason)
     likelihood = _Likelihood(trials, position=position)
     points = _grid(likelihood)
     if points is None:
-        return BayesModel(*counts, level=level, reason="the posterior has no clear maximum")
+        return BayesModel(METHOD, *trials.counts, level=level, reason="the posterior has no clear maximum")
     logs = np.array([point.log_density for _, point in points])
     weights = np.exp(logs - logsumexp(logs))
     sds = weights @ np.exp([at for at, _ in points])
@@ -108,7 +100,8 @@ def bayes_logistic(trials: Trials, *, position: bool = False, level: float = 0.9
         for pair in combinations(range(len(trials.conditions)), 2)
     )
     return BayesModel(
-        *counts,
+        METHOD,
+        *trials.counts,
         contrasts=contrasts,
         participant_sd=float(sds[0]),
         item_sd=float(sds[1]),

@@ -4,7 +4,7 @@ Source: Schuirmann 1987 (two one-sided tests; equivalent when the 1 − 2α inte
 "No significant difference" is no evidence of no difference; this is the test for such a claim.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log
 
 import numpy as np
@@ -22,6 +22,7 @@ from analysis.findings import (
     defined_values,
     too_few,
 )
+from analysis.grid import Array
 
 
 @dataclass(frozen=True)
@@ -81,35 +82,28 @@ def equivalence(
     check_level(2 * alpha, "alpha, doubled,")
     check_margin(margin, ratio=ratio)
     groups = defined_values(first, second)
-    sizes = (len(groups[0]), len(groups[1]))
-    quantity = "ratio of geometric means" if ratio else "difference of means"
-    method, level = "two one-sided Welch tests over participants", 1 - 2 * alpha
-    if ratio and min(group.min(initial=1.0) for group in groups) <= 0:
-        raise ValueError("a ratio needs positive values")
-    if ratio:
-        groups = (np.log(groups[0]), np.log(groups[1]))
-    refused = too_few(groups) or constant(groups, each=True)
-    if refused:
-        return Equivalence(quantity, sizes, method, level=level, reason=refused, margin=margin, alpha=alpha)
-    lower, upper = (log(margin[0]), log(margin[1])) if ratio else margin
-    difference, error, freedom = welch(*groups)
-    p_lower = never_zero(float(stats.t.sf((difference - lower) / error, freedom)))
-    p_upper = never_zero(float(stats.t.cdf((difference - upper) / error, freedom)))
-    half = float(stats.t.ppf(1 - alpha, freedom)) * error
-    ends = (difference - half, difference + half)
-    p = max(p_lower, p_upper)
-    inside = interval is None or (margin[0] < interval[0] and interval[1] < margin[1])
-    return Equivalence(
-        quantity=quantity,
-        n=sizes,
-        method=method,
-        estimate=exp(difference) if ratio else difference,
-        interval=interval,
-        level=level,
-        p=p,
-        assumptions=(INDEPENDENT, NORMAL_MEANS, *([SAMPLED_ITEMS] if interval else [])),
+    found = Equivalence(
+        quantity="ratio of geometric means" if ratio else "difference of means",
+        n=(len(groups[0]), len(groups[1])),
+        method="two one-sided Welch tests over participants",
+        level=1 - 2 * alpha,
         margin=margin,
         alpha=alpha,
+    )
+    bounds = margin
+    if ratio:
+        groups, bounds = _logarithms(groups), (log(margin[0]), log(margin[1]))
+    if refused := too_few(groups) or constant(groups, each=True):
+        return replace(found, reason=refused)
+    estimate, ends, p_lower, p_upper = _two_one_sided(groups, bounds, alpha)
+    p = max(p_lower, p_upper)
+    inside = interval is None or (margin[0] < interval[0] and interval[1] < margin[1])
+    return replace(
+        found,
+        estimate=exp(estimate) if ratio else estimate,
+        interval=interval,
+        p=p,
+        assumptions=(INDEPENDENT, NORMAL_MEANS, *([SAMPLED_ITEMS] if interval else [])),
         welch_interval=(exp(ends[0]), exp(ends[1])) if ratio else ends,
         p_above_lower=p_lower,
         p_below_upper=p_upper,
@@ -124,3 +118,20 @@ def check_margin(margin: tuple[float, float], *, ratio: bool) -> None:
         raise ValueError(f"margin of a ratio must be 0 < lower < 1 < upper, not {lower:g} to {upper:g}")
     if not ratio and not lower < 0 < upper:
         raise ValueError(f"margin must be lower < 0 < upper, not {lower:g} to {upper:g}")
+
+
+def _logarithms(groups: tuple[Array, Array]) -> tuple[Array, Array]:
+    if min(group.min(initial=1.0) for group in groups) <= 0:
+        raise ValueError("a ratio needs positive values")
+    return np.log(groups[0]), np.log(groups[1])
+
+
+def _two_one_sided(
+    groups: tuple[Array, Array], bounds: tuple[float, float], alpha: float
+) -> tuple[float, tuple[float, float], float, float]:
+    """Difference, Welch's interval at 1 − 2 alpha, p above the lower and p below the upper bound."""
+    difference, error, freedom = welch(*groups)
+    p_lower = never_zero(float(stats.t.sf((difference - bounds[0]) / error, freedom)))
+    p_upper = never_zero(float(stats.t.cdf((difference - bounds[1]) / error, freedom)))
+    half = float(stats.t.ppf(1 - alpha, freedom)) * error
+    return difference, (difference - half, difference + half), p_lower, p_upper

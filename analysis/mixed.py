@@ -31,6 +31,12 @@ SCALE = "log seconds"
 MOST_LEVELS = 2_000  # items, and items within conditions: their square is a matrix
 MOST_RELATIVE = 1_000.0
 ZERO = 1e-3  # relative standard deviations below this are estimates of zero
+TOO_MANY_LEVELS = (
+    f"more than {MOST_LEVELS} items and items within conditions; refit with lme4 (`analysis.rscript`)"
+)
+NO_PARTICIPANT_VARIANCE = (
+    "the participants' variance is estimated as zero, so the model would count trials as independent"
+)
 
 
 def mixed_log_time(
@@ -55,25 +61,10 @@ def mixed_log_time(
     if not (trials.outcome > 0).all():
         raise ValueError("outcome must be a positive time")
     reason = unsupported(trials, position=position) or _too_thin(trials)
-    if reason:
-        return refused(trials, METHOD, SCALE, reason, level=level)
-    names = ["item", *(["item within condition"] if item_by_condition else [])]
-    groups = [trials.item, trials.item * len(trials.conditions) + trials.condition][: len(names)]
-    exog = design(trials, intercept=True, position=position)
-    sums = crossed_sums(np.log(trials.outcome), exog, trials.participant, groups)
-    if len(sums.other) > MOST_LEVELS:
-        reason = (
-            f"more than {MOST_LEVELS} items and items within conditions; refit with lme4 (`analysis.rscript`)"
-        )
-        return refused(trials, METHOD, SCALE, reason, level=level)
-    fit = fit_crossed(sums)
+    fit = reason or _fit(trials, position=position, item_by_condition=item_by_condition)
     if isinstance(fit, str):
         return refused(trials, METHOD, SCALE, fit, level=level)
-    if fit.relative[0] < ZERO:
-        reason = (
-            "the participants' variance is estimated as zero, so the model would count trials as independent"
-        )
-        return refused(trials, METHOD, SCALE, reason, level=level)
+    names = ["item", *(["item within condition"] if item_by_condition else [])]
     freedom = between_freedom(trials)
     spreads = dict(zip(["participant", *names], fit.relative * fit.residual, strict=True))
     return fitted_model(
@@ -209,6 +200,19 @@ def _solve(sums: CrossedSums, relative: Array) -> tuple[float, Array, Array, flo
         return float("inf"), effects, information, float("nan")
     logs = np.log(diagonal).sum() + 2 * np.log(np.diag(cholesky)).sum() + np.linalg.slogdet(information)[1]
     return float(logs + freedom * (1 + log(2 * pi * variance))), effects, information, variance
+
+
+def _fit(trials: Trials, *, position: bool, item_by_condition: bool) -> CrossedFit | str:
+    """The fit over participants, items and, if wanted, items within conditions; or why it is refused."""
+    groups = [trials.item]
+    if item_by_condition:
+        groups.append(trials.item * len(trials.conditions) + trials.condition)
+    exog = design(trials, intercept=True, position=position)
+    sums = crossed_sums(np.log(trials.outcome), exog, trials.participant, groups)
+    if len(sums.other) > MOST_LEVELS:
+        return TOO_MANY_LEVELS
+    fit = fit_crossed(sums)
+    return NO_PARTICIPANT_VARIANCE if isinstance(fit, CrossedFit) and fit.relative[0] < ZERO else fit
 
 
 def _too_thin(trials: Trials) -> str:

@@ -48,6 +48,11 @@ class Trials:
     def items(self) -> int:
         return int(self.item.max(initial=-1)) + 1
 
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Trials, participants, items."""
+        return len(self.outcome), self.participants, self.items
+
 
 @dataclass(frozen=True)
 class Contrast:
@@ -62,29 +67,38 @@ class Contrast:
 
 
 @dataclass(frozen=True)
-class Model:
+class Fit:
+    """What every model of trials says of itself.
+
+    method: in words. trials, participants, items: that it read. level: of its intervals. notes: what a reader
+    must know about this fit. reason: why it was refused; there are then no numbers.
+    """
+
+    method: str
+    trials: int
+    participants: int
+    items: int
+    level: float = 0.95
+    assumptions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Model(Fit):
     """A fitted model, or why there is none.
 
     scale: of the contrasts. contrasts: all pairs of conditions. position: change per place in the order.
     joint_p: of the hypothesis that all conditions are alike. freedom: degrees of freedom of the t
-    distribution, None for the normal. details: other estimates by name. notes: what a reader must know about
-    this fit. reason: why it was refused; there are then no numbers.
+    distribution, None for the normal. details: other estimates by name.
     """
 
-    method: str
-    scale: str
-    trials: int
-    participants: int
-    items: int
+    scale: str = ""
     contrasts: tuple[Contrast, ...] = ()
     position: Contrast | None = None
     joint_p: float | None = None
     freedom: int | None = None
-    level: float = 0.95
     details: dict[str, float] = field(default_factory=dict)
-    assumptions: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    reason: str = ""
 
     def contrast(self, first: str, second: str) -> Contrast:
         """The contrast of the two conditions. Raises ValueError where there is none."""
@@ -211,11 +225,9 @@ def fitted_model(
     wald = float(own @ np.linalg.solve(block, own))
     joint = stats.chi2(effects).sf(wald) if freedom is None else stats.f(effects, freedom).sf(wald / effects)
     return Model(
-        method=method,
+        method,
+        *trials.counts,
         scale=scale,
-        trials=len(trials.outcome),
-        participants=trials.participants,
-        items=trials.items,
         contrasts=tuple(contrasts),
         position=slope,
         joint_p=never_zero(float(joint)),
@@ -227,8 +239,7 @@ def fitted_model(
 
 def refused(trials: Trials, method: str, scale: str, reason: str, *, level: float) -> Model:
     """A model that is not given, with the reason."""
-    counts = (len(trials.outcome), trials.participants, trials.items)
-    return Model(method, scale, *counts, level=level, reason=reason)
+    return Model(method, *trials.counts, scale=scale, level=level, reason=reason)
 
 
 def between_freedom(trials: Trials) -> int:

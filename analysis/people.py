@@ -69,7 +69,7 @@ def _attrition(study: Study) -> list[Block]:
     tests = [
         completion_test(flow, rng=streams[0]),
         position_test(flow, rng=streams[1]),
-        exclusion_test(excluded_shares(study.trials, names), rng=streams[2]),
+        exclusion_test(excluded_shares(study.conditions, study.trials, names), rng=streams[2]),
     ]
     return [diagram, Points([test.sentence for test in tests])]
 

@@ -19,7 +19,7 @@ from analysis.attrition import (
     participant_flow,
     position_test,
 )
-from analysis.bundle import load_bundle
+from analysis.bundle import Condition, load_bundle
 from analysis.study import Options, analyse
 from tests.analysis.bundles import planted_study, released_study
 
@@ -161,9 +161,11 @@ def test_the_permutation_p_against_scipy():
 
 def test_shares_of_excluded_trials():
     trials = pd.DataFrame({"participant_id": list("aabbc"), "condition": ["x", "x", "x", "x", "y"]})
-    shares = excluded_shares(trials, [("r",), (), (), (), ("r", "s")])
-    assert {name: values.tolist() for name, values in shares.items()} == {"x": [0.5, 0.0], "y": [1.0]}
-    assert exclusion_test(shares, rng=RNG(1)).counts == {"x": (1, 2), "y": (1, 1)}
+    arms = [Condition(name="y", label="Why"), Condition(name="x"), Condition(name="nobody")]
+    shares = excluded_shares(arms, trials, [("r",), (), (), (), ("r", "s")])
+    assert list(shares) == ["Why", "x", "nobody"]
+    assert [values.tolist() for values in shares.values()] == [[1.0], [0.5, 0.0], []]
+    assert exclusion_test(shares, rng=RNG(1)).counts == {"Why": (1, 1), "x": (1, 2), "nobody": (0, 0)}
     with pytest.raises(ValueError, match="from 0 to 1"):
         exclusion_test({"x": np.array([2.0])}, rng=RNG(1))
 
@@ -171,7 +173,7 @@ def test_shares_of_excluded_trials():
 def test_the_released_study(tmp_path):
     """All of the 40 completed; the 43 drops are not spread unlike chance would over the people."""
     study = analyse(load_bundle(released_study(tmp_path / "study")), Options(resamples=2))
-    shares = excluded_shares(study.trials, study.exclusions.names)
+    shares = excluded_shares(study.conditions, study.trials, study.exclusions.names)
     assert sum(values.sum() * 25 for values in shares.values()) == pytest.approx(43)
     found = exclusion_test(shares, rng=RNG(1))
     assert found.p is not None
