@@ -3,16 +3,26 @@
 from django.urls import path
 
 from annotation.api import work as work_api
-from annotation.views import annotators
+from annotation.views import annotators, managers
 
 app_name = "annotation"
 
 urlpatterns = [
     path("annotate/", annotators.home, name="home"),
     path("annotate/work/<int:pk>/", annotators.work, name="work"),
+    path("annotate/new/", managers.new_project, name="new_project"),
     path("annotate/<slug:slug>/", annotators.project, name="project"),
     path("annotate/<slug:slug>/next/", annotators.next_item, name="next"),
     path("annotate/<slug:slug>/images/<int:pk>/", annotators.image, name="image"),
+    path("annotate/<slug:slug>/dashboard/", managers.dashboard, name="dashboard"),
+    path("annotate/<slug:slug>/people.csv", managers.people_csv, name="people_csv"),
+    path("annotate/<slug:slug>/members/", managers.set_member, name="member"),
+    path("annotate/<slug:slug>/places/", managers.set_places, name="places"),
+    path("annotate/<slug:slug>/settings/", managers.settings, name="settings"),
+    path("annotate/<slug:slug>/guidelines/", managers.write_guideline, name="guideline"),
+    path("annotate/<slug:slug>/audit/", managers.audit, name="audit"),
+    path("annotate/<slug:slug>/close/", managers.change_status, {"act": "close"}, name="close"),
+    path("annotate/<slug:slug>/reopen/", managers.change_status, {"act": "reopen"}, name="reopen"),
     path("api/annotation/keys/", work_api.KeysView.as_view(), name="api_keys"),
     path("api/annotation/work/<int:pk>/", work_api.WorkView.as_view(), name="api_work"),
     path(

@@ -50,7 +50,8 @@ def operation(base: int, node: int, **fields: Any) -> OperationIn:
 
 
 def make_user(**fields: Any) -> User:
-    return User.objects.create_user(username=f"person{next(_numbers)}", password="pass", **fields)
+    """A user without a password: hashing one takes longer than most tests."""
+    return User.objects.create(username=f"person{next(_numbers)}", password="!", **fields)
 
 
 def make_project(**fields: Any) -> Project:

@@ -1,0 +1,178 @@
+"""The pages of a manager: new projects, the dashboard, members, guidelines, settings, the audit log."""
+
+import csv
+from collections.abc import Iterator
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation import states
+from annotation.actions import projects, review
+from annotation.forms import GuidelineForm, MemberForm, PlacesForm, ProjectForm, SettingsForm
+from annotation.models import Membership, Project, Role
+from annotation.queries.progress import Person, people, totals
+from annotation.queries.works import guidelines
+from annotation.states import ForbiddenTransition
+from annotation.views.access import members_only, user_of
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def new_project(request: HttpRequest) -> HttpResponse:
+    """Make a project. Staff only: it brings files and people onto the site."""
+    if not request.user.is_staff:
+        raise PermissionDenied(_("Projects are made by the staff of this site."))
+    form = ProjectForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        made = projects.create_project(by=user_of(request), **form.cleaned_data)
+        messages.success(request, _("The project is made. Next: add members, and import items."))
+        return redirect("annotation:dashboard", made.slug)
+    return _form_page(request, form, _("A new annotation project"), status=422 if form.errors else 200)
+
+
+@require_safe
+@members_only(Role.MANAGER)
+def dashboard(request: HttpRequest, member: Membership) -> HttpResponse:
+    """How far the project is, what each person does, and what a manager can change."""
+    return _dashboard(
+        request, member, MemberForm(), PlacesForm({"places": member.project.annotators_per_item})
+    )
+
+
+@require_safe
+@members_only(Role.MANAGER)
+def people_csv(request: HttpRequest, member: Membership) -> StreamingHttpResponse:
+    """The table of people as CSV."""
+    response = StreamingHttpResponse(_csv(people(member.project)), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{member.project.slug}-people.csv"'
+    return response
+
+
+class _Line:
+    """A file that hands back what is written to it."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _csv(rows: list[Person]) -> Iterator[str]:
+    writer = csv.writer(_Line())
+    yield writer.writerow(Person._fields)
+    for row in rows:
+        yield writer.writerow(["" if value is None else value for value in row])
+
+
+@require_POST
+@members_only(Role.MANAGER)
+def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Add a person, change a role, or end a membership."""
+    form = MemberForm(request.POST)
+    if not form.is_valid():
+        places = PlacesForm({"places": member.project.annotators_per_item})
+        return _dashboard(request, member, form, places, status=422)
+    user, role = form.cleaned_data["username"], Role(form.cleaned_data["role"])
+    if user.pk == member.user_id and (role != Role.MANAGER or not form.cleaned_data["active"]):
+        messages.error(request, _("Somebody else has to take your own role from you."))
+    else:
+        projects.set_member(
+            project=member.project,
+            user=user,
+            role=role,
+            active=form.cleaned_data["active"],
+            by=user_of(request),
+        )
+        messages.success(request, _("The members are changed."))
+    return redirect("annotation:dashboard", member.project.slug)
+
+
+@require_POST
+@members_only(Role.MANAGER)
+def set_places(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Ask for more or fewer annotators per item."""
+    form = PlacesForm(request.POST)
+    if not form.is_valid():
+        return _dashboard(request, member, MemberForm(), form, status=422)
+    changed = projects.set_places(project=member.project, by=user_of(request), **form.cleaned_data)
+    messages.success(request, _("%(number)d items have another number of places now.") % {"number": changed})
+    return redirect("annotation:dashboard", member.project.slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@members_only(Role.MANAGER)
+def settings(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Change how the project runs."""
+    form = SettingsForm(request.POST or None, instance=Project.objects.get(pk=member.project_id))
+    if request.method == "POST" and form.is_valid():
+        projects.change_settings(project=member.project, by=user_of(request), **form.cleaned_data)
+        messages.success(request, _("The settings are changed."))
+        return redirect("annotation:dashboard", member.project.slug)
+    return _form_page(request, form, _("Settings"), member.project, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@members_only(Role.MANAGER)
+def write_guideline(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Write a new version of a guideline; the one before stays on record."""
+    module = request.GET.get("module", "")
+    text = guidelines(member.project).get(module, {}).get("text", "")
+    form = GuidelineForm(
+        request.POST or None, project=member.project, initial={"module": module, "text": text}
+    )
+    if request.method == "POST" and form.is_valid():
+        projects.write_guideline(project=member.project, by=user_of(request), **form.cleaned_data)
+        messages.success(request, _("The guideline is written."))
+        return redirect("annotation:project", member.project.slug)
+    return _form_page(request, form, _("Guideline"), member.project, status=422 if form.errors else 200)
+
+
+@require_safe
+@members_only(Role.MANAGER)
+def audit(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Every act in the project, the newest first."""
+    rows = member.project.audit.select_related("actor").order_by("-pk")
+    page = Paginator(rows, 100).get_page(request.GET.get("page"))
+    return render(request, "annotation/audit.html", {"project": member.project, "page": page})
+
+
+@require_POST
+@members_only(Role.MANAGER)
+def change_status(request: HttpRequest, member: Membership, act: str) -> HttpResponse:
+    """Close the project, or open it again."""
+    try:
+        review.change_project(project=member.project, act=act, by=user_of(request))
+    except ForbiddenTransition as error:
+        messages.error(request, str(error))
+    return redirect("annotation:dashboard", member.project.slug)
+
+
+def _dashboard(
+    request: HttpRequest,
+    member: Membership,
+    member_form: MemberForm,
+    places_form: PlacesForm,
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    project = member.project
+    context = {
+        "project": project,
+        "totals": totals(project),
+        "people": people(project),
+        "member_form": member_form,
+        "places_form": places_form,
+        "acts": [move.act for move in states.PROJECT if project.status in move.sources],
+    }
+    return render(request, "annotation/dashboard.html", context, status=status)
+
+
+def _form_page(
+    request: HttpRequest, form: object, title: str, project: Project | None = None, *, status: int = 200
+) -> HttpResponse:
+    context = {"form": form, "title": title, "project": project}
+    return render(request, "annotation/form.html", context, status=status)

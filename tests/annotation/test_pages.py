@@ -1,0 +1,103 @@
+"""The pages: what each role finds there, and that strangers find nothing."""
+
+import pytest
+from django.test import Client
+
+from annotation.models import AuditEvent, Membership, Project, Role
+from tests.annotation.factories import finished, make_items, make_member, make_project, make_user, make_work
+from tests.annotation.test_api_work import client_of
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_works() -> None:
+    member = make_member()
+    make_items(member.project, 2)
+    client = client_of(member.user)
+    assert member.project.title in client.get("/annotate/").content.decode()
+    page = client.get(f"/annotate/{member.project.slug}/").content.decode()
+    assert "Next item" in page
+    assert "Dashboard" not in page
+    answer = client.post(f"/annotate/{member.project.slug}/next/")
+    work = member.project.works.get()
+    assert answer["Location"] == f"/annotate/work/{work.pk}/"
+
+
+def test_nothing_left_is_said_on_the_project_page() -> None:
+    member = make_member()
+    answer = client_of(member.user).post(f"/annotate/{member.project.slug}/next/", follow=True)
+    assert "Every item has enough annotators" in answer.content.decode()
+
+
+def test_strangers_get_404_and_the_anonymous_a_login() -> None:
+    project = make_project()
+    assert client_of(make_user(is_staff=True)).get(f"/annotate/{project.slug}/").status_code == 404
+    assert Client().get(f"/annotate/{project.slug}/")["Location"].startswith("/accounts/login/")
+
+
+def test_who_left_a_project_is_a_stranger_to_it() -> None:
+    member = make_member()
+    Membership.objects.filter(pk=member.pk).update(active=False)
+    assert client_of(member.user).get(f"/annotate/{member.project.slug}/").status_code == 404
+
+
+@pytest.mark.parametrize("page", ["dashboard", "settings", "guidelines", "audit"])
+def test_annotators_do_not_get_the_managers_pages(page: str) -> None:
+    member = make_member()
+    assert client_of(member.user).get(f"/annotate/{member.project.slug}/{page}/").status_code == 403
+    manager = make_member(member.project, Role.MANAGER)
+    assert client_of(manager.user).get(f"/annotate/{member.project.slug}/{page}/").status_code == 200
+
+
+def test_staff_make_projects_and_manage_them() -> None:
+    user = make_user(is_staff=True)
+    body = {"title": "Dogs", "slug": "dogs", "kind": "boxes", "annotators_per_item": 2}
+    assert client_of(user).post("/annotate/new/", body)["Location"] == "/annotate/dogs/dashboard/"
+    assert Project.objects.get(slug="dogs").memberships.get().role == Role.MANAGER
+    assert client_of(make_user()).post("/annotate/new/", body).status_code == 403
+    assert client_of(user).post("/annotate/new/", body).status_code == 422  # the name is taken
+
+
+def test_a_manager_adds_people_and_changes_roles() -> None:
+    manager = make_member(role=Role.MANAGER)
+    user, client = make_user(), client_of(manager.user)
+    address = f"/annotate/{manager.project.slug}/members/"
+    client.post(address, {"username": user.username, "role": "adjudicator", "active": "on"})
+    assert Membership.objects.get(user=user).role == Role.ADJUDICATOR
+    answer = client.post(address, {"username": "nobody", "role": "annotator", "active": "on"})
+    assert answer.status_code == 422
+    assert "There is no user nobody" in answer.content.decode()
+    client.post(address, {"username": manager.user.username, "role": "annotator", "active": "on"})
+    manager.refresh_from_db()
+    assert manager.role == Role.MANAGER  # nobody locks themselves out
+
+
+def test_the_dashboard_counts_and_gives_a_csv() -> None:
+    work = finished(make_work())
+    manager = make_member(work.project, Role.MANAGER)
+    client = client_of(manager.user)
+    page = client.get(f"/annotate/{work.project.slug}/dashboard/").content.decode()
+    assert "<strong>1</strong> of 1 annotations are in" in page
+    lines = client.get(f"/annotate/{work.project.slug}/people.csv").getvalue().decode().splitlines()
+    assert lines[0].startswith("name,role,qualified,finished")
+    assert lines[1].startswith(f"{work.annotator.username},annotator,,1,")
+
+
+def test_settings_places_guidelines_and_status_are_changed_and_logged() -> None:
+    manager = make_member(role=Role.MANAGER)
+    make_items(manager.project)
+    client, base = client_of(manager.user), f"/annotate/{manager.project.slug}"
+    fields = {"title": "New", "reservation_minutes": 30, "show_answer": "on", "qualification_score": "1.5"}
+    assert client.post(f"{base}/settings/", fields).status_code == 422
+    client.post(f"{base}/settings/", fields | {"qualification_score": "0.8"})
+    client.post(f"{base}/places/", {"places": 3})
+    for text in ("Draw tight boxes.", "Draw tight boxes.", "Draw very tight boxes."):
+        client.post(f"{base}/guidelines/", {"module": "find", "text": text})
+    client.post(f"{base}/close/")
+    project = Project.objects.get(pk=manager.project_id)
+    assert (project.title, project.qualification_score, project.status) == ("New", 0.8, "closed")
+    assert project.items.get().places == 3
+    assert list(project.guidelines.values_list("version", flat=True)) == [1, 2]
+    kinds = set(AuditEvent.objects.values_list("kind", flat=True))
+    assert {"settings_changed", "guideline_written", "project_closed"} <= kinds
+    assert "guideline_written" in client.get(f"{base}/audit/").content.decode()
