@@ -3,31 +3,10 @@
 What is frozen or what a person produced is read-only: it is written by actions, or not at all.
 """
 
-from typing import Any
-
 from django.contrib import admin
-from django.http import HttpRequest
 
+from accounts.read_only import ReadOnlyAdmin
 from studyapp import models
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):
-    """Shows rows; adds, changes and deletes none."""
-
-    list_per_page = 50
-    show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Never: actions write."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Never: actions write."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Never: what people produced stays."""
-        return False
 
 
 @admin.register(models.Dataset)

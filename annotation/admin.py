@@ -1,0 +1,114 @@
+"""The tables in the admin, to look things up. All are read-only: actions write them."""
+
+from django.contrib import admin
+
+from accounts.read_only import ReadOnlyAdmin
+from annotation import models
+
+
+@admin.register(models.Project)
+class ProjectAdmin(ReadOnlyAdmin):
+    """Projects."""
+
+    list_display = ["slug", "title", "kind", "status", "annotators_per_item", "created_at", "created_by"]
+    list_filter = ["kind", "status"]
+    search_fields = ["slug", "title"]
+
+
+@admin.register(models.Membership)
+class MembershipAdmin(ReadOnlyAdmin):
+    """Who is in which project."""
+
+    list_display = ["project", "user", "role", "active", "qualified", "handed_out"]
+    list_filter = ["project", "role", "active"]
+    list_select_related = ["project", "user"]
+
+
+@admin.register(models.Item)
+class ItemAdmin(ReadOnlyAdmin):
+    """Items as imported."""
+
+    list_display = ["external_id", "project", "position", "purpose", "places", "taken", "submitted"]
+    list_filter = ["project", "purpose"]
+    list_select_related = ["project"]
+    search_fields = ["external_id", "text"]
+
+
+@admin.register(models.Work)
+class WorkAdmin(ReadOnlyAdmin):
+    """What people did, or do."""
+
+    list_display = ["item", "project", "annotator", "task", "status", "revision", "saved_at", "submitted_at"]
+    list_filter = ["project", "task", "status"]
+    list_select_related = ["item", "project", "annotator"]
+    search_fields = ["item__external_id", "annotator__username"]
+
+
+@admin.register(models.Operation)
+class OperationAdmin(ReadOnlyAdmin):
+    """Single edits."""
+
+    list_display = ["work", "revision", "by", "at", "undoes"]
+    list_select_related = ["work__item", "work__annotator", "by"]
+
+
+@admin.register(models.Gold)
+class GoldAdmin(ReadOnlyAdmin):
+    """Gold, in versions."""
+
+    list_display = ["item", "version", "current", "method", "by", "at"]
+    list_filter = ["method", "current"]
+    list_select_related = ["item", "by"]
+    search_fields = ["item__external_id"]
+
+
+@admin.register(models.SystemOutput)
+class SystemOutputAdmin(ReadOnlyAdmin):
+    """What systems put out."""
+
+    list_display = ["item", "system", "revision", "created_at"]
+    list_filter = ["system", "revision"]
+    list_select_related = ["item"]
+
+
+@admin.register(models.Comment)
+class CommentAdmin(ReadOnlyAdmin):
+    """Comments on works."""
+
+    list_display = ["text", "work", "node", "by", "at", "resolved_at"]
+    list_select_related = ["work__item", "work__annotator", "by"]
+
+
+@admin.register(models.Guideline)
+class GuidelineAdmin(ReadOnlyAdmin):
+    """Guidelines, in versions."""
+
+    list_display = ["project", "module", "version", "created_by", "created_at"]
+    list_filter = ["project"]
+    list_select_related = ["project", "created_by"]
+
+
+@admin.register(models.AuditEvent)
+class AuditEventAdmin(ReadOnlyAdmin):
+    """The audit log."""
+
+    list_display = ["at", "project", "kind", "actor"]
+    list_filter = ["project", "kind"]
+    list_select_related = ["project", "actor"]
+
+
+@admin.register(models.Webhook)
+class WebhookAdmin(ReadOnlyAdmin):
+    """Addresses that are told of events."""
+
+    list_display = ["url", "project", "active", "created_by", "created_at"]
+    list_select_related = ["project", "created_by"]
+    exclude = ["secret"]
+
+
+@admin.register(models.Delivery)
+class DeliveryAdmin(ReadOnlyAdmin):
+    """What was sent to webhooks."""
+
+    list_display = ["kind", "webhook", "created_at", "attempts", "delivered_at", "next_at", "last_error"]
+    list_select_related = ["webhook"]
