@@ -3,7 +3,10 @@
 What is frozen or what a person produced is read-only: it is written by actions, or not at all.
 """
 
+from typing import Any
+
 from django.contrib import admin
+from django.http import HttpRequest
 
 from accounts.read_only import ReadOnlyAdmin
 from studyapp import models
