@@ -12,7 +12,7 @@ LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
 
 
 def local_links(page: Path) -> list[Path]:
-    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     targets = [found[1] for found in LINK.finditer(text)]
     return [(page.parent / target).resolve() for target in targets if "://" not in target]
 

@@ -79,11 +79,15 @@ def _winner(wanted: str, first: Value | None, second: Value | None) -> int | Non
 
 
 def _events(program: Program, index: int, objects: Mapping[int, Spans | None]) -> Spans | None:
-    """What a node's numbers or dates belong to: the output of its child where it finds those of events."""
+    """What a node's numbers or dates belong to: those linked, or all that they were looked for in."""
     node = program.nodes[index]
-    while node.type in ("numbers", "dates") and node.children:
+    linked = {place for span in objects[index] or () for place in span.sources}
+    while node.type in ("numbers", "dates"):
         node = program.nodes[node.children[0]]
-    return objects[node.index]
+    events = objects[node.index]
+    if events is None or node.index == index:
+        return events
+    return tuple(event for event in events if (event.start, event.end) in linked) or events
 
 
 def _number(

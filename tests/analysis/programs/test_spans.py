@@ -75,6 +75,12 @@ def test_comparing_dates_gives_the_event(wanted, winner):
     assert run(program, outputs).objects[0] == (winner,)
 
 
+def test_the_event_of_a_number_chosen_on_the_way_is_the_one_linked():
+    text = "num-compare[greater](find-max-num(find-num(find[a])), find-num(find[b]))"
+    outputs = {2: [THIRTY_ONE, FORTY_EIGHT], 3: [FIRST, SECOND], 4: [span("7")], 5: [THIRD]}
+    assert run(parse(text, kind="spans"), outputs).objects[0] == (SECOND,)
+
+
 @pytest.mark.parametrize("numbers", [("31", "31"), ("31", "some")])
 def test_a_tie_or_a_number_that_cannot_be_read_is_unknown(numbers):
     program = parse("num-compare[less](find-num(find[a]), find-num(find[b]))", kind="spans")

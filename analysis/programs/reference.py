@@ -1,0 +1,195 @@
+"""Writes the reference page of the program language from its own tables.
+
+``python -m analysis.programs.reference > docs/reference/programs.md``; a test compares the two.
+"""
+
+import sys
+
+from analysis.programs.drop import QUESTION_TYPES, QuestionType
+from analysis.programs.errors import ProgramError
+from analysis.programs.lines import print_lines
+from analysis.programs.modules import ALIASES, MODULES, Kind, Module
+from analysis.programs.program import describe
+from analysis.programs.text import parse, pretty
+
+_EXAMPLE = "equal(count(find[dogs]), count(filter[black](find[dogs])))"
+_WRONG = "equal(count(find[dogs]), exist(find[cats]))"
+
+_ABOUT = f"""\
+<!-- Made by `python -m analysis.programs.reference`: change the tables in the code, not this page. -->
+# Programs
+
+A program says in steps how a sentence about two images, or a question about a passage, is to be \
+decided. Each step is a module; each has an output that can be drawn, chosen or computed, and scored.
+
+```
+{_EXAMPLE}
+```
+
+The package `analysis.programs` reads, checks, prints and executes programs.
+
+```python
+from analysis.programs import parse, execute
+
+program = parse("{_EXAMPLE}", kind="boxes")
+program.walk                      # {parse(_EXAMPLE, kind="boxes").walk}: the order of work
+dog, puppy = (0, (0.1, 0.2, 0.4, 0.9)), (1, (0.5, 0.5, 0.8, 0.9))
+execute(program, {{2: [dog, puppy], 4: [puppy]}})    # (False, 2, 2, 1, 1, 2)
+```
+
+## Writing one
+
+A module’s inputs stand in `( )`, its argument in `[ ]`. Names may be typed with spaces, underscores or \
+hyphens, in any case; they print with hyphens. Inside an argument a backslash takes the next character \
+as it is: write `\\[`, `\\]` and `\\\\` for those characters, and `\\n`, `\\r`, `\\t` for a line break, \
+a carriage return and a tab. White space around an argument does not count unless it is escaped. What is \
+printed reads back as the same program, whatever the arguments hold.
+
+The same program as lines, one module each, its depth shown by dots (`parse_lines`, `print_lines`), and \
+laid out for people (`pretty`):
+
+```
+{{lines}}
+```
+
+```
+{{pretty}}
+```
+
+In the released table of Subramanian et al. (2020), arguments of lines are positions of the sentence’s \
+tokens; `parse_lines(…, tokens=…)` makes them words.
+
+An error names line and column:
+
+```
+{{error}}
+```
+
+## Nodes
+
+`program.nodes` are in pre-order, the root first. Each has `module`, `argument`, `children`, `parent`, \
+`depth`, `type` and `role`; `describe(node)` names it for people: {{described}}.
+
+| role | what a person does there |
+|---|---|
+| draw | marks any object |
+| choose | takes some of the first input’s objects; the type is that of the first input |
+| link | marks new objects and says which of the input’s each belongs to |
+| compute | nothing: it follows from the inputs |
+
+Equal subtrees have one output. `program.representative` gives for each node the first that is equal to \
+it, and `program.walk` lists the representatives bottom-up.
+
+Types are {{types}}. Numbers and dates are places in the passage that state one; a number is a bare value.
+"""
+
+_EXECUTION = """\
+## Execution
+
+`execute(program, outputs)` gives the value of every node from the objects at the representatives; `run` \
+gives the objects too. A node without objects is unknown (`None`), and so is all that depends on it; an \
+empty list says that nothing is there. Of boxes and spans the value is how many there are, of numbers \
+and dates the one that they state.
+
+Over boxes this is Table 3 of Subramanian et al. (2020) with every probability 0 or 1. Boxes in an image \
+that a module below kept out do not count, since `filter`, `with-relation` and `project` multiply by \
+what they are given. With `as_drawn=True` they do: on the released gold of both splits, without the 7 \
+programs that use `intersect`, that contradicts the label in 61 of 680 examples, and the stricter \
+reading in 46 (`tests/analysis/programs/test_released.py`). `intersect` and `discard` take two boxes for \
+the same object when they overlap by more than half (intersection over union), unless somebody chose \
+there.
+
+`in-each-image`, `in-at-least-one-image` and `in-one-other-image` run what is below them twice. Where \
+the two runs differ, a node below has no single value; `Execution.runs` has both.
+
+Over spans a number or date is read from the quote (`number_of`, `date_of`) unless the object carries a \
+value. Where it cannot be read, where one node states several, or where two that are compared are equal, \
+the result is unknown. `find-max-num` and `find-min-num` are computed unless somebody chose. They and \
+the comparing modules also take events themselves, as the papers write them (`find-max-num(find[field \
+goal])`); the quote of an event must then state its number.
+
+`agrees(program, execution, answer)` compares the outcome with a label or an answer.
+"""
+
+_DROP = """\
+## Question types of DROP
+
+The released annotations name a question type; `program_of(qtype, arguments, question=…)` makes its \
+program, and `lists_of(qtype)` says which nodes each annotated list is about. Without arguments the two \
+events of `yeardiff_find2_qtype` cannot be told apart: its program is then that of \
+`yeardiff_find_qtype`.
+
+| question type | program | lists |
+|---|---|---|
+"""
+
+
+def page() -> str:
+    """The whole page, in Markdown."""
+    parts = [_about(), *(_table(kind) for kind in MODULES), _EXECUTION, _drop()]
+    return "\n".join(parts)
+
+
+def _about() -> str:
+    program = parse(_EXAMPLE, kind="boxes")
+    types = dict.fromkeys(type_ for kind in MODULES for m in MODULES[kind].values() for type_ in _gives(m))
+    filled = {
+        "lines": print_lines(program),
+        "pretty": pretty(program, 40),
+        "error": _error(),
+        "described": ", ".join(dict.fromkeys(describe(node) for node in program.nodes)),
+        "types": ", ".join(f"`{type_}`" for type_ in types),
+    }
+    text = _ABOUT
+    for name, value in filled.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+def _gives(module: Module) -> tuple[str, ...]:
+    return (module.output,) if module.output else ()
+
+
+def _error() -> str:
+    try:
+        parse(_WRONG, kind="boxes")
+    except ProgramError as error:
+        return str(error)
+    raise AssertionError(f"{_WRONG} should not be a program")
+
+
+def _table(kind: Kind) -> str:
+    title = {"boxes": "Modules over boxes in two images", "spans": "Modules over spans of a passage"}[kind]
+    rows = [_row(module) for module in MODULES[kind].values() if not module.name.isdecimal()]
+    if "0" in MODULES[kind]:
+        rows.append("| `0` to `9` | optional | | number | compute | that number; the argument is its word |")
+    other = ", ".join(f"`{alias}` for `{name}`" for alias, name in ALIASES[kind].items())
+    head = ["| module | argument | inputs | gives | role | meaning |", "|---|---|---|---|---|---|"]
+    return "\n".join([f"## {title}", "", *head, *rows, "", f"Also read: {other}.", ""])
+
+
+def _row(module: Module) -> str:
+    argument = " or ".join(f"`{choice}`" for choice in module.choices) or module.argument.replace("none", "")
+    inputs = ["/".join(types) for types in module.inputs]
+    given = inputs[: module.least] + [f"({each})" for each in inputs[module.least :]]
+    output = module.output or "as its first input"
+    return (
+        f"| `{module.name}` | {argument} | {', '.join(given)} | {output} | {module.role} | {module.meaning} |"
+    )
+
+
+def _drop() -> str:
+    rows = [
+        f"| `{name}` | `{_directed(form)}` | {', '.join(f'`{listed}`' for listed, _ in form.lists)} |"
+        for name, form in QUESTION_TYPES.items()
+    ]
+    return _DROP + "\n".join([*rows, ""])
+
+
+def _directed(form: QuestionType) -> str:
+    """A question type's program, with a gap for the direction that the question gives."""
+    return form.program.replace(form.direction, f"{form.direction}[…]", 1) if form.direction else form.program
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

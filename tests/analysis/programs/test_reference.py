@@ -1,0 +1,28 @@
+"""The page about programs is made from their tables."""
+
+import re
+from pathlib import Path
+
+from analysis.programs import MODULES, execute, parse
+from analysis.programs.reference import page
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "programs.md"
+
+
+def test_the_page_is_up_to_date():
+    assert PAGE.read_text(encoding="utf-8") == page(), (
+        "run: python -m analysis.programs.reference > docs/reference/programs.md"
+    )
+
+
+def test_it_names_every_module():
+    named = set(re.findall(r"^\| `([a-z-]+)` \|", page(), re.MULTILINE))
+    assert named >= {name for kind in MODULES for name in MODULES[kind] if not name.isdecimal()}
+
+
+def test_its_example_comes_out_as_it_says():
+    code = re.search(r"```python\n(.*?)```", page(), re.DOTALL)[1]
+    said = re.findall(r"# (\(.*?\))", code)
+    program = parse(re.search(r'parse\("(.*?)"', code)[1], kind="boxes")
+    dog, puppy = (0, (0.1, 0.2, 0.4, 0.9)), (1, (0.5, 0.5, 0.8, 0.9))
+    assert said == [str(program.walk), str(execute(program, {2: [dog, puppy], 4: [puppy]}))]
