@@ -137,7 +137,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('url', models.URLField(max_length=500)),
                 ('secret', models.CharField(editable=False, max_length=64)),
-                ('kinds', models.JSONField(default=list)),
+                ('kinds', models.JSONField(blank=True, default=list)),
                 ('active', models.BooleanField(default=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, to=settings.AUTH_USER_MODEL)),

@@ -12,7 +12,7 @@ class Webhook(models.Model):
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="webhooks")
     url = models.URLField(max_length=500)
     secret = models.CharField(max_length=64, editable=False)
-    kinds = models.JSONField(default=list)
+    kinds = models.JSONField(default=list, blank=True)
     active = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT)
