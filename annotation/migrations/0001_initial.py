@@ -135,7 +135,7 @@ class Migration(migrations.Migration):
             name='Webhook',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('url', models.URLField(max_length=500)),
+                ('url', models.CharField(max_length=500, validators=[django.core.validators.URLValidator(schemes=['http', 'https'])])),
                 ('secret', models.CharField(editable=False, max_length=64)),
                 ('kinds', models.JSONField(blank=True, default=list)),
                 ('active', models.BooleanField(default=True)),

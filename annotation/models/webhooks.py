@@ -1,6 +1,7 @@
 """Addresses that are told what happens in a project, and what they were sent."""
 
 from django.conf import settings
+from django.core.validators import URLValidator
 from django.db import models
 
 from annotation.models.projects import Project
@@ -10,7 +11,7 @@ class Webhook(models.Model):
     """An address that gets a signed POST for each event of the named kinds ([]: every kind)."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="webhooks")
-    url = models.URLField(max_length=500)
+    url = models.CharField(max_length=500, validators=[URLValidator(schemes=["http", "https"])])
     secret = models.CharField(max_length=64, editable=False)
     kinds = models.JSONField(default=list, blank=True)
     active = models.BooleanField(default=True)
