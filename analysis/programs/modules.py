@@ -49,8 +49,6 @@ class Module:
 _BOXES: tuple[Type, ...] = ("boxes",)
 _SPANS: tuple[Type, ...] = ("spans",)
 _PLACES: tuple[Type, ...] = ("spans", "numbers", "dates")
-_NUMBERS: tuple[Type, ...] = ("numbers",)
-_DATES: tuple[Type, ...] = ("dates",)
 _COUNTS: tuple[Type, ...] = ("numbers", "number")
 _NUMBER: tuple[Type, ...] = ("number",)
 _TRUTH: tuple[Type, ...] = ("truth",)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from analysis.programs.errors import ProgramError
-from analysis.programs.modules import ALIASES, MODULES, Kind, Module, Role, Type
+from analysis.programs.modules import ALIASES, MODULES, OBJECTS, Kind, Module, Role, Type
 from analysis.programs.notation import label
 
 MOST_DEEP = 100  # levels; programs of people and parsers stay below 20, and the walks below are recursive
@@ -246,6 +246,11 @@ def _type(
                 f"“{modules[child].name}” gives {_NOUNS[types[child]]}, but “{module.name}” needs {wanted}"
             )
             raise ProgramError.at(message, text, read[child].offset)
+    if len(below) < len(module.inputs) and types[below[0]] not in OBJECTS:
+        message = (
+            f"“{module.name}” of one input needs numbers or dates in the text, not {_NOUNS[types[below[0]]]}"
+        )
+        raise ProgramError.at(message, text, read[below[0]].offset)
     if module.alike and len({types[child] == "dates" for child in below}) > 1:
         message = f"“{module.name}” needs two dates or two numbers, not one of each"
         raise ProgramError.at(message, text, read[index].offset)

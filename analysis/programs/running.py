@@ -11,6 +11,8 @@ from analysis.programs.program import Program
 from analysis.programs.values import date_of, number_of
 from analysis.xqa import normalise_answer
 
+_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
+
 
 def run(
     program: Program,
@@ -45,12 +47,12 @@ def execute(
 
 
 def agrees(program: Program, execution: Execution, answer: Value | None) -> bool | None:
-    """Whether what a program came to is the answer; None where either is unknown.
+    """Whether what a program came to is the answer; None where either is unknown, or they cannot be compared.
 
-    A truth value is compared with a bool or the words true and false; numbers by value, read from words or
-    digits where the answer is a text; dates as dates; spans by their quotes, normalised as for HotpotQA. One
-    of them, or all in order, must be the answer, or one must hold all words of the other in a row (“Brady”,
-    “Tom Brady”): this is to find contradictions, not where a name was cut.
+    A truth value is compared with a bool or the words true, false, yes and no; numbers by value, read from
+    words or digits where the answer is a text; dates as dates; spans by their quotes, normalised as for
+    HotpotQA. One of them, or all in order, must be the answer, or one must hold all words of the other in a
+    row (“Brady”, “Tom Brady”): this is to find contradictions, not where a name was cut.
     """
     if answer is None:
         return None
@@ -61,7 +63,10 @@ def agrees(program: Program, execution: Execution, answer: Value | None) -> bool
     if value is None:
         return None
     if isinstance(value, bool):
-        return str(answer).strip().lower() == str(value).lower()
+        said = _TRUTH.get(str(answer).strip().lower())
+        return None if said is None else said == value
+    if isinstance(answer, bool):
+        return None  # a label cannot be compared with a number or a date
     if isinstance(value, str):
         return date_of(str(answer)) == value
     number = answer if isinstance(answer, int | float) else number_of(answer)

@@ -139,3 +139,11 @@ def test_agreement_with_the_label():
         True, True, False, False, None,
     ]  # fmt: skip
     assert agrees(program, unknown, True) is None
+    assert agrees(program, there, "perhaps") is None
+
+
+def test_a_label_cannot_be_compared_with_a_number():
+    program = parse("count(find)", kind="boxes")
+    execution = run(program, {1: [LEFT_DOG]})
+    assert agrees(program, execution, True) is None
+    assert agrees(program, execution, "one") is True

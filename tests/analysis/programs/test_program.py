@@ -59,6 +59,7 @@ def test_chosen_objects_keep_the_type_of_those_they_are_chosen_from():
         ("num-compare(find, find)", "needs an argument, greater or less"),
         ("num-compare[big](find, find)", "must be greater or less, not “big”"),
         ("subtraction(find-num(find), find-date(find))", "two dates or two numbers"),
+        ("subtraction(count(find))", "of one input needs numbers or dates in the text, not a number"),
         ("find-max-num(count(find))", "“count” gives a number"),
         ("exist(find)", "programs over spans"),
     ],
