@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Max, QuerySet
 from django.urls import reverse
 
-from analysis.programs import Program, agrees
+from analysis.programs import Program, agrees, describe
 from annotation.editing import executed
 from annotation.models import (
     Comment,
@@ -68,7 +68,7 @@ def program_tree(program: Program) -> dict[str, Any]:
                 "index": node.index,
                 "module": node.module,
                 "argument": node.argument,
-                "label": node.module,
+                "label": describe(node),
                 "type": node.type,
                 "role": node.role,
                 "children": list(node.children),
