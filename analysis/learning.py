@@ -114,13 +114,14 @@ def learning(
     if not last:
         return []
     bounds = [(first, min(first + block - 1, last)) for first in range(1, last + 1, block)]
-    known = [trait for trait in TRAITS if _followed(trait, grids, positions)]
-    if not known:
-        return []
-    parts = [_part(g, p, known, bounds) for g, p in zip(grids, positions, strict=True)]
-    means = participant_means(parts, rng=rng, resamples=resamples)
     places = (*(grid.condition for grid in grids), EVERYBODY)
-    return [_learning(trait, place, means, bounds) for trait in known for place in places]
+    found = []
+    for trait in TRAITS:  # one at a time: together their arrays would be many times the size of the trials
+        if _followed(trait, grids, positions):
+            parts = [_part(g, p, trait.values(g), bounds) for g, p in zip(grids, positions, strict=True)]
+            means = participant_means(parts, rng=rng, resamples=resamples)
+            found += [_learning(trait, place, means, bounds) for place in places]
+    return found
 
 
 def _followed(trait: Trait, grids: Sequence[Grid], positions: Sequence[Array]) -> bool:
@@ -140,22 +141,7 @@ def _check(grids: Sequence[Grid], positions: Sequence[Array], block: int) -> int
     return max(known, default=0)
 
 
-def _part(grid: Grid, positions: Array, traits: Sequence[Trait], bounds: Sequence[tuple[int, int]]) -> Part:
-    followed = {trait.key: _followed_up(positions, trait.values(grid), bounds) for trait in traits}
-
-    def statistics(item_weights: Array, rows: slice) -> dict[str, Array]:
-        return {
-            f"{key} {name}": values
-            for key, found in followed.items()
-            for name, values in found(item_weights, rows).items()
-        }
-
-    return Part(grid.condition, len(grid.participants), len(grid.items), statistics)
-
-
-def _followed_up(
-    positions: Array, values: Array, bounds: Sequence[tuple[int, int]]
-) -> Callable[[Array, slice], dict[str, Array]]:
+def _part(grid: Grid, positions: Array, values: Array, bounds: Sequence[tuple[int, int]]) -> Part:
     """One trait's statistics: each block's mean by its number, the change, and the slope."""
     blocks = [
         mean_of(np.where((positions >= first) & (positions <= last), values, np.nan))
@@ -170,7 +156,7 @@ def _followed_up(
         change = means[-1] - means[0] if len(means) > 1 else np.full_like(means[0], np.nan)
         return named | {"change": change, "slope": slope(item_weights, rows)}
 
-    return statistics
+    return Part(grid.condition, len(grid.participants), len(grid.items), statistics)
 
 
 def _learning(
@@ -182,9 +168,8 @@ def _learning(
         unit=trait.unit,
         condition=place,
         blocks=tuple(
-            Block(first, last, means.get(f"{trait.key} {number}", place))
-            for number, (first, last) in enumerate(bounds)
+            Block(first, last, means.get(str(number), place)) for number, (first, last) in enumerate(bounds)
         ),
-        change=means.get(f"{trait.key} change", place),
-        slope=means.get(f"{trait.key} slope", place),
+        change=means.get("change", place),
+        slope=means.get("slope", place),
     )
