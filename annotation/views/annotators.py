@@ -4,6 +4,8 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import ngettext
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST, require_safe
 
@@ -58,15 +60,12 @@ def next_item(request: HttpRequest, member: Membership) -> HttpResponse:
 def work(request: HttpRequest, pk: int) -> HttpResponse:
     """The editor."""
     found, member = work_or_404(request, pk)
+    done = own_works(member).filter(task=Work.Task.ANNOTATION, submitted_at__isnull=False).count()
     context = {
-        "work": found,
-        "project": found.project,
-        "member": member,
-        "own": found.annotator_id == member.user_id,
         "work_json": work_state(found),
-        "done": member.project.works.filter(
-            annotator=member.user, task=Work.Task.ANNOTATION, submitted_at__isnull=False
-        ).count(),
+        "work_url": reverse("annotation:api_work", args=[pk]),
+        "back_url": reverse("annotation:project", args=[found.project.slug]),
+        "progress": ngettext("%(done)d item finished", "%(done)d items finished", done) % {"done": done},
     }
     return render(request, "annotation/work.html", context)
 
