@@ -9,7 +9,7 @@ import math
 import random
 import re
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
+from accounts import mixes
 from studyapp.questionnaires import Question
 
 
@@ -50,6 +51,25 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "two-tab": Behaviour(0.85, 0.45, 0.02, 0.75, 0.20, seconds=45, sigma=0.5, tabs=2),
 }
 
+TIME = "time"
+PARTICIPANT_COOKIE = "participant"
+
+# What the participants of a condition do otherwise: `TIME` to a factor on the times they report, and the role
+# or key of a question to what is added to the probability of a yes, or to the mean agreement (from 0 to 1).
+Effect = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Planted:
+    """Effects by condition, and how a bot learns its condition: from its participant cookie.
+
+    No page says which condition it belongs to, so bots could not do otherwise by what they see.
+    """
+
+    effects: Mapping[str, Effect]
+    condition_of: Callable[[str], Awaitable[str]]
+
+
 # Whether the answer shown to a question is correct, by question and answer as shown; None where unknown.
 Knowledge = Mapping[tuple[str, str], bool | None]
 
@@ -66,7 +86,10 @@ class StudyPlan:
 
 @dataclass
 class Bot:
-    """One simulated participant and what became of it. ``seconds`` has one entry per request."""
+    """One simulated participant and what became of it. ``seconds`` has one entry per request.
+
+    ``condition`` is known, and ``effect`` set, only where effects are planted.
+    """
 
     number: int
     kind: str
@@ -77,6 +100,8 @@ class Bot:
     code: str = ""
     left: bool = False
     error: str = ""
+    condition: str = ""
+    effect: Effect = field(default_factory=dict)
     seconds: list[float] = field(default_factory=list)
 
     @property
@@ -89,38 +114,13 @@ class BotError(Exception):
 
 
 def parse_mix(text: str) -> dict[str, float]:
-    """Shares by behaviour from ``honest=0.7,random=0.3``, made to add up to 1; a bare name is the whole.
-
-    Raises ValueError with a sentence.
-    """
-    shares: dict[str, float] = {}
-    for part in text.split(","):
-        name, _equals, share = part.strip().partition("=")
-        if name not in BEHAVIOURS:
-            raise ValueError(f"there is no behaviour {name!r}; there is {', '.join(BEHAVIOURS)}")
-        if name in shares:
-            raise ValueError(f"{name} is given twice")
-        try:
-            shares[name] = float(share or 1)
-        except ValueError:
-            shares[name] = math.nan
-        if not (math.isfinite(shares[name]) and shares[name] >= 0):
-            raise ValueError(f"the share of {name} is {share!r}; it must be a number, 0 or more")
-    total = sum(shares.values())
-    if not total:
-        raise ValueError("the shares are all 0")
-    return {name: share / total for name, share in shares.items()}
+    """Shares by behaviour from ``honest=0.7,random=0.3``. Raises ValueError with a sentence."""
+    return mixes.parse_mix(text, BEHAVIOURS)
 
 
 def make_bots(n: int, mix: Mapping[str, float], *, seed: int) -> list[Bot]:
     """``n`` bots in the shares of ``mix`` (largest remainders), shuffled, each with its own generator."""
-    exact = {name: share * n for name, share in mix.items()}
-    counts = {name: math.floor(number) for name, number in exact.items()}
-    by_remainder = sorted(exact, key=lambda name: counts[name] - exact[name])
-    for name in by_remainder[: n - sum(counts.values())]:
-        counts[name] += 1
-    kinds = [name for name, count in counts.items() for _ in range(count)]
-    random.Random(f"{seed}/kinds").shuffle(kinds)
+    kinds = mixes.deal(n, mix, seed=seed)
     return [Bot(number, kind, random.Random(f"{seed}/{number}")) for number, kind in enumerate(kinds)]
 
 
@@ -190,22 +190,28 @@ def is_right(page: Page, knowledge: Knowledge) -> bool | None:
 # --- what a bot sends --------------------------------------------------------------------------------------
 
 
-def choose(question: Question, behaviour: Behaviour, right: bool | None, rng: random.Random) -> str:
-    """The form value that a bot chooses for a question."""
+def choose(
+    question: Question,
+    behaviour: Behaviour,
+    right: bool | None,
+    rng: random.Random,
+    shift: float = 0.0,
+) -> str:
+    """The form value that a bot chooses for a question. shift: of a planted effect, see `Effect`."""
     if question.role == "correctness_rating":
         if right is None:
             chance = (behaviour.yes_if_right + behaviour.yes_if_wrong) / 2
         else:
             chance = behaviour.yes_if_right if right else behaviour.yes_if_wrong
-        return _positive(question, rng.random() < chance)
+        return _positive(question, rng.random() < chance + shift)
     if question.role == "known_before":
-        return _positive(question, rng.random() < behaviour.known)
+        return _positive(question, rng.random() < behaviour.known + shift)
     centre = behaviour.agreement
     if question.role == "irrelevant_information" and behaviour.spread:
         centre = (
             1 - centre
         )  # the one statement that speaks against the system; a straight-liner does not read
-    agreement = min(1.0, max(0.0, rng.gauss(centre, behaviour.spread)))
+    agreement = min(1.0, max(0.0, rng.gauss(centre + shift, behaviour.spread)))
     values = [value for value, _label in question.choices]
     if question.scale == "yes_no":
         return _positive(question, agreement >= 0.5)
@@ -219,9 +225,9 @@ def _positive(question: Question, positive: bool) -> str:
     return values[-1] if positive else values[0]
 
 
-def clock(behaviour: Behaviour, rng: random.Random) -> dict[str, str]:
+def clock(behaviour: Behaviour, rng: random.Random, factor: float = 1.0) -> dict[str, str]:
     """What the page's script would have measured, in milliseconds, for a person of this behaviour."""
-    total = round(1000 * rng.lognormvariate(math.log(behaviour.seconds), behaviour.sigma))
+    total = round(1000 * factor * rng.lognormvariate(math.log(behaviour.seconds), behaviour.sigma))
     hidden = round(total * rng.uniform(0.05, 0.3)) if rng.random() < 0.1 else 0
     return {
         "client_total_ms": str(total),
@@ -238,7 +244,12 @@ def fill(page: Page, questions: Sequence[Question], bot: Bot, right: bool | None
     Raises BotError when the page lacks a field, a question or a choice that the frozen study has.
     """
     sent = dict(page.fields)
-    chosen = {question.key: choose(question, bot.behaviour, right, bot.rng) for question in questions}
+    chosen = {
+        question.key: choose(
+            question, bot.behaviour, right, bot.rng, bot.effect.get(question.role or question.key, 0.0)
+        )
+        for question in questions
+    }
     for key, value in chosen.items():
         if value not in page.choices.get(key, []):
             raise BotError(f"{page} lacks the choice {value!r} of the question {key!r}")
@@ -246,7 +257,7 @@ def fill(page: Page, questions: Sequence[Question], bot: Bot, right: bool | None
     if unknown:
         raise BotError(f"{page} asks {unknown[0]!r}, which is no question of the study")
     changes = {f"changes_{key}": str(int(bot.rng.random() < 0.1)) for key in chosen}
-    script = {**clock(bot.behaviour, bot.rng), **changes}
+    script = {**clock(bot.behaviour, bot.rng, bot.effect.get(TIME, 1.0)), **changes}
     for name in ("csrfmiddlewaretoken", "page_key", *script):
         if name not in page.fields:
             raise BotError(f"{page} lacks the field {name!r}")
@@ -343,6 +354,7 @@ async def run_bots(
     concurrency: int,
     think: float = 0.0,
     finished: Callable[[Bot], None] = lambda bot: None,
+    planted: Planted | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> None:
     """Have all bots walk, at most ``concurrency`` at once, pausing ``think`` seconds a page on average.
@@ -358,7 +370,7 @@ async def run_bots(
         async with places:
             # Not closed here: that would close the shared transport.
             client = httpx.AsyncClient(transport=shared, timeout=60, trust_env=False)
-            await _drive(bot, walk(bot, link, plan), client, think)
+            await _drive(bot, walk(bot, link, plan), client, think, planted)
         finished(bot)
 
     async with shared, asyncio.TaskGroup() as group:
@@ -366,7 +378,9 @@ async def run_bots(
             group.create_task(one(bot))
 
 
-async def _drive(bot: Bot, steps: Walk, client: httpx.AsyncClient, think: float) -> None:
+async def _drive(
+    bot: Bot, steps: Walk, client: httpx.AsyncClient, think: float, planted: Planted | None
+) -> None:
     response: httpx.Response | None = None
     try:
         while True:
@@ -376,6 +390,9 @@ async def _drive(bot: Bot, steps: Walk, client: httpx.AsyncClient, think: float)
                 await asyncio.sleep(think * step.share)
             else:
                 response = await _request(bot, step, client)
+                if planted and not bot.condition and (cookie := client.cookies.get(PARTICIPANT_COOKIE)):
+                    bot.condition = await planted.condition_of(cookie)
+                    bot.effect = planted.effects.get(bot.condition, {})
     except StopIteration:
         return
     except BotError as error:

@@ -7,6 +7,7 @@ from studyapp.bots import StudyPlan
 from studyapp.errors import NotFound
 from studyapp.models import EntryLink, Stimulus, Study, SurveyResponse, Trial
 from studyapp.queries.studies import frozen, latest_version
+from studyapp.tokens import read_participant
 
 
 def plan_of(study: Study) -> StudyPlan:
@@ -28,6 +29,14 @@ def plan_of(study: Study) -> StudyPlan:
         post_survey=content.post_survey,
         knowledge=knowledge,
     )
+
+
+def condition_of(cookie: str) -> str:
+    """The name of the condition of the participant whom a cookie names."""
+    participant = read_participant(cookie)
+    if participant is None:
+        raise NotFound("the site gave a bot the cookie of a participant whom this database does not know")
+    return participant.condition.name
 
 
 def stored(link: EntryLink) -> dict[str, int]:

@@ -4,11 +4,12 @@ import argparse
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.management.base import CommandError
 from django.urls import reverse
@@ -17,11 +18,12 @@ from accounts.commands import JobCommand, count, slug
 from accounts.terminal import Bar
 from studyapp import bots
 from studyapp.actions.links import create_link
-from studyapp.bots import BEHAVIOURS, Bot
+from studyapp.bots import BEHAVIOURS, Bot, Effect, Planted, StudyPlan
 from studyapp.freezing import MinTimeRule
 from studyapp.models import EntryLink, Mode, Study
+from studyapp.planted import check_effects, parse_effect
 from studyapp.policies import NotAdmitted, check_admission
-from studyapp.queries.bots import plan_of, stored
+from studyapp.queries.bots import condition_of, plan_of, stored
 from studyapp.queries.studies import frozen, latest_version, study_named
 
 
@@ -38,6 +40,11 @@ class Command(JobCommand):
             "--behaviour", type=_mix, default="honest", metavar="MIX",
             help="one behaviour, or shares such as honest=0.7,random=0.2,drop-out=0.1 (honest)",
         )  # fmt: skip
+        parser.add_argument(
+            "--effect", type=_effect, action="append", default=[], metavar="CONDITION:NAME=NUMBER,...",
+            help="what bots of a condition do otherwise: the role or key of a question and what is added to "
+            "the probability of a yes, or to the mean agreement from 0 to 1; time and a factor",
+        )  # fmt: skip
         parser.add_argument("--seed", type=int, default=1, help="decides what the bots answer (1)")
         parser.add_argument("--url", type=_address, default=settings.SITE_URL, help="the site (SITE_URL)")
         parser.add_argument("--concurrency", type=count, default=4, metavar="C", help="bots at once (4)")
@@ -51,6 +58,7 @@ class Command(JobCommand):
         logging.getLogger("httpx").setLevel(logging.WARNING)
         study = study_named(options["slug"])
         plan = plan_of(study)
+        planted = _planted(study, options["effect"], options["behaviour"], plan)
         self._warn(study, options["think"])
         link, address = _link(study, options["url"])
         crowd = bots.make_bots(options["n"], options["behaviour"], seed=options["seed"])
@@ -66,6 +74,7 @@ class Command(JobCommand):
             walking = bots.run_bots(
                 crowd, address, plan,
                 concurrency=options["concurrency"], think=options["think"], finished=finished,
+                planted=planted,
             )  # fmt: skip
             asyncio.run(walking)
         self._tell(crowd, time.monotonic() - begun)
@@ -116,6 +125,24 @@ class Command(JobCommand):
             raise CommandError(f"{failed} of {len(crowd)} bots failed")
 
 
+def _planted(
+    study: Study, given: Sequence[tuple[str, Effect]], mix: Mapping[str, float], plan: StudyPlan
+) -> Planted | None:
+    """The effects to plant, checked against the frozen study; None where there are none."""
+    if not given:
+        return None
+    effects = dict(given)
+    if len(effects) < len(given):
+        raise CommandError("--effect: give all effects of a condition at once, NAME=NUMBER,NAME=NUMBER")
+    version = latest_version(study)
+    assert version is not None  # there is a plan
+    try:
+        check_effects(effects, mix, plan, [arm.name for arm in frozen(version).conditions])
+    except ValueError as error:
+        raise CommandError(f"--effect: {error}") from error
+    return Planted(effects, sync_to_async(condition_of))
+
+
 def _link(study: Study, url: str) -> tuple[EntryLink, str]:
     """A link for bots and its address at the site, which must answer and know it."""
     _ask(url + reverse("studyapp:home"), url)
@@ -143,6 +170,13 @@ def _ask(address: str, url: str) -> int:
 def _mix(text: str) -> dict[str, float]:
     try:
         return bots.parse_mix(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _effect(text: str) -> tuple[str, dict[str, float]]:
+    try:
+        return parse_effect(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
