@@ -1,0 +1,36 @@
+"""Users for simulated annotators: made once per project, with a password only while they run."""
+
+import secrets
+
+from django.contrib.auth.hashers import make_password
+from django.db import transaction
+
+from accounts.models import User
+from annotation.actions import audit
+from annotation.actions.projects import set_member
+from annotation.models import Project, Role
+
+
+@transaction.atomic
+def enlist_bots(*, project: Project, n: int, by: User | None = None) -> list[tuple[str, str]]:
+    """Make, or take, ``n`` bot users that are annotators of a project; returns their names and password.
+
+    They share one new password: its hash is slow on purpose, and would be once for each of them.
+    """
+    password = secrets.token_urlsafe(32)
+    encoded = make_password(password)
+    names = [f"bot-{project.slug}-{number}" for number in range(1, n + 1)]
+    there = {user.username: user for user in User.objects.filter(username__in=names)}
+    for name in names:
+        user = there.get(name) or User(username=name)
+        user.password, user.is_active = encoded, True
+        user.save()
+        set_member(project=project, user=user, role=Role.ANNOTATOR, by=by)
+    audit.record(project=project, kind="bots_enlisted", by=by, data={"bots": n})
+    return [(name, password) for name in names]
+
+
+@transaction.atomic
+def retire_bots(*, names: list[str]) -> None:
+    """Leave no password behind. What the bots drew stays, under their names."""
+    User.objects.filter(username__in=names).update(password=make_password(None))

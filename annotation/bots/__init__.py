@@ -1,0 +1,21 @@
+"""Simulated annotators: they log in, take items, draw and hand in over HTTP, as people do. No Django."""
+
+from annotation.bots.behaviours import BEHAVIOURS, Behaviour, Bot, BotError, make_bots, parse_mix
+from annotation.bots.driving import run_bots
+from annotation.bots.walk import Answer, Ask, Plan, Think, Walk, walk
+
+__all__ = [
+    "BEHAVIOURS",
+    "Answer",
+    "Ask",
+    "Behaviour",
+    "Bot",
+    "BotError",
+    "Plan",
+    "Think",
+    "Walk",
+    "make_bots",
+    "parse_mix",
+    "run_bots",
+    "walk",
+]

@@ -1,0 +1,37 @@
+"""What simulated annotators know of a project, and what is stored of what they did."""
+
+from collections import Counter
+from collections.abc import Collection
+
+from django.db.models import TextField
+from django.db.models.functions import Cast
+
+from annotation.errors import NotFound
+from annotation.models import Gold, Operation, Project, Work
+
+
+def project_named(slug: str) -> Project:
+    """Raises NotFound with the names that there are."""
+    found = Project.objects.filter(slug=slug).first()
+    if found is None:
+        names = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)[:20])
+        raise NotFound(f"there is no annotation project {slug!r}; there is {names or 'none yet'}")
+    return found
+
+
+def current_gold(project: Project) -> dict[str, str]:
+    """The current gold documents as JSON text, by the item's external id."""
+    rows = Gold.objects.filter(item__project=project, current=True)
+    return dict(rows.values_list("item__external_id", Cast("document", TextField())).iterator())
+
+
+def stored_operations(project: Project, names: Collection[str]) -> Counter[tuple[int, str]]:
+    """How often each operation of these users is stored, by work and id of the operation."""
+    rows = Operation.objects.filter(work__project=project, by__username__in=names)
+    return Counter((work, str(uid)) for work, uid in rows.values_list("work_id", "uid").iterator())
+
+
+def submitted_works(project: Project, names: Collection[str]) -> set[int]:
+    """The works that these users have handed in."""
+    rows = Work.objects.filter(project=project, annotator__username__in=names, submitted_at__isnull=False)
+    return set(rows.values_list("pk", flat=True))
