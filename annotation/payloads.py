@@ -148,9 +148,12 @@ class ItemRecord(Payload):
 
 
 class ModuleOutput(Payload):
-    """What a system put out at one node: a probability per proposal, or per token, or a value."""
+    """What a system put out at one node: a probability per proposal, or per token, or a value.
 
-    index: Position
+    Without an index it is of the next node of that module in the program, in pre-order.
+    """
+
+    index: Position | None = None
     module: str
     probabilities: tuple[Fraction, ...] = ()
     attention: tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...] = ()

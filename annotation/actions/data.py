@@ -1,12 +1,12 @@
-"""Bringing items, gold, people's earlier work and systems' outputs in: all of a file or nothing."""
+"""Bringing items in, with their images, gold and people's earlier work: all of a file or nothing."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from django.db import transaction
 from django.db.models import Max
@@ -15,17 +15,32 @@ from django.utils import timezone
 from accounts.models import User
 from annotation import images
 from annotation.actions import audit
+from annotation.actions.bulk import as_json, as_time, check_storable, insert
 from annotation.errors import Conflict
-from annotation.models import Gold, ImageFile, Item, Membership, Project, Role, SystemOutput, Work
-from annotation.payloads import Annotation, ItemRecord, SystemRecord
+from annotation.formats.images import ImageFolder
+from annotation.models import Gold, ImageFile, Item, Membership, Project, Role, Work
+from annotation.payloads import Annotation, Image, ItemRecord
 
 BATCH = 1000
 Row = TypeVar("Row")
 # What makes two imports of one id the same item. `extra` is what a format keeps for itself.
 SHOWN = ("program", "text", "passage", "tokens", "images", "answer")
+FINISHED = {"submitted", "in review", "returned", "accepted"}  # statuses that count in Item.submitted
+SHAPE = 0.01  # of the ratio of width to height, by which a file may differ from what an item says of it
+
+ITEM = (
+    "project_id", "external_id", "position", "purpose", "program", "text", "passage", "tokens", "text_hash",
+    "images", "answer", "extra", "places", "taken", "submitted",
+)  # fmt: skip
+GOLD = ("item_id", "version", "current", "method", "document", "work_id", "by_id", "at")
+WORK = (
+    "item_id", "project_id", "annotator_id", "task", "status", "document", "revision", "reserved_until",
+    "started_at", "saved_at", "submitted_at", "active_seconds", "predictions_shown",
+)  # fmt: skip
+IMAGE = ("project_id", "name", "width", "height", "path")
 
 
-@dataclass(frozen=True)
+@dataclass
 class ImportReport:
     """What an import did, or with a dry run would do."""
 
@@ -49,204 +64,218 @@ def import_items(
     """Add the items that the project lacks, with their gold and annotations; all of them or none.
 
     Memory stays the same however many there are. Annotations of earlier people belong to users without a
-    password named after them. Raises Conflict when the project holds another item under an id, and whatever
-    ``records`` raises; nothing is stored then.
+    password named after them; where a file has no times, that of the import stands for them. With a folder,
+    images get their files from it, also those of items that were there before.
+
+    ``records`` are checked already (`annotation.formats`). Raises Conflict when the project holds another
+    item under an id or an image of another shape, and whatever ``records`` raises; nothing is stored then.
     """
     Project.objects.select_for_update().get(pk=project.pk)  # positions are counted one after the other
     position = (project.items.aggregate(last=Max("position"))["last"] or 0) + 1
-    report = ImportReport()
-    for batch in _batches(records):
-        report = _import_batch(project, batch, position, purpose, image_folder, dry_run, report)
-        position += len(batch)
-    if report.added:
-        audit.record(project=project, kind="items_imported", by=by, data={"added": report.added})
+    folder = None if image_folder is None else ImageFolder(image_folder)
+    job = _Import(project, purpose, folder, dry_run, timezone.now())
+    for batch in batches(records):
+        position += job.add(batch, position)
+    if job.report.added:
+        audit.record(project=project, kind="items_imported", by=by, data={"added": job.report.added})
     if dry_run:
         transaction.set_rollback(True)
-    return report
+    return job.report
 
 
-def _batches(records: Iterable[Row]) -> Iterator[list[Row]]:
+def batches(records: Iterable[Row]) -> Iterator[list[Row]]:
+    """Cut a stream into lists of BATCH."""
     stream = iter(records)
     while batch := list(islice(stream, BATCH)):
         yield batch
 
 
-def _import_batch(
-    project: Project,
-    batch: list[ItemRecord],
-    position: int,
-    purpose: str,
-    image_folder: Path | None,
-    dry_run: bool,
-    report: ImportReport,
-) -> ImportReport:
-    known = {
-        item.external_id: item
-        for item in project.items.filter(external_id__in=[one.external_id for one in batch])
-    }
-    new: list[tuple[ItemRecord, Item]] = []
-    for place, one in enumerate(batch):
-        if one.kind != project.kind:
-            raise Conflict(f"{one.external_id}: kind: the project marks {project.kind}, not {one.kind}")
-        columns = _columns(one)
-        if (stored := known.get(one.external_id)) is not None:
-            _require_same(stored, columns)
-            continue
-        item = Item(project=project, position=position + place, purpose=purpose, extra=one.extra, **columns)
-        item.places = project.annotators_per_item
-        new.append((one, item))
-    files = _keep_images(project, [one for one, _item in new], image_folder, dry_run)
-    Item.objects.bulk_create([item for _one, item in new])
-    golds = _bring_gold(new)
-    works = _bring_annotations(project, new)
-    return replace(
-        report,
-        added=report.added + len(new),
-        unchanged=report.unchanged + len(batch) - len(new),
-        with_gold=report.with_gold + golds,
-        annotations=report.annotations + works,
-        images=report.images + files,
-    )
+class _Import:
+    """One import under way: where to, what it counts, and the annotators that it has met."""
+
+    def __init__(
+        self, project: Project, purpose: str, folder: ImageFolder | None, dry_run: bool, now: datetime
+    ) -> None:
+        self.project, self.purpose, self.folder, self.dry_run = project, purpose, folder, dry_run
+        self.now = now
+        self.report = ImportReport()
+        self._annotators: dict[str, int] = {}
+
+    def add(self, batch: list[ItemRecord], position: int) -> int:
+        """Store what is new of a batch, from a position on; return how many items that were."""
+        new = self._new(batch)
+        self.report.images += self._keep_images(batch if self.folder else new)
+        rows = [self._row(one, position + place) for place, one in enumerate(new)]
+        insert(Item, ITEM, rows)
+        with_more = [place for place, one in enumerate(new) if one.gold is not None or one.annotations]
+        if with_more:
+            ids = self._ids(position, position + len(new))
+            self._bring_gold([(ids[position + place], new[place]) for place in with_more])
+            self._bring_annotations([(ids[position + place], new[place]) for place in with_more])
+        self.report.added += len(new)
+        self.report.unchanged += len(batch) - len(new)
+        return len(new)
+
+    def _new(self, batch: list[ItemRecord]) -> list[ItemRecord]:
+        ids = [one.external_id for one in batch]
+        known = {item.external_id: item for item in self.project.items.filter(external_id__in=ids)}
+        new: dict[str, ItemRecord] = {}
+        for one in batch:
+            if one.kind != self.project.kind:
+                kinds = f"the project marks {self.project.kind}, not {one.kind}"
+                raise Conflict(f"{one.external_id}: kind: {kinds}")
+            if not one.program:
+                raise Conflict(f"{one.external_id}: program: is missing; without one there is nothing to do")
+            if (stored := known.get(one.external_id)) is not None:
+                _require_same(stored, one)
+            elif new.setdefault(one.external_id, one) is not one:
+                raise Conflict(f"{one.external_id}: external_id: comes twice")
+        return list(new.values())
+
+    def _row(self, one: ItemRecord, position: int) -> tuple[Any, ...]:
+        tokens, names = as_json(one.tokens), as_json([image.name for image in one.images])
+        answer, extra = None if one.answer is None else as_json(one.answer), as_json(one.extra)
+        check_storable(
+            one.external_id, (one.external_id, one.text, one.passage), (names, answer or "", extra)
+        )
+        digest = hashlib.sha256(one.passage.encode()).hexdigest() if one.passage else ""
+        taken = sum(_status(each) in Work.HOLDING for each in one.annotations)
+        return (
+            self.project.pk, one.external_id, position, self.purpose, one.program, one.text, one.passage,
+            tokens, digest, names, answer, extra, max(self.project.annotators_per_item, taken), taken,
+            sum(_status(each) in FINISHED for each in one.annotations),
+        )  # fmt: skip
+
+    def _ids(self, first: int, beyond: int) -> dict[int, int]:
+        """The ids of the items at these positions."""
+        items = self.project.items.filter(position__gte=first, position__lt=beyond)
+        return dict(items.values_list("position", "pk"))
+
+    def _bring_gold(self, new: list[tuple[int, ItemRecord]]) -> None:
+        now = as_time(self.now)
+        rows = []
+        for item, one in new:
+            if one.gold is not None:
+                document = one.gold.model_dump_json()
+                check_storable(one.external_id, (), (document,))
+                rows.append((item, 1, True, Gold.Method.IMPORTED.value, document, None, None, now))
+        insert(Gold, GOLD, rows)
+        self.report.with_gold += len(rows)
+
+    def _bring_annotations(self, new: list[tuple[int, ItemRecord]]) -> None:
+        rows = []
+        for item, one in new:
+            names = [each.annotator for each in one.annotations]
+            if len(set(names)) != len(names):
+                raise Conflict(f"{one.external_id}: annotations: somebody has annotated the item twice")
+            rows += [self._work(item, one, each) for each in one.annotations]
+        insert(Work, WORK, rows)
+        self.report.annotations += len(rows)
+
+    def _work(self, item: int, one: ItemRecord, each: Annotation) -> tuple[Any, ...]:
+        status, submitted = _status(each), _aware(each.submitted)
+        started = _aware(each.started) or submitted or self.now
+        if status in FINISHED:
+            submitted = submitted or self.now
+        document, shown = each.document.model_dump_json(), as_json(each.predictions_shown)
+        check_storable(one.external_id, (each.annotator,), (document, shown))
+        return (
+            item, self.project.pk, self._annotator(each.annotator), Work.Task.ANNOTATION.value, status,
+            document, each.revision, None, as_time(started), as_time(submitted), as_time(submitted), 0.0,
+            shown,
+        )  # fmt: skip
+
+    def _annotator(self, name: str) -> int:
+        """The user of that name; one made here has no password, and stands for who drew it elsewhere."""
+        if name not in self._annotators:
+            if not 0 < len(name) <= 150:
+                raise Conflict(f"{name[:20]!r}: the name of an annotator has 1 to 150 characters")
+            user, made = User.objects.get_or_create(username=name, defaults={"is_active": False})
+            if made:
+                user.set_unusable_password()
+                user.save(update_fields=["password"])
+            Membership.objects.get_or_create(
+                project=self.project, user=user, defaults={"role": Role.ANNOTATOR, "active": False}
+            )
+            self._annotators[name] = user.pk
+        return self._annotators[name]
+
+    def _keep_images(self, records: list[ItemRecord]) -> int:
+        """Store the images that items name and the project lacks; with a folder, their files too."""
+        named = {image.name: image for one in records for image in one.images}
+        rows = self.project.image_files.filter(name__in=named).values_list("name", "width", "height", "path")
+        there = {name: _Kept(width, height, path) for name, width, height, path in rows} if named else {}
+        new = []
+        for name, image in named.items():
+            kept = there.get(name)
+            if kept is None or (self.folder is not None and not kept.path):
+                file = self._file(image)
+                if kept is None:
+                    check_storable(name, (name,), ())
+                    new.append((self.project.pk, name, *file))
+                else:
+                    self.project.image_files.filter(name=name).update(**file._asdict())
+            else:
+                _require_shape(name, kept, image)
+        insert(ImageFile, IMAGE, new)
+        return len(new)
+
+    def _file(self, image: Image) -> "_Kept":
+        """What is stored of an image; with a folder, its file is copied and measured."""
+        if self.folder is None:
+            return _Kept(image.width, image.height, "")
+        try:
+            found = self.folder.find(image.name)
+        except ValueError as error:
+            raise Conflict(str(error)) from error
+        kept = _Kept(found.width, found.height, "")
+        _require_shape(image.name, kept, image)
+        return kept if self.dry_run else kept._replace(path=images.keep(self.folder.root / found.name))
 
 
-def _columns(one: ItemRecord) -> dict[str, Any]:
-    return {
-        "external_id": one.external_id,
+class _Kept(NamedTuple):
+    """What the site stores of an image."""
+
+    width: int | None
+    height: int | None
+    path: str
+
+
+def _require_shape(name: str, kept: _Kept, image: Image) -> None:
+    """Boxes are fractions: another size of the same picture does no harm, another shape does."""
+    if kept.width and kept.height and image.width and image.height:
+        ratio = kept.width * image.height / (kept.height * image.width)
+        if abs(ratio - 1) > SHAPE:
+            raise Conflict(
+                f"{name}: is {kept.width} × {kept.height} pixels here, and {image.width} × {image.height} "
+                "for the item: boxes would not fit"
+            )
+
+
+def _require_same(stored: Item, one: ItemRecord) -> None:
+    now = {
         "program": one.program,
         "text": one.text,
         "passage": one.passage,
         "tokens": [list(token) for token in one.tokens],
         "images": [image.name for image in one.images],
         "answer": one.answer,
-        "text_hash": hashlib.sha256(one.passage.encode()).hexdigest() if one.passage else "",
     }
-
-
-def _require_same(stored: Item, columns: Mapping[str, Any]) -> None:
     for name in SHOWN:
-        if getattr(stored, name) != columns[name]:
+        if getattr(stored, name) != now[name]:
             raise Conflict(
                 f"{stored.external_id}: {name}: differs from what the project {stored.project.slug!r} holds "
                 "under this id; items are never changed, so import into another project"
             )
 
 
-def _keep_images(project: Project, new: list[ItemRecord], image_folder: Path | None, dry_run: bool) -> int:
-    """Store the images that items name and the project lacks; with a folder, their files too."""
-    named = {image.name: image for one in new for image in one.images}
-    if not named:
-        return 0
-    there = set(project.image_files.filter(name__in=named).values_list("name", flat=True))
-    rows = []
-    for name, image in named.items():
-        if name in there:
-            continue
-        source = image_folder / name if image_folder is not None else None
-        kept = images.keep(source) if source is not None and not dry_run else ""
-        rows.append(ImageFile(project=project, name=name, width=image.width, height=image.height, path=kept))
-    ImageFile.objects.bulk_create(rows)
-    return len(rows)
-
-
-def _bring_gold(new: list[tuple[ItemRecord, Item]]) -> int:
-    golds = [
-        Gold(item=item, version=1, method=Gold.Method.IMPORTED, document=one.gold.model_dump(mode="json"))
-        for one, item in new
-        if one.gold is not None
-    ]
-    Gold.objects.bulk_create(golds)
-    return len(golds)
-
-
-def _bring_annotations(project: Project, new: list[tuple[ItemRecord, Item]]) -> int:
-    works = []
-    for one, item in new:
-        for annotation in one.annotations:
-            works.append(_work(project, item, annotation))
-        if one.annotations:
-            count = len(one.annotations)
-            item.places, item.taken = max(item.places, count), count
-            item.submitted = count
-            item.save(update_fields=["places", "taken", "submitted"])
-    Work.objects.bulk_create(works)
-    return len(works)
-
-
-def _work(project: Project, item: Item, annotation: Annotation) -> Work:
-    now = timezone.now()
-    return Work(
-        item=item,
-        project=project,
-        annotator=_annotator(project, annotation.annotator),
-        status=annotation.status if annotation.status in Work.HOLDING else Work.Status.SUBMITTED,
-        document=annotation.document.model_dump(mode="json"),
-        revision=annotation.revision,
-        submitted_at=_aware(annotation.submitted) or now,
-        reserved_until=now if annotation.status == Work.Status.RESERVED else None,
-        saved_at=_aware(annotation.submitted),
-        predictions_shown=list(annotation.predictions_shown),
-    )
+def _status(annotation: Annotation) -> str:
+    """The status that the work gets. A reservation of elsewhere is over; what was drawn is kept."""
+    if annotation.status not in Work.Status.values:
+        known = ", ".join(Work.Status.values)
+        raise Conflict(f"{annotation.annotator}: status: {annotation.status!r} is none of {known}")
+    return "expired" if annotation.status == Work.Status.RESERVED else annotation.status
 
 
 def _aware(moment: datetime | None) -> datetime | None:
     return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _annotator(project: Project, name: str) -> User:
-    """The user of that name; one made here has no password, and only stands for who drew it elsewhere."""
-    user, made = User.objects.get_or_create(username=name[:150], defaults={"is_active": False})
-    if made:
-        user.set_unusable_password()
-        user.save(update_fields=["password"])
-    Membership.objects.get_or_create(
-        project=project, user=user, defaults={"role": Role.ANNOTATOR, "active": False}
-    )
-    return user
-
-
-@transaction.atomic
-def import_outputs(
-    *,
-    records: Iterable[SystemRecord],
-    project: Project,
-    system: str,
-    revision: str,
-    by: User | None = None,
-) -> int:
-    """Store what a system put out for items of a project; returns how many. The same again changes nothing.
-
-    Raises Conflict when an id is not in the project, or the revision has other outputs for it already.
-    """
-    added = 0
-    for batch in _batches(records):
-        items = {
-            item.external_id: item
-            for item in project.items.filter(external_id__in=[one.id for one in batch]).only("external_id")
-        }
-        there = {
-            one.item_id: one
-            for one in SystemOutput.objects.filter(item__in=items.values(), system=system, revision=revision)
-        }
-        new = []
-        for one in batch:
-            if one.id not in items:
-                raise Conflict(f"{one.id}: the project {project.slug!r} has no item of this id")
-            columns = one.model_dump(mode="json", exclude={"id"})
-            same = there.get(items[one.id].pk)
-            if same is None:
-                new.append(SystemOutput(item=items[one.id], system=system, revision=revision, **columns))
-            elif [same.proposals, same.modules] != [columns["proposals"], columns["modules"]]:
-                raise Conflict(
-                    f"{one.id}: {system}@{revision} has put out something else for it before; "
-                    "name another revision"
-                )
-        SystemOutput.objects.bulk_create(new)
-        added += len(new)
-    if added:
-        audit.record(
-            project=project,
-            kind="outputs_imported",
-            by=by,
-            data={"system": system, "revision": revision, "added": added},
-        )
-    return added

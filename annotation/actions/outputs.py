@@ -1,0 +1,130 @@
+"""What systems put out: brought in, checked against the items, and noted where a person saw it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from accounts.models import User
+from analysis.faithfulness.examples import canonical
+from analysis.programs import Program
+from annotation.actions import audit
+from annotation.actions.bulk import check_storable
+from annotation.actions.data import batches
+from annotation.errors import Conflict
+from annotation.models import Item, Project, SystemOutput, Work
+from annotation.payloads import ModuleOutput, SystemRecord
+from annotation.subjects import program_of
+
+
+@transaction.atomic
+def import_outputs(
+    *,
+    records: Iterable[SystemRecord],
+    project: Project,
+    system: str,
+    revision: str,
+    by: User | None = None,
+) -> int:
+    """Store what a system put out for items of a project; returns how many. The same again changes nothing.
+
+    Raises Conflict when an id is not in the project, an output does not fit its item, or the revision has
+    other outputs for it already; and whatever ``records`` raises. Nothing is stored then.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)  # the same outputs twice at once are one import
+    check_storable(system, (system, revision), ())
+    added = 0
+    for batch in batches(records):
+        added += _import_batch(batch, project, system, revision)
+    if added:
+        audit.record(
+            project=project,
+            kind="outputs_imported",
+            by=by,
+            data={"system": system, "revision": revision, "added": added},
+        )
+    return added
+
+
+def _import_batch(batch: Sequence[SystemRecord], project: Project, system: str, revision: str) -> int:
+    found = project.items.filter(external_id__in=[one.id for one in batch])
+    items = {item.external_id: item for item in found.only("external_id", "program", "images", "tokens")}
+    stored = SystemOutput.objects.filter(item__in=items.values(), system=system, revision=revision)
+    there = {one.item_id: one for one in stored}
+    new = []
+    for one in batch:
+        if one.id not in items:
+            raise Conflict(f"{one.id}: the project {project.slug!r} has no item of this id")
+        item = items[one.id]
+        modules = [_fitted(one, place, item, project.kind) for place in _placed(one, item, project.kind)]
+        columns = {
+            "proposals": [[list(box) for box in image] for image in one.proposals],
+            "modules": [module.model_dump(mode="json", exclude_defaults=True) for module in modules],
+        }
+        same = there.get(item.pk)
+        if same is None:
+            new.append(SystemOutput(item=item, system=system, revision=revision, **columns))
+            there[item.pk] = new[-1]
+        elif [same.proposals, same.modules] != [columns["proposals"], columns["modules"]]:
+            message = f"{system}@{revision} has put out something else for it before; name another revision"
+            raise Conflict(f"{one.id}: {message}")
+    SystemOutput.objects.bulk_create(new)
+    return len(new)
+
+
+def _placed(one: SystemRecord, item: Item, kind: str) -> list[ModuleOutput]:
+    """The outputs, each with the index of its node and the module's name as programs write it."""
+    program = program_of(item, kind)
+    left = {module: _nodes(program, module) for module in {node.module for node in program.nodes}}
+    placed = []
+    for place, output in enumerate(one.modules):
+        module = canonical(output.module)
+        index = output.index
+        if index is None:
+            if not left.get(module):
+                raise Conflict(f"{one.id}: modules.{place}: the program has no further {module!r}")
+            index = left[module].pop(0)
+        placed.append(output.model_copy(update={"index": index, "module": module}))
+    if len({output.index for output in placed}) != len(placed):
+        raise Conflict(f"{one.id}: modules: a step has two outputs")
+    return placed
+
+
+def _nodes(program: Program, module: str) -> list[int]:
+    return [node.index for node in program.nodes if node.module == module]
+
+
+def _fitted(one: SystemRecord, output: ModuleOutput, item: Item, kind: str) -> ModuleOutput:
+    """The output, where it fits the item. Raises Conflict, which names item and step."""
+    nodes, index = program_of(item, kind).nodes, output.index
+    assert index is not None  # placed before
+    where = f"{one.id}: step {index}"
+    if index >= len(nodes) or nodes[index].module != output.module:
+        there = nodes[index].module if index < len(nodes) else "not there"
+        raise Conflict(f"{where}: the output is of {output.module!r}, but the step is {there}")
+    if output.probabilities and kind == "boxes":
+        if len(one.proposals) != len(item.images):
+            count = len(item.images)
+            raise Conflict(f"{one.id}: proposals: the item has {count} images, not {len(one.proposals)}")
+        total = sum(len(boxes) for boxes in one.proposals)
+        if len(output.probabilities) != total:
+            given = f"{len(output.probabilities)} probabilities for {total} proposals"
+            raise Conflict(f"{where}: probabilities: there are {given}")
+    if output.attention and len(output.attention) != len(item.tokens):
+        given = f"{len(output.attention)} values for {len(item.tokens)} tokens"
+        raise Conflict(f"{where}: attention: there are {given}")
+    if (output.attention and kind == "boxes") or (output.probabilities and kind == "spans"):
+        raise Conflict(f"{where}: boxes have probabilities of proposals, spans an attention over tokens")
+    return output
+
+
+@transaction.atomic
+def note_shown(*, work: Work, predictions: Sequence[dict[str, Any]]) -> None:
+    """Note on a work which systems' outputs its annotator had before their eyes; kept for ever."""
+    shown = {f"{one['system']}@{one['revision']}" for one in predictions}
+    if shown <= set(work.predictions_shown):
+        return
+    held = Work.objects.select_for_update(of=("self",)).get(pk=work.pk)
+    held.predictions_shown = sorted(shown | set(held.predictions_shown))
+    held.save(update_fields=["predictions_shown"])
+    work.predictions_shown = held.predictions_shown

@@ -1,0 +1,40 @@
+"""Outputs of a system's modules from a file: one item a line, as `payloads.SystemRecord`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from accounts.errors import BadFile
+from accounts.fields import first_error
+from annotation.payloads import SystemRecord
+
+
+def read_outputs(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[SystemRecord]:
+    """Yield the outputs of a file in its order; a line is in memory at a time.
+
+    ``told`` is called with the number of bytes read so far. Raises BadFile with file, line and field.
+    """
+    read, some = 0, False
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                read += len(line)
+                if line.strip():
+                    some = True
+                    yield _record(path, number, line)
+                if told is not None:
+                    told(read)
+    except OSError as error:
+        raise BadFile(path, error.strerror or str(error)) from error
+    if not some:
+        raise BadFile(path, "holds no outputs")
+
+
+def _record(path: Path, number: int, line: bytes) -> SystemRecord:
+    try:
+        return SystemRecord.model_validate_json(line)
+    except ValidationError as error:
+        raise BadFile(path, first_error(error), line=number) from error
