@@ -190,27 +190,30 @@ def _drop_hanging(layers: dict[int, Layer], program: Program) -> None:
             layers[index] = layer.model_copy(update={"objects": tuple(kept)})
 
 
-def _check_references(layers: Mapping[int, Layer], change: Change, program: Program, prefix: str) -> None:
+def _check_references(
+    layers: Mapping[int, Layer], change: Change, program: Program, prefix: str, objects: str = "put"
+) -> None:
     """Whether what is put refers to objects of the steps right below."""
     below = _ids_below(layers, program, change.node)
     for place, one in enumerate(change.put):
         name, references = ("ref", (one.ref,)) if isinstance(one, Chosen) else ("links", one.links)
         if unknown := [reference for reference in references if reference not in below]:
             raise BadEdit(
-                f"the steps below this one have no object {unknown[0]!r}", field=f"{prefix}put.{place}.{name}"
+                f"the steps below this one have no object {unknown[0]!r}",
+                field=f"{prefix}{objects}.{place}.{name}",
             )
 
 
-def _check_uniqueness(layers: Mapping[int, Layer]) -> None:
+def _check_uniqueness(layers: Mapping[int, Layer], field: str = "put") -> None:
     """Object ids are unique in a document, and no object is chosen twice in one layer."""
     seen: set[str] = set()
     for index, layer in layers.items():
         references = [one.ref for one in layer.objects if isinstance(one, Chosen)]
         if len(references) != len(set(references)):
-            raise BadEdit(f"step {index} chooses an object twice", field="put")
+            raise BadEdit(f"step {index} chooses an object twice", field=field)
         for one in layer.objects:
             if one.id in seen:
-                raise BadEdit(f"two objects have the id {one.id!r}", field="put")
+                raise BadEdit(f"two objects have the id {one.id!r}", field=field)
             seen.add(one.id)
 
 
@@ -339,12 +342,17 @@ def checked(document: Document, program: Program, subject: Subject) -> Document:
 
     Raises BadEdit naming the layer and field that does not.
     """
-    layers = {index: document.layers[index] for index in sorted(document.layers)}
-    changes = {index: Change(node=index, put=layer.objects) for index, layer in layers.items()}
-    for index, change in changes.items():
-        node = _node(index, program, f"layers.{index}.")
-        for place, one in enumerate(change.put):
-            _check_object(one, node, subject, f"layers.{index}.objects.{place}")
-        _check_references(layers, change, program, f"layers.{index}.")
-    _check_uniqueness(layers)
+    for index, layer in sorted(document.layers.items()):
+        place = f"layers.{index}"
+        node = _node(index, program, f"{place}.")
+        if layer.state == "nothing" and layer.objects:
+            raise BadEdit("a step with objects cannot say that nothing is here", field=f"{place}.state")
+        for number, one in enumerate(layer.objects):
+            _check_object(one, node, subject, f"{place}.objects.{number}")
+        # The layer's objects were validated with the document; validating them again takes most of the time.
+        change = Change.model_construct(node=index, put=layer.objects)
+        _check_references(document.layers, change, program, f"{place}.", "objects")
+    _check_uniqueness(document.layers, "layers")
+    if document.problem is not None and document.problem.node is not None:
+        _node(document.problem.node, program, "problem.")
     return document

@@ -70,29 +70,31 @@ SPAN = "gold.layers.3.objects.0"
         (spoilt("kind", "dots"), "kind: "),
         (spoilt("program", "equal(count(find[a], 1)"), "program: column "),
         (spoilt("program", ""), "gold.layers: there is no program"),
-        (spoilt("gold.layers.9", {}), "gold.layers.9: the program has 6 steps"),
-        (spoilt("gold.layers.5", {}), "gold.layers.5: this step equals step 2"),
-        (spoilt("gold.layers.1", {"objects": [{"id": "z", "ref": "a"}]}), "count is computed"),
-        (spoilt("gold.layers.2.state", "nothing"), "gold.layers.2.state: says that nothing"),
+        (spoilt("gold.layers.9", {}), "gold.layers.9.node: the program has no step 9"),
+        (spoilt("gold.layers.5", {}), "gold.layers.5.node: step 5 equals step 2"),
+        (spoilt("gold.layers.1", {"objects": [{"id": "z", "ref": "a"}]}), "layers.1.objects.0: count is"),
+        (spoilt("gold.layers.2.state", "nothing"), "gold.layers.2.state: a step with objects"),
         (spoilt(f"{BOX}.box", [0.5, 0.1, 0.4, 0.2]), "right beyond its left"),
         (spoilt(f"{BOX}.box", [0.5, 0.1, 1.4, 0.2]), "less than or equal to 1"),
         (spoilt(f"{BOX}.box", [0.5, 0.1, float("nan"), 0.2]), "finite"),
         (spoilt(f"{BOX}.image", 2), "gold.layers.2.objects.0.image: the item has 2 images"),
-        (spoilt(f"{BOX}.id", "b"), "gold.layers.2.objects.1.id: another object"),
-        (spoilt(f"{BOX}.links", ["q"]), "gold.layers.2.objects.0.links: the steps right below"),
-        (spoilt("gold.layers.4.objects.0.ref", "q"), "gold.layers.4.objects.0.ref: the steps right below"),
-        (spoilt("gold.layers.4.objects.1.reason", " "), "gold.layers.4.objects.1.reason: is missing"),
-        (spoilt("gold.layers.2.objects.1", {"id": "z", "ref": "a"}), "find does not choose"),
-        (spoilt("annotations.1.document.problem.node", 5), "document.problem.node: this step equals"),
-        (spoilt(f"{BOX}", {"id": "z", "span": [0, 1], "tokens": [0, 1], "quote": "A"}), "is a span, but"),
+        (spoilt("gold.layers.2.objects.1.id", "a"), "gold.layers: two objects have the id 'a'"),
+        (spoilt(f"{BOX}.links", ["q"]), "gold.layers.2.objects.0.links: the steps below"),
+        (spoilt("gold.layers.4.objects.0.ref", "q"), "gold.layers.4.objects.0.ref: the steps below"),
+        (spoilt("gold.layers.4.objects.1", {"id": "z", "ref": "a"}), "gold.layers: step 4 chooses an"),
+        (spoilt("gold.layers.4.objects.1.reason", " "), "gold.layers.4.objects.1.reason: filter chooses"),
+        (spoilt("gold.layers.2.objects.1", {"id": "z", "ref": "a"}), "layers.2.objects.1: find does not"),
+        (spoilt("annotations.1.document.problem.node", 5), "document.problem.node: step 5 equals"),
+        (spoilt(f"{BOX}", {"id": "z", "span": [0, 1], "tokens": [0, 1], "quote": "A"}), "marks boxes"),
         (spoilt("passage", "", of=span_item), "passage: is missing"),
         (spoilt("tokens", [[0, 3], [2, 4]], of=span_item), "tokens.1: 2 to 4 overlaps"),
         (spoilt("tokens", [[0, 300]], of=span_item), "tokens.0: 0 to 300 overlaps the one before, or leaves"),
-        (spoilt(f"{SPAN}.quote", "x", of=span_item), "gold.layers.3.objects.0.quote: differs"),
-        (spoilt(f"{SPAN}.span", [0, 500], of=span_item), "gold.layers.3.objects.0.span: the passage ends"),
-        (spoilt(f"{SPAN}.tokens", [3, 4], of=span_item), "gold.layers.3.objects.0.tokens: 3 to 4 and the"),
-        (spoilt(f"{SPAN}.tokens", [0, 400], of=span_item), "gold.layers.3.objects.0.tokens: the passage has"),
-        (spoilt(SPAN, {"id": "z", "image": 0, "box": [0, 0, 1, 1]}, of=span_item), "is a box, but"),
+        (spoilt(f"{SPAN}.quote", "x", of=span_item), "gold.layers.3.objects.0.quote: the quote differs"),
+        (spoilt(f"{SPAN}.span", [0, 500], of=span_item), "gold.layers.3.objects.0.span: the passage has"),
+        (spoilt(f"{SPAN}.tokens", [3, 4], of=span_item), "gold.layers.3.objects.0.tokens: span and tokens"),
+        (spoilt(f"{SPAN}.tokens", [0, 400], of=span_item), "gold.layers.3.objects.0.span: the passage has"),
+        (spoilt("gold.layers.1.objects.0", {"id": "z", "image": 0, "box": [0, 0, 1, 1]}, of=span_item),
+         "gold.layers.1.objects.0: this project marks spans"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_with_file_line_and_field(tmp_path: Path, line: str, message: str):
@@ -102,13 +104,6 @@ def test_a_mistake_is_told_with_file_line_and_field(tmp_path: Path, line: str, m
         list(read_jsonl(path))
     assert str(error.value).startswith(f"{path}:2: ")
     assert message in str(error.value)
-
-
-def test_an_object_chosen_twice_is_refused(tmp_path: Path):
-    path = tmp_path / "items.jsonl"
-    path.write_text(spoilt("gold.layers.4.objects.1", {"id": "z", "ref": "a"}), encoding="utf-8")
-    with pytest.raises(BadFile, match=r"gold\.layers\.4\.objects: an object is chosen twice"):
-        list(read_jsonl(path))
 
 
 def test_an_id_that_came_before_is_refused(tmp_path: Path):

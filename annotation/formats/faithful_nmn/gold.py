@@ -1,0 +1,217 @@
+"""Gold from the released cells, mended where they need it.
+
+Every step that is annotated has a cell for each image: a list of boxes, blank where there are none, or for
+counts a number. Equal steps of a program are drawn once here and several times there; what differs is told.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from analysis.programs import Program
+from annotation.formats.boxes import Edges, fitted
+from annotation.formats.faithful_nmn.tables import BoxRow, Cell
+from annotation.formats.report import Report
+from annotation.payloads import Box, Chosen, Document, Layer, Object, Problem
+
+ANNOTATED = frozenset({"find", "filter", "with-relation", "project", "count"})
+SLACK = 0.005  # fractions have three decimals, so a right edge may be past 1; in the release by up to 0.003
+
+AGAIN = "cell given again alike, the last is kept"
+AGAIN_OTHERWISE = "cell given again with something else, the last is kept"
+BARE = "box without a list around it"
+TWICE = "cell that gives a box twice, kept once"
+COUNT_BOXES = "count cell that holds boxes, their number is taken"
+COUNT_BLANK = "count cell left blank though there are boxes below"
+NOT_BELOW = "box of a choosing step that equals none of the step below, kept as a new one"
+UNLIKE = "equal steps with different cells, those of the first are kept"
+FLAGGED = "program flagged with a reason, kept with the reason"
+
+Cells = Mapping[Cell, BoxRow]
+
+
+def cells_of(rows: list[BoxRow], report: Report) -> dict[Cell, BoxRow]:
+    """The row of each cell. Of several the last counts, as in the paper's own reader."""
+    cells: dict[Cell, BoxRow] = {}
+    for row in rows:
+        before = cells.get(row.cell)
+        if before is not None:
+            report.add(AGAIN if before.text == row.text else AGAIN_OTHERWISE, f"line {row.line}")
+        cells[row.cell] = row
+    return cells
+
+
+Content = int | tuple[tuple[int, Edges], ...] | None  # a number; boxes with their places in the list; blank
+
+
+def content(row: BoxRow, report: Report) -> Content:
+    """What a cell holds, mended. Raises ValueError, which names the line, where it cannot be read."""
+    if not row.text.strip():
+        return None
+    try:
+        value = json.loads(row.text)
+    except ValueError as error:
+        raise ValueError(f"line {row.line}: annotation: not JSON: {error}") from error
+    if isinstance(value, dict):
+        report.add(BARE, f"line {row.line}")
+        value = [value]
+    if isinstance(value, list):
+        boxes = _boxes(row, value, report)
+        if row.module != "count":
+            return boxes
+        report.add(COUNT_BOXES, f"line {row.line}")
+        return len(boxes)
+    if row.module != "count" or not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"line {row.line}: annotation: expected a list of boxes, or for counts a number")
+    return value
+
+
+def _boxes(row: BoxRow, values: list[Any], report: Report) -> tuple[tuple[int, Edges], ...]:
+    boxes: dict[Edges, int] = {}
+    for number, value in enumerate(values):
+        edges = _edges(row, number, value, report)
+        if edges is not None:
+            boxes.setdefault(edges, number)
+    if any(value in values[:number] for number, value in enumerate(values)):
+        report.add(TWICE, f"line {row.line}")
+    return tuple((number, edges) for edges, number in boxes.items())
+
+
+def _edges(row: BoxRow, number: int, value: Any, report: Report) -> Edges | None:
+    """A box ``{"left", "top", "width", "height"}`` of fractions as text or numbers."""
+    place = f"line {row.line}"
+    try:
+        left, top, width, height = (float(value[name]) for name in ("left", "top", "width", "height"))
+        edges = (left, top, left + width, top + height)
+        return fitted(edges, slack=SLACK, report=report, place=place)
+    except (KeyError, TypeError) as error:
+        message = "expected left, top, width and height"
+        raise ValueError(f"{place}: annotation: box {number}: {message}") from error
+    except ValueError as error:
+        raise ValueError(f"{place}: annotation: box {number}: {error}") from error
+
+
+def gold_of(program: Program, rows: list[BoxRow], report: Report) -> Document:
+    """The gold that an example's rows hold, all of which `content` has read before.
+
+    Only what concerns several cells is reported here.
+    """
+    cells = cells_of(rows, report)
+    layers: dict[int, Layer] = {}
+    drawn: dict[int, list[Box]] = {}  # of each layer, with references followed
+    for index in program.walk:
+        source = _source(program, cells, index, report)
+        if source is None:
+            continue
+        if program.nodes[index].module == "count":
+            layers[index] = _count(program, cells, source, drawn, report)
+        else:
+            drawn[index] = _drawn(cells, source)
+            objects = _objects(program, index, drawn, layers, cells, source, report)
+            layers[index] = Layer(state="done" if objects else "nothing", objects=objects)
+    flag = next((row.flag for row in rows if row.flag), "")
+    return Document(layers=dict(sorted(layers.items())), problem=_problem(flag, rows, report))
+
+
+def _problem(flag: str, rows: list[BoxRow], report: Report) -> Problem | None:
+    if not flag:
+        return None
+    report.add(FLAGGED, rows[0].identifier)
+    return Problem(kind="other", note=flag)
+
+
+def _source(program: Program, cells: Cells, index: int, report: Report) -> int | None:
+    """Which of the equal steps has the cells that are kept: the first that has any."""
+    equal = [node for node, first in enumerate(program.representative) if first == index]
+    given = [node for node in equal if Cell(node, 0) in cells or Cell(node, 1) in cells]
+    for other in given[1:]:
+        if any(_text(cells, other, image) != _text(cells, given[0], image) for image in (0, 1)):
+            row = cells.get(Cell(other, 0)) or cells[Cell(other, 1)]
+            report.add(UNLIKE, f"line {row.line}")
+    return given[0] if given else None
+
+
+def _text(cells: Cells, node: int, image: int) -> str:
+    row = cells.get(Cell(node, image))
+    return row.text if row is not None else ""
+
+
+def _drawn(cells: Cells, node: int) -> list[Box]:
+    """The boxes of a step in both images, in their order."""
+    return [
+        Box(id=f"m{node}-{image}-{number}", image=image, box=edges)
+        for image in (0, 1)
+        if isinstance(boxes := _held(cells, node, image), tuple)
+        for number, edges in boxes
+    ]
+
+
+def _held(cells: Cells, node: int, image: int) -> Content:
+    row = cells.get(Cell(node, image))
+    return None if row is None else content(row, Report())
+
+
+def _objects(
+    program: Program,
+    index: int,
+    drawn: Mapping[int, list[Box]],
+    layers: Mapping[int, Layer],
+    cells: Cells,
+    source: int,
+    report: Report,
+) -> tuple[Object, ...]:
+    """What was drawn as objects; where a step chooses, references to the equal ones of the step below."""
+    if program.nodes[index].role != "choose":
+        return tuple(drawn[index])
+    offered = {
+        (box.image, box.box): one.id
+        for child in reversed(_offering(program, program.nodes[index].children[0]))
+        for box, one in zip(
+            drawn.get(child, ()), layers[child].objects if child in layers else (), strict=True
+        )
+    }
+    objects: list[Object] = []
+    for box in drawn[index]:
+        found = offered.get((box.image, box.box))
+        if found is None:
+            report.add(NOT_BELOW, f"line {cells[Cell(source, box.image)].line}")
+            objects.append(box.model_copy(update={"reason": "as released: equals no box of the step below"}))
+        else:
+            objects.append(Chosen(id=box.id, ref=found))
+    return tuple(objects)
+
+
+def _offering(program: Program, child: int) -> list[int]:
+    """The steps whose objects a step chooses from: a computed child hands on those of its own."""
+    if program.nodes[child].role != "compute":
+        return [program.representative[child]]
+    return [found for inner in program.nodes[child].children for found in _offering(program, inner)]
+
+
+def _count(
+    program: Program, cells: Cells, node: int, drawn: Mapping[int, list[Box]], report: Report
+) -> Layer:
+    """A count's layer. Its value is the sum over the pair, unless it counts in each image alone."""
+    numbers = [_held(cells, node, image) for image in (0, 1)]
+    for image in (0, 1):
+        row = cells.get(Cell(node, image))
+        below = _offering(program, program.nodes[node].children[0])
+        counted = any(box.image == image for child in below for box in drawn.get(child, ()))
+        if row is not None and numbers[image] is None and counted:
+            report.add(COUNT_BLANK, f"line {row.line}")
+    left, right = numbers
+    if not isinstance(left, int) or not isinstance(right, int) or _in_one_image(program, node):
+        return Layer()
+    return Layer(state="done", value=left + right)
+
+
+def _in_one_image(program: Program, node: int) -> bool:
+    """Whether a step is run on each image alone."""
+    above = program.nodes[node].parent
+    while above is not None:
+        if program.nodes[above].module in ("in-each-image", "in-at-least-one-image", "in-one-other-image"):
+            return True
+        above = program.nodes[above].parent
+    return False

@@ -1,0 +1,182 @@
+"""Reads the released boxes with the programs and sentences that they belong to.
+
+The paper's 536 examples are those of the test CSV that no row flags as exactly ``1`` and whose program fits
+together; the dev CSV gives 151. Those left out come along in the `extra` of a neighbour, so that
+`write_faithful_nmn` gives the file back whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from accounts.errors import BadFile
+from analysis.programs import Program, ProgramError
+from annotation.formats.checks import check_record
+from annotation.formats.faithful_nmn.gold import content, gold_of
+from annotation.formats.faithful_nmn.tables import BoxRow, ProgramRow, read_box_rows, read_program_rows
+from annotation.formats.images import ImageFolder
+from annotation.formats.nlvr2 import Example, read_examples
+from annotation.formats.report import Report
+from annotation.payloads import ItemRecord
+
+NAME = "faithful_nmn"  # of the part of `extra` that holds what the files need to go out again
+WRONG = "1"
+
+LEFT_OUT_FLAGGED = "program flagged as incorrect, example left out"
+LEFT_OUT_ILL_TYPED = "program that does not fit together, example left out"
+WIDE = "row with more columns than the header"
+BLANK = "row that names no cell"
+
+
+def read_faithful_nmn(
+    boxes: Path,
+    programs: Path,
+    examples: Path | Sequence[Path],
+    *,
+    images: ImageFolder | None = None,
+    report: Report | None = None,
+) -> Iterator[ItemRecord]:
+    """Yield the usable examples of a box CSV, in its order, with their boxes as gold.
+
+    programs: the TSV. examples: NLVR2 files with the sentences. images: the folder of the pictures.
+    The CSV is held in memory, for an example's rows may lie apart; of the others what belongs to it is.
+    Raises BadFile, which names file, line and column, at the first row that cannot be read, whose example
+    or program is missing, or that names another module than the program has there.
+    """
+    report = report if report is not None else Report()
+    grouped = _grouped(boxes, report)
+    known = _examples([examples] if isinstance(examples, Path) else examples, grouped)
+    table = _programs(programs, known.values())
+    usable: dict[str, tuple[Program, list[BoxRow]]] = {}
+    for identifier, rows in grouped.items():
+        if identifier:
+            _check(boxes, rows, known, programs, table)
+            program = _usable(rows, table[_key(known[identifier])], report)
+            if program is not None:
+                usable[identifier] = (program, rows)
+    others = _others(grouped, usable)
+    for identifier, (program, rows) in usable.items():
+        example = known[identifier]
+        extra = _extra(rows, others.get(identifier, []), known, table)
+        try:
+            record = ItemRecord(
+                external_id=identifier,
+                kind="boxes",
+                program=str(program),
+                text=example.sentence,
+                images=example.images(images),
+                answer=example.label,
+                gold=gold_of(program, rows, report),
+                extra={NAME: extra, "nlvr2": example.rest()},
+            )
+            yield check_record(record)
+        except ValueError as error:
+            raise BadFile(boxes, f"{identifier}: {error}", line=rows[0].line) from error
+
+
+def _grouped(path: Path, report: Report) -> dict[str, list[BoxRow]]:
+    """Rows by identifier, blank ones under the empty text."""
+    grouped: dict[str, list[BoxRow]] = {}
+    for row in read_box_rows(path):
+        if len(row.cells) > 6:
+            report.add(WIDE, f"line {row.line}")
+        if not row.identifier:
+            report.add(BLANK, f"line {row.line}")
+        try:
+            content(row, report)
+        except ValueError as error:
+            raise BadFile(path, str(error).partition(": ")[2], line=row.line) from error
+        grouped.setdefault(row.identifier, []).append(row)
+    if not any(grouped):
+        raise BadFile(path, "holds no examples")
+    return grouped
+
+
+def _examples(paths: Sequence[Path], wanted: dict[str, Any]) -> dict[str, Example]:
+    found: dict[str, Example] = {}
+    for path in paths:
+        for _line, example in read_examples(path):
+            if example.identifier in wanted:
+                found.setdefault(example.identifier, example)
+    return found
+
+
+def _programs(path: Path, examples: Iterable[Example]) -> dict[str, ProgramRow]:
+    wanted = {_key(example) for example in examples}
+    return {row.key: row for row in read_program_rows(path) if row.key in wanted}
+
+
+def _key(example: Example) -> str:
+    return example.sentence.strip().lower()
+
+
+def _check(
+    path: Path, rows: list[BoxRow], known: dict[str, Example], programs: Path, table: dict[str, ProgramRow]
+) -> None:
+    """Whether the sentence and program of an example are there, and its rows name the program's modules."""
+    first = rows[0]
+    example = known.get(first.identifier)
+    if example is None:
+        message = f"identifier: {first.identifier!r} is in none of the files of examples"
+        raise BadFile(path, message, line=first.line)
+    if _key(example) not in table:
+        message = f"identifier: the sentence of {first.identifier!r} has no program: {example.sentence!r}"
+        raise BadFile(path, message, line=first.line)
+    try:
+        labels = table[_key(example)].labels()
+    except ValueError as error:
+        raise BadFile(programs, str(error), line=table[_key(example)].line) from error
+    for row in rows:
+        node = row.cell.node
+        label = labels[node] if node < len(labels) else "missing"
+        if row.module != label:
+            message = f"module: is {row.module}, but line {node} of the program is {label}"
+            raise BadFile(path, message, line=row.line)
+
+
+def _usable(rows: list[BoxRow], program: ProgramRow, report: Report) -> Program | None:
+    if any(row.flag == WRONG for row in rows):
+        report.add(LEFT_OUT_FLAGGED, rows[0].identifier)
+        return None
+    try:
+        return program.program()
+    except ProgramError:
+        report.add(LEFT_OUT_ILL_TYPED, rows[0].identifier)
+        return None
+
+
+def _others(grouped: dict[str, list[BoxRow]], usable: dict[str, Any]) -> dict[str, list[BoxRow]]:
+    """The rows of no usable example, each with the usable one that comes next in the file, or the last."""
+    starts = sorted(
+        (rows[0].number, identifier) for identifier, rows in grouped.items() if identifier in usable
+    )
+    left = sorted(
+        (row for identifier, rows in grouped.items() if identifier not in usable for row in rows),
+        key=lambda row: row.number,
+    )
+    carried: dict[str, list[BoxRow]] = {}
+    place = 0
+    for row in left if starts else []:
+        while place + 1 < len(starts) and starts[place][0] < row.number:
+            place += 1
+        carried.setdefault(starts[place][1], []).append(row)
+    return carried
+
+
+def _extra(
+    rows: list[BoxRow], others: list[BoxRow], known: dict[str, Example], table: dict[str, ProgramRow]
+) -> dict[str, Any]:
+    """What the two files need to go out again: rows as they were, with their places."""
+    beside = dict.fromkeys(row.identifier for row in others if row.identifier)
+    return {
+        "rows": [[row.number, list(row.cells)] for row in rows],
+        "program": _kept(table[_key(known[rows[0].identifier])]),
+        "other_rows": [[row.number, list(row.cells)] for row in others],
+        "other_programs": [_kept(table[_key(known[identifier])]) for identifier in beside],
+    }
+
+
+def _kept(row: ProgramRow) -> list[Any]:
+    return [row.number, list(row.cells)]

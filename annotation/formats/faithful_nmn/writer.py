@@ -1,0 +1,260 @@
+"""Writes gold as the two released tables: boxes (CSV) and programs (TSV).
+
+Without loss means: a row that was read and whose boxes nobody changed since is written byte for byte, at its
+place, with its blanks, repeated cells, boxes past the edge and extra columns; so is the row of its program.
+Examples that were left out are written as they were. A file read and written untouched is equal to itself;
+of the programs those of the examples in the boxes file are written, byte for byte and in their order.
+Cells of boxes that somebody changed are written anew, in every equal step.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from analysis.programs import Program
+from annotation.editing import resolved
+from annotation.formats.checks import program_of_text
+from annotation.formats.faithful_nmn.gold import ANNOTATED, gold_of
+from annotation.formats.faithful_nmn.reader import NAME
+from annotation.formats.faithful_nmn.tables import BOX_COLUMNS, PROGRAM_COLUMNS, BoxRow, Cell, ProgramRow
+from annotation.formats.report import Report
+from annotation.formats.texts import tokenize
+from annotation.formats.writing import written
+from annotation.payloads import Box, Document, ItemRecord
+
+DIGITS = 6  # of a fraction somebody drew: a fiftieth of a pixel in an image of 20,000
+
+
+def write_faithful_nmn(
+    records: Iterable[ItemRecord], boxes: Path, programs: Path, examples: Path | None = None
+) -> int:
+    """Write the gold of the items and return how many had some; the others are not written.
+
+    examples: also write the sentences and labels, as NLVR2 lines. All is held in memory to be put in order.
+    Raises ValueError where an item is no image pair or its program is no statement.
+    """
+    box_rows: list[tuple[int, int, list[str]]] = []  # place in the file, place among new rows, cells
+    program_rows: dict[int | str, list[str]] = {}
+    lines: list[str] = []
+    count = 0
+    for record in records:
+        if record.gold is None:
+            continue
+        count += 1
+        kept = record.extra.get(NAME)
+        program = _program(record)
+        rows = _rows_again(record, program, kept) if kept else _new_rows(record, program, record.gold)
+        last = max((number for number, _cells in (kept or {}).get("rows", [])), default=_END)
+        for number, cells in rows:
+            box_rows.append(
+                (last if number is None else number, len(box_rows) if number is None else -1, cells)
+            )
+        box_rows.extend((number, -1, cells) for number, cells in (kept or {}).get("other_rows", []))
+        program_rows |= _program_rows(record, program, kept)
+        lines.append(_example(record))
+    _number_examples(box_rows)
+    _write_table(
+        boxes, ",", BOX_COLUMNS, (cells for _place, _new, cells in sorted(box_rows, key=lambda row: row[:2]))
+    )
+    _write_table(programs, "\t", PROGRAM_COLUMNS, _in_order(program_rows))
+    if examples is not None:
+        with written(examples) as file:
+            file.writelines(f"{line}\n".encode() for line in lines)
+    return count
+
+
+_END = 1 << 60  # after every row that was read
+_UNNUMBERED = ""
+
+
+def _program(record: ItemRecord) -> Program:
+    if record.kind != "boxes" or len(record.images) != 2 or not record.program:
+        raise ValueError(f"{record.external_id}: faithful-nmn files hold programs over image pairs only")
+    program = program_of_text(record.program, "boxes")
+    if program.type != "truth":
+        raise ValueError(
+            f"{record.external_id}: faithful-nmn programs are statements; this gives {program.type}"
+        )
+    return program
+
+
+Placed = tuple[int | None, list[str]]  # None: a new row, after those of its example
+
+
+def _rows_again(record: ItemRecord, program: Program, kept: dict[str, Any]) -> Iterator[Placed]:
+    """The rows that were read, with new cells where the gold is another than they gave."""
+    assert record.gold is not None
+    rows = [BoxRow(number, tuple(cells)) for number, cells in kept["rows"]]
+    before = gold_of(program, rows, Report())
+    was, now = (_Pictured(program, document) for document in (before, record.gold))
+    flags = before.problem != record.gold.problem
+    known = {row.cell for row in rows}
+    for place, row in enumerate(rows):
+        cells = list(row.cells)
+        if was.content(row.cell) != now.content(row.cell):
+            cells[5] = now.text(row.cell)
+        if flags:
+            cells[0] = _flag(record.gold) if place == 0 else ""
+        yield row.number, cells
+    for cell in _cells(program):
+        if cell not in known and was.content(cell) != now.content(cell):
+            yield None, _row(rows[0].cells[1], record, program, cell, now.text(cell))
+
+
+def _new_rows(record: ItemRecord, program: Program, gold: Document) -> Iterator[Placed]:
+    pictured = _Pictured(program, gold)
+    for place, cell in enumerate(_cells(program)):
+        cells = _row(_UNNUMBERED, record, program, cell, pictured.text(cell))
+        if place == 0:
+            cells[0] = _flag(gold)
+        yield None, cells
+
+
+def _cells(program: Program) -> Iterator[Cell]:
+    """The cells of an example in the order of the release: from the last line up, left before right."""
+    for node in reversed(program.nodes):
+        if node.module in ANNOTATED:
+            yield Cell(node.index, 0)
+            yield Cell(node.index, 1)
+
+
+def _row(number: str, record: ItemRecord, program: Program, cell: Cell, text: str) -> list[str]:
+    node = program.nodes[cell.node]
+    name = node.module.replace("-", "_")
+    label = name if node.argument is None else f"{name}[{','.join(node.argument.split(' '))}]"
+    return ["", number, record.external_id, f"q{number}-m{cell.node}-{cell.image}", label, text]
+
+
+def _number_examples(rows: list[tuple[int, int, list[str]]]) -> None:
+    """Give examples that have none the numbers after the largest."""
+    numbers = [int(cells[1]) for _place, _new, cells in rows if cells[1].isdecimal()]
+    following = max(numbers, default=-1) + 1
+    given: dict[str, str] = {}
+    for _place, _new, cells in rows:
+        if cells[2] and not cells[1]:
+            number = given.setdefault(cells[2], str(following + len(given)))
+            cells[1], cells[3] = number, f"q{number}{cells[3][1:]}"
+
+
+def _flag(gold: Document) -> str:
+    """``1`` makes readers leave the example out; with a reason behind it they keep it, as in the release."""
+    problem = gold.problem
+    if problem is None:
+        return ""
+    if problem.kind == "other" and problem.note.startswith("1"):
+        return problem.note
+    place = "" if problem.node is None else f" at line {problem.node}"
+    note = f": {problem.note}" if problem.note else ""
+    return f"1 ({problem.kind}{place}{note})"
+
+
+class _Pictured:
+    """The boxes of a document by cell."""
+
+    def __init__(self, program: Program, document: Document) -> None:
+        self._program = program
+        self._layers = document.layers
+        self._boxes = {
+            node: [one for one in objects if isinstance(one, Box)]
+            for node, objects in resolved(document, program).items()
+        }
+
+    def content(self, cell: Cell) -> Any:
+        """What a cell says, to be compared: boxes in order; of a count what it counts, and its value."""
+        node = self._program.nodes[cell.node]
+        if node.module == "count":
+            layer = self._layers.get(self._program.representative[cell.node])
+            return self._counted(node.children[0], cell.image), layer.value if layer else None
+        return self._drawn(cell.node, cell.image)
+
+    def text(self, cell: Cell) -> str:
+        """The cell as JSON; blank where nothing was drawn."""
+        node = self._program.nodes[cell.node]
+        if node.module == "count":
+            counted = self._counted(node.children[0], cell.image)
+            return "" if counted is None else str(len(counted))
+        return _written(self._drawn(cell.node, cell.image) or [])
+
+    def _drawn(self, node: int, image: int) -> list[tuple[float, ...]] | None:
+        boxes = self._boxes.get(self._program.representative[node])
+        return None if boxes is None else [one.box for one in boxes if one.image == image]
+
+    def _counted(self, child: int, image: int) -> list[tuple[float, ...]] | None:
+        """The boxes that a count has below it; None where that is not known of one image alone."""
+        node = self._program.nodes[child]
+        if node.role != "compute":
+            return self._drawn(child, image)
+        if node.module not in ("in-left-image", "in-right-image"):
+            return None
+        side = 0 if node.module == "in-left-image" else 1
+        return self._counted(node.children[0], image) if image == side else []
+
+
+def _written(boxes: Iterable[tuple[float, ...]]) -> str:
+    values = [
+        {"left": _digits(x), "top": _digits(y), "width": _digits(u - x), "height": _digits(v - y)}
+        for x, y, u, v in boxes
+    ]
+    return json.dumps(values, separators=(",", ":")) if values else ""
+
+
+def _digits(fraction: float) -> str:
+    """At least three decimals, as in the release, and no more than are needed."""
+    text = f"{fraction:.{DIGITS}f}"
+    return text[: -(DIGITS - 3)] + text[-(DIGITS - 3) :].rstrip("0")
+
+
+def _program_rows(
+    record: ItemRecord, program: Program, kept: dict[str, Any] | None
+) -> dict[int | str, list[str]]:
+    """The row of the item's program, as it was read or, where there is none, made; and those left out."""
+    if kept is None:
+        return {record.text.strip().lower(): _program_row(record, program)}
+    number, cells = kept["program"]
+    same = str(ProgramRow(number, tuple(cells)).program()) == str(program)
+    return {**dict(kept["other_programs"]), number: cells if same else _program_row(record, program)}
+
+
+def _program_row(record: ItemRecord, program: Program) -> list[str]:
+    """The program with positions for words. Words that are not in the sentence follow behind it."""
+    tokens = [record.text[start:end] for start, end in tokenize(record.text)]
+    lines = []
+    for node in program.nodes:
+        name = "." * node.depth + node.module.replace("-", "_")
+        if node.argument is None:
+            lines.append(name)
+            continue
+        words = node.argument.split(" ")
+        tokens.extend(word for word in dict.fromkeys(words) if word not in tokens)
+        lines.append(f"{name}[{','.join(str(tokens.index(word)) for word in words)}]")
+    return [record.text, "\n".join(lines), repr(dict(enumerate(tokens))), "1", "0"]
+
+
+def _in_order(rows: dict[int | str, list[str]]) -> Iterator[list[str]]:
+    """Those that were read in the order of their file, then the new ones."""
+    yield from (rows[key] for key in sorted(key for key in rows if isinstance(key, int)))
+    yield from (row for key, row in rows.items() if isinstance(key, str))
+
+
+def _example(record: ItemRecord) -> str:
+    content = {
+        "identifier": record.external_id,
+        "sentence": record.text,
+        "label": None if record.answer is None else str(record.answer),
+        **record.extra.get("nlvr2", {}),
+    }
+    return json.dumps(content, ensure_ascii=False)
+
+
+def _write_table(path: Path, delimiter: str, columns: list[str], rows: Iterable[list[str]]) -> None:
+    with written(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+        table = csv.writer(text, delimiter=delimiter, lineterminator="\r\n")
+        table.writerow(columns)
+        table.writerows(rows)
+        text.detach()

@@ -1,0 +1,66 @@
+"""Programs for items that come without: a list of nested texts, or the released faithful-nmn table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TextIO
+
+from accounts.errors import BadFile
+from analysis.programs import ProgramError
+from annotation.formats.checks import program_of_text
+from annotation.formats.faithful_nmn.tables import read_program_rows
+from annotation.formats.report import Report
+from annotation.payloads import Kind
+
+ILL_TYPED = "program that does not fit together, left out"
+
+
+def read_programs(path: Path, *, kind: Kind, report: Report | None = None) -> dict[str, str]:
+    """Nested texts by the identifier, or by the sentence in lower case, that they belong to.
+
+    A file that ends in .tsv and begins with the columns of the faithful-nmn table is read as that; its
+    programs that do not fit together are left out and reported. Any other file has a line for each item: an
+    identifier or sentence, a tab, and the program as nested text. Raises BadFile with line and column.
+    """
+    found: dict[str, str] = {}
+    if kind == "spans" or not _is_table(path):
+        return _read_list(path, kind)
+    report = report if report is not None else Report()
+    for row in read_program_rows(path):
+        try:
+            found[row.key] = str(row.program())
+        except ProgramError as error:
+            report.add(ILL_TYPED, f"line {row.line}: {error.message}")
+        except ValueError as error:
+            raise BadFile(path, str(error), line=row.line) from error
+    return found
+
+
+def _is_table(path: Path) -> bool:
+    with _opened(path) as file:
+        return file.readline().startswith("sentence\tannotation\ttokens")
+
+
+def _opened(path: Path) -> TextIO:
+    try:
+        return path.open(encoding="utf-8-sig")
+    except OSError as error:
+        raise BadFile(path, error.strerror or str(error)) from error
+
+
+def _read_list(path: Path, kind: Kind) -> dict[str, str]:
+    found: dict[str, str] = {}
+    with _opened(path) as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            key, tab, text = line.rstrip("\r\n").partition("\t")
+            if not tab:
+                raise BadFile(path, "expected an identifier, a tab and a program", line=number)
+            if key in found:
+                raise BadFile(path, f"{key!r} has a program already", line=number)
+            try:
+                found[key] = str(program_of_text(text, kind))
+            except ProgramError as error:
+                raise BadFile(path, f"program: {error}", line=number) from error
+    return found
