@@ -29,6 +29,9 @@ def _truth(value: Any) -> Any:
     )
 
 
+Label = Annotated[bool | None, BeforeValidator(_truth)]
+
+
 class Example(BaseModel):
     """One example as the files have it. What else they say is kept in ``model_extra``."""
 
@@ -36,7 +39,7 @@ class Example(BaseModel):
 
     identifier: Id
     sentence: LongText
-    label: Annotated[bool | None, BeforeValidator(_truth)] = None
+    label: Label = None
     left_url: str = ""
     right_url: str = ""
 

@@ -1,0 +1,145 @@
+"""DROP: questions about passages (Dua et al. 2019), and the released outputs of modules for some of them.
+
+Both are one object of passages by identifier. In the released outputs (Subramanian et al. 2020) a token's
+characters are places in ``cleaned_passage``, which is the passage here; `drop_lists` reads the spans.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from accounts.errors import BadFile
+from accounts.fields import Text, first_error
+from accounts.json_stream import read_members
+from annotation.formats.checks import check_record, program_of_text
+from annotation.formats.drop_lists import Lists, Question
+from annotation.formats.report import Report
+from annotation.formats.texts import Tokens, tokenize
+from annotation.formats.writing import written
+from annotation.payloads import ItemRecord
+
+NAME = "drop"  # of the part of `extra` that holds what the files need to go out again
+
+
+class _Passage(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    passage: Text
+    qa_pairs: list[dict[str, Any]]
+    cleaned_passage: str = ""
+    tokenized_passage: str = ""
+    passage_charidxs: list[int] = Field(default=[])
+
+
+def read_drop(
+    path: Path,
+    *,
+    programs: Mapping[str, str] | None = None,
+    report: Report | None = None,
+    told: Callable[[int], None] | None = None,
+) -> Iterator[ItemRecord]:
+    """Yield an item for each question; where the outputs of modules are in the file, with them as gold.
+
+    A passage is in memory at a time, and the ids. programs: nested text by ``query_id``, for questions whose
+    type does not tell it; the others have none. Raises BadFile, which names line, passage and field.
+    """
+    report = report if report is not None else Report()
+    seen: set[str] = set()
+    for line, identifier, value in read_members(path, told=told):
+        try:
+            passage = _Passage.model_validate(value)
+            tokens = _tokens(passage)
+        except (ValidationError, ValueError) as error:
+            message = first_error(error) if isinstance(error, ValidationError) else str(error)
+            raise BadFile(path, f"{identifier}: {message}", line=line) from error
+        rest = {**value, "qa_pairs": []}  # the place among the keys, so that they go out in their order
+        for number, pair in enumerate(passage.qa_pairs):
+            place = f"{identifier}: qa_pairs[{number}]"
+            try:
+                record = _record(passage, tokens, pair, programs or {}, report)
+            except (ValidationError, ValueError) as error:
+                message = first_error(error) if isinstance(error, ValidationError) else str(error)
+                raise BadFile(path, f"{place}.{message}", line=line) from error
+            if record.external_id in seen:
+                raise BadFile(path, f"{place}.query_id: {record.external_id!r} came before", line=line)
+            seen.add(record.external_id)
+            extra = {"passage_id": identifier, "passage": rest, "pair": pair}
+            yield record.model_copy(update={"extra": {NAME: extra}})
+
+
+def _tokens(passage: _Passage) -> Tokens:
+    """Of the released file its own; else ours."""
+    if not passage.tokenized_passage:
+        return tokenize(passage.passage)
+    words, starts = passage.tokenized_passage.split(" "), passage.passage_charidxs
+    if len(words) != len(starts):
+        raise ValueError(f"passage_charidxs: has {len(starts)} places for {len(words)} tokens")
+    for word, start in zip(words, starts, strict=True):
+        if passage.cleaned_passage[start : start + len(word)] != word:
+            raise ValueError(f"passage_charidxs: no token {word!r} stands at {start}")
+    return tuple((start, start + len(word)) for word, start in zip(words, starts, strict=True))
+
+
+def _record(
+    passage: _Passage, tokens: Tokens, pair: Mapping[str, Any], programs: Mapping[str, str], report: Report
+) -> ItemRecord:
+    question = Question.model_validate(pair)
+    text = passage.cleaned_passage or passage.passage
+    known = programs.get(question.query_id, "")
+    program = program_of_text(known, "spans") if known else question.program()
+    gold = None
+    if question.module_output_annotations is not None:
+        if program is None:
+            raise ValueError("qtype: is missing, and the lists of spans need it")
+        gold = Lists(question, program, text, tokens, report).document()
+    return check_record(
+        ItemRecord(
+            external_id=question.query_id,
+            kind="spans",
+            program="" if program is None else str(program),
+            text=question.question,
+            passage=text,
+            tokens=tuple(tokens),
+            answer=question.answer.value(),
+            gold=gold,
+        )
+    )
+
+
+def write_drop(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write items that were read from a DROP file as that file, with the gold spans of their modules.
+
+    Questions come under their passages in the order of the records. What nobody changed is written as it
+    was, so a file read and written untouched is equal byte for byte. All is held in memory. Raises
+    ValueError for an item of another format, or one whose gold the lists of its type cannot hold.
+    """
+    passages: dict[str, dict[str, Any]] = {}
+    for record in records:
+        kept = record.extra.get(NAME)
+        if kept is None:
+            raise ValueError(f"{record.external_id}: was not read from a DROP file")
+        passage = passages.setdefault(kept["passage_id"], {**kept["passage"], "qa_pairs": []})
+        passage["qa_pairs"].append(_pair(record, kept["pair"]))
+    with written(path) as file:
+        file.write(json.dumps(passages).encode())
+
+
+def _pair(record: ItemRecord, pair: dict[str, Any]) -> dict[str, Any]:
+    """The question as it was read, with the lists that the gold makes now."""
+    question = Question.model_validate(pair)
+    program = program_of_text(record.program, "spans") if record.program else None
+    if question.module_output_annotations is None:
+        if record.gold is not None and record.gold.layers:
+            raise ValueError(f"{record.external_id}: has gold, but no question type that names its lists")
+        return pair
+    if record.gold is None:
+        return {key: value for key, value in pair.items() if key != "module_output_annotations"}
+    if program is None or question.program() != program:
+        raise ValueError(f"{record.external_id}: the program is not that of {question.qtype!r} any more")
+    lists = Lists(question, program, record.passage, record.tokens, Report())
+    return {**pair, "module_output_annotations": lists.written(record.gold)}

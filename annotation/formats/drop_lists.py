@@ -1,0 +1,213 @@
+"""The released outputs of modules for DROP questions: lists of spans, in the order of a question's type.
+
+Spans count tokens, end exclusive. (``answer_passage_spans`` and the dates and numbers found in the same file
+are end inclusive; they stay as they are.) Some lists speak of two steps together, and the largest and
+smallest numbers are given as the events that they belong to: here each span has its own step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from accounts.fields import Id, LongText, Text
+from analysis.errors import AnalysisError
+from analysis.programs import Program, lists_of, program_of
+from annotation.editing import resolved
+from annotation.formats.report import Report
+from annotation.formats.texts import Tokens, span_of, tokenize
+from annotation.payloads import Box, Chosen, Document, Layer, Object, Span, Value
+
+TWICE = "span given twice in a list, kept once"
+NOT_BELOW = "span of a choosing step that equals none of the step below, kept as a new one"
+TOLD_APART = "span of two events together, given to the one whose words it shares or that is nearer"
+NOT_TOLD_APART = "span of two events together that nothing gives to one of them, given to both"
+UNLINKED = "number or date that lies in no single event, not linked"
+
+Places = dict[tuple[int, int], Span]  # spans by their tokens
+
+
+class _Date(BaseModel):
+    day: str = ""
+    month: str = ""
+    year: str = ""
+
+
+class _Answer(BaseModel):
+    number: str | float = ""
+    date: _Date = _Date()
+    spans: list[Text] = []
+
+    def value(self) -> Value | None:
+        """A number, the spans joined by semicolons, or the date as ``day month year``; None for no answer."""
+        if self.number != "":
+            return _number(str(self.number))
+        if self.spans:
+            return "; ".join(self.spans)
+        return " ".join(part for part in (self.date.day, self.date.month, self.date.year) if part) or None
+
+
+class Question(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    query_id: Id
+    question: LongText
+    answer: _Answer = _Answer()
+    qtype: str = ""
+    module_output_annotations: list[tuple[str, list[tuple[int, int]]]] | None = None
+    ques_attention_supervision: list[list[float]] = []
+    tokenized_question: str = ""
+
+    def arguments(self) -> list[str]:
+        """The words of each relocate, filter and find: those of the question that its attention marks."""
+        words = self.tokenized_question.split(" ")
+        return [
+            " ".join(word for word, weight in zip(words, weights, strict=False) if weight > 0)
+            for weights in self.ques_attention_supervision
+        ]
+
+    def program(self) -> Program | None:
+        """Program of the question's type; None where it has none. Raises ValueError for an unknown type."""
+        if not self.qtype:
+            return None
+        try:
+            return program_of(self.qtype, self.arguments(), question=self.question)
+        except AnalysisError as error:
+            raise ValueError(f"qtype: {error}") from error
+
+
+def _number(text: str) -> int | float | str:
+    """A number as such; what DROP writes there otherwise stays text."""
+    try:
+        value = float(text.replace(",", ""))
+    except ValueError:
+        return text
+    return int(value) if value.is_integer() else value
+
+
+class Lists:
+    """The lists of one question, and the layers that they make."""
+
+    def __init__(
+        self, question: Question, program: Program, passage: str, tokens: Tokens, report: Report
+    ) -> None:
+        """Raises ValueError, which names the list, where the lists are not those of the question's type."""
+        self._question = question
+        self._program = program
+        self._passage = passage
+        self._tokens = tokens
+        self._report = report
+        self._spans: dict[int, Places] = {}
+        given = question.module_output_annotations or []
+        self._nodes = [
+            (name, [program.representative[node] for node in nodes])
+            for name, nodes in lists_of(question.qtype, len(question.arguments()))
+        ]
+        if [name for name, _spans in given] != [name for name, _nodes in self._nodes]:
+            wanted = ", ".join(name for name, _nodes in self._nodes)
+            raise ValueError(f"module_output_annotations: a {question.qtype} has the lists {wanted}")
+        for number, ((name, nodes), (_name, spans)) in enumerate(zip(self._nodes, given, strict=True)):
+            self._take(number, name, spans, nodes)
+
+    def document(self) -> Document:
+        """The gold."""
+        layers: dict[int, Layer] = {}
+        for index in self._program.walk:
+            if index in self._spans:
+                objects = tuple(self._object(index, span, layers) for span in self._spans[index].values())
+                layers[index] = Layer(state="done" if objects else "nothing", objects=objects)
+        return Document(layers=dict(sorted(layers.items())))
+
+    def written(self, gold: Document) -> list[tuple[str, list[tuple[int, int]]]]:
+        """The lists of some gold: as they were read where it has the same spans there, else made anew."""
+        before, now = (resolved(document, self._program) for document in (self.document(), gold))
+        lists = []
+        for (name, nodes), (_name, spans) in zip(
+            self._nodes, self._question.module_output_annotations or [], strict=True
+        ):
+            if any(_tokens(before, node) != _tokens(now, node) for node in nodes):
+                events = name.startswith("after-m")
+                found = (
+                    self._event(one, now) if events else one for node in nodes for one in now.get(node, ())
+                )
+                spans = list(dict.fromkeys(one.tokens for one in found if isinstance(one, Span)))
+            lists.append((name, spans))
+        return lists
+
+    def _event(self, number: Box | Span, now: Mapping[int, Sequence[Box | Span]]) -> Box | Span:
+        """The event that a number is linked to, or the number itself."""
+        drawn = {one.id: one for objects in now.values() for one in objects}
+        return next((drawn[link] for link in number.links if link in drawn), number)
+
+    def _take(self, number: int, name: str, spans: list[tuple[int, int]], nodes: list[int]) -> None:
+        """Give the spans of a list to its step, or each to one of two steps."""
+        for node in nodes:
+            self._spans.setdefault(node, {})
+        for first, beyond in spans:
+            if not 0 <= first < beyond <= len(self._tokens):
+                field = f"module_output_annotations[{number}]"
+                raise ValueError(f"{field}: tokens {first} to {beyond} are not in the passage")
+            start, end = self._tokens[first][0], self._tokens[beyond - 1][1]
+            for node in self._owners(nodes, (first, beyond)):
+                known = self._spans[node]
+                if (first, beyond) in known:
+                    self._report.add(TWICE, f"{self._question.query_id}, {name}")
+                    continue
+                span = span_of(f"m{node}-{len(known)}", start, end, self._passage, self._tokens)
+                known[first, beyond] = span
+
+    def _owners(self, nodes: list[int], place: tuple[int, int]) -> list[int]:
+        """The step of a span: of two events the one whose words it shares; of groundings the nearer."""
+        if len(set(nodes)) == 1:
+            return nodes[:1]
+        near = [self._nearness(node, nodes, place) for node in nodes]
+        best = [node for node, nearness in zip(nodes, near, strict=True) if nearness == max(near)]
+        self._report.add(TOLD_APART if len(best) == 1 else NOT_TOLD_APART, self._question.query_id)
+        return best
+
+    def _nearness(self, node: int, nodes: list[int], place: tuple[int, int]) -> int:
+        below = self._program.nodes[node].children
+        if below:
+            events = self._spans.get(self._program.representative[below[0]], {})
+            return -min((_distance(place, event) for event in events), default=len(self._tokens))
+        others = {word for other in nodes if other != node for word in self._argument(other)}
+        start, end = self._tokens[place[0]][0], self._tokens[place[1] - 1][1]
+        return len(_words(self._passage[start:end]) & (self._argument(node) - others))
+
+    def _argument(self, node: int) -> set[str]:
+        return _words(self._program.nodes[node].argument or "")
+
+    def _object(self, index: int, span: Span, layers: Mapping[int, Layer]) -> Object:
+        node = self._program.nodes[index]
+        if node.role == "draw":
+            return span
+        below = self._spans.get(self._program.representative[node.children[0]], {})
+        if node.role == "choose":
+            # The largest and smallest are numbers here and the events around them in the file.
+            inside = [one for one in below.values() if _distance(one.tokens, span.tokens) == 0]
+            equal = below.get(span.tokens) or (
+                inside[0] if node.type == "numbers" and len(inside) == 1 else None
+            )
+            if equal is not None:
+                return Chosen(id=span.id, ref=equal.id)
+            self._report.add(NOT_BELOW, self._question.query_id)
+            return span.model_copy(update={"reason": "as released: equals no span of the step below"})
+        around = [one for one in below.values() if _distance(span.tokens, one.tokens) == 0]
+        if len(around) != 1 and node.module != "relocate":
+            self._report.add(UNLINKED, self._question.query_id)
+        source = around if len(around) == 1 else list(below.values()) if len(below) == 1 else []
+        return span.model_copy(update={"links": tuple(one.id for one in source)})
+
+
+def _tokens(found: Mapping[int, Sequence[Box | Span]], node: int) -> list[tuple[int, int]] | None:
+    return [one.tokens for one in found[node] if isinstance(one, Span)] if node in found else None
+
+
+def _distance(place: tuple[int, int], around: tuple[int, int]) -> int:
+    """How many tokens a place reaches out of another; 0 where it lies in it."""
+    return max(around[0] - place[0], 0) + max(place[1] - around[1], 0)
+
+
+def _words(text: str) -> set[str]:
+    return {text[start:end].lower() for start, end in tokenize(text) if text[start].isalnum()}
