@@ -1,4 +1,4 @@
-"""The command line: ``python -m modelserver serve|train|search|predict|evaluate|list|world``.
+"""The command line: ``python -m modelserver serve|train|search|predict|evaluate|list|world|scenes``.
 
 The exit status is 0, 1 for a failed job and 2 for bad usage.
 """
@@ -32,6 +32,7 @@ MODULES = {
     "predict": ("modelserver.prediction", "predict a file of questions in the HotpotQA form"),
     "evaluate": ("modelserver.evaluation", "score a system on a file of questions with gold answers"),
     "world": ("modelserver.world", "generate a fictional text world to train and test on"),
+    "scenes": ("modelserver.world.scenes", "generate pairs of pictures with sentences, programs, gold boxes"),
 }
 
 

@@ -1,0 +1,134 @@
+"""Generated pairs of pictures with a sentence each, true or false of them, its program and its known gold.
+
+Every example depends on nothing but the seed, the split and its index. A sentence is made to fit a pair;
+then one thing about the pair changes, which leaves the sentence true or makes it false. Only sentences for
+which both can be had are used, so that neither the words nor the fact of a change gives the label away.
+A program belongs to one split, whatever its examples.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from modelserver.world import items
+from modelserver.world.items import whole, write_items
+from modelserver.world.names import SPLITS, Split, split_of
+from modelserver.world.scenes.claims import KINDS_OF_CLAIMS
+from modelserver.world.scenes.layout import Pair, Palette, change, lay_out, palette
+from modelserver.world.scenes.meaning import Unclear
+from modelserver.world.scenes.painting import draw_ground
+from modelserver.world.scenes.proposals import written
+from modelserver.world.scenes.scene import Scene
+from modelserver.world.scenes.statements import Claim
+
+__all__ = ["Scene", "add_arguments", "generate", "run", "write_split"]
+
+PAIRS, CLAIMS, CHANGES = 25, 30, 40  # tried for a kind of sentence; on a pair; on a claim
+
+
+def generate(split: Split, n: int, seed: int) -> Iterator[Scene]:
+    """Yield ``n`` examples of a split, half of them true; the same ones for the same split and seed."""
+    if split not in SPLITS:
+        raise ValueError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
+    for index in range(n):
+        yield _scene(split, index, seed)
+
+
+def _scene(split: Split, index: int, seed: int) -> Scene:
+    rng = random.Random(f"scenes/{seed}/{split}/{index}")
+    # Of two examples in a row one is true; which one, a third thing decides that both know.
+    first = random.Random(f"scenes/{seed}/{split}/{index // 2}/labels").random() < 0.5
+    label = first == (index % 2 == 0)
+    drawn = None
+    while drawn is None:  # a split may hold hardly a program of a kind, so that another kind has its turn
+        kind = rng.choice(tuple(KINDS_OF_CLAIMS))
+        drawn = _contrast(rng, kind, split)
+    claim, after = drawn
+    name, pair = after[label]
+    sentence = rng.choice(claim.wordings)
+    return Scene(
+        name=f"scene-{seed}-{split}-{index:05d}",
+        pair=pair,
+        grounds=(draw_ground(rng), draw_ground(rng)),
+        kind=kind,
+        claim=claim,
+        sentence=sentence[0].upper() + sentence[1:],
+        label=label,
+        change=name,
+    )
+
+
+Contrast = dict[bool, tuple[str, Pair]]  # by whether the claim is true of the pair: what changed, the pair
+
+
+def _contrast(rng: random.Random, kind: str, split: Split) -> tuple[Claim, Contrast] | None:
+    """Return a claim of the kind and split with pairs that it is true and false of, a change apart each."""
+    for _ in range(PAIRS):
+        choices = palette(rng)
+        before = lay_out(rng, choices)
+        for _ in range(CLAIMS):
+            claim = KINDS_OF_CLAIMS[kind](rng, before)
+            if claim and split_of(str(claim.program)) == split and _truth(claim, before):
+                after = _changed(rng, before, choices, claim)
+                if after:
+                    return claim, after
+                break
+    return None
+
+
+def _changed(rng: random.Random, pair: Pair, choices: Palette, claim: Claim) -> Contrast | None:
+    """Return a changed pair that the claim is still true of, and one that it is not."""
+    found: Contrast = {}
+    for _ in range(CHANGES):
+        changed = change(pair, rng, choices)
+        truth = _truth(claim, changed[1]) if changed else None
+        if changed and truth is not None:
+            found.setdefault(truth, changed)
+        if len(found) == 2:
+            return found
+    return None
+
+
+def _truth(claim: Claim, pair: Pair) -> bool | None:
+    try:
+        return claim.true_of(pair)
+    except Unclear:
+        return None
+
+
+def write_split(folder: Path, split: Split, n: int, seed: int, *, proposals: bool = False) -> None:
+    """Write ``SPLIT.jsonl`` and the images that it names, and where asked for their region proposals."""
+    scenes = generate(split, n, seed)
+    if proposals:
+        scenes = written(folder, split, n, scenes)
+    write_items(folder / f"{split}.jsonl", (_drawn(folder, split, scene) for scene in scenes))
+
+
+def _drawn(folder: Path, split: Split, scene: Scene) -> dict[str, Any]:
+    """Write the images of a scene, before its record is."""
+    images = f"images/{split}"
+    for name, image in zip(scene.file_names(images), scene.images, strict=True):
+        with whole(folder / name) as partial:
+            image.save(partial, "PNG", compress_level=3)
+    return scene.record(images)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    items.add_arguments(parser, (2000, 200, 200))
+    parser.add_argument(
+        "--proposals",
+        action="store_true",
+        help="also write boxes and features of regions, for models that need a detector",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the three splits; returns 0."""
+    for split in SPLITS:
+        write_split(args.out, split, getattr(args, split), args.seed, proposals=args.proposals)
+        print(args.out / f"{split}.jsonl", getattr(args, split), "examples")  # noqa: T201
+    return 0

@@ -1,0 +1,68 @@
+"""The known gold of a scene's program: the boxes of every module that a person would give boxes for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from modelserver.world.calls import Call, firsts
+from modelserver.world.scenes.layout import Pair
+from modelserver.world.scenes.meaning import CHOOSE, DRAWN, IMAGES, LINK, evaluate, found
+from modelserver.world.scenes.things import HEIGHT, WIDTH, Thing
+
+
+def gold(program: Call, pair: Pair) -> dict[str, Any]:
+    """Return the document with a layer for each distinct subtree: the things as boxes, bottom-up ids.
+
+    What a module chooses refers to the object of its first child; what `project` finds is linked to the box
+    that it was found from.
+    """
+    numbers = firsts(program)
+    return {
+        "layers": {
+            str(number): _layer(node, pair, numbers)
+            for node, number in numbers.items()
+            if node.module in DRAWN
+        },
+        "problem": None,
+    }
+
+
+def fractions(thing: Thing) -> list[float]:
+    """Return left, top, right, bottom of what is drawn, as fractions of the image."""
+    left, top, right, bottom = thing.bounds
+    edges = (left / WIDTH, top / HEIGHT, right / WIDTH, bottom / HEIGHT)
+    return [round(edge, 5) for edge in edges]
+
+
+def values(program: Call, pair: Pair) -> list[bool | int | float | None]:
+    """Return the number or truth of each node, root first.
+
+    None for nodes that give boxes, and below statements about single images, where a node has a value for
+    each of them.
+    """
+    value = evaluate(program, pair)
+    listed: list[bool | int | float | None] = [None if isinstance(value, tuple) else value]
+    for child in program.children:
+        below = values(child, pair)
+        listed += [None] * len(below) if program.module in IMAGES else below
+    return listed
+
+
+def _id(node: Call, thing: Thing, numbers: dict[Call, int]) -> str:
+    return f"n{numbers[node]}.{thing.number}"
+
+
+def _layer(node: Call, pair: Pair, numbers: dict[Call, int]) -> dict[str, Any]:
+    objects = [_object(node, thing, pair, numbers) for thing in found(node, pair)]
+    return {"state": "done" if objects else "nothing", "objects": objects, "value": None, "note": ""}
+
+
+def _object(node: Call, thing: Thing, pair: Pair, numbers: dict[Call, int]) -> dict[str, Any]:
+    own = {"id": _id(node, thing, numbers)}
+    if node.module in CHOOSE:
+        return {**own, "ref": _id(node.children[0], thing, numbers)}
+    links = []
+    if node.module in LINK:
+        source = node.children[0]
+        links = [_id(source, t, numbers) for t in found(source, pair) if t.number == thing.holder]
+    return {**own, "image": thing.image, "box": fractions(thing), "links": links, "reason": ""}

@@ -1,0 +1,256 @@
+"""How a pair of scenes is made, and changed in one place."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from modelserver.world.scenes.relations import contact, gap, inside, still_seen
+from modelserver.world.scenes.things import (
+    APART,
+    BOX,
+    COLOURS,
+    FLAG,
+    FLAG_HEIGHT,
+    FLAG_WIDTH,
+    HEIGHT,
+    PATTERNS,
+    SHAPES,
+    SIZES,
+    WIDTH,
+    Thing,
+)
+
+MARGIN = 6.0
+TRIES = 14  # places tried for one thing before a scene does without it
+FREE, SEEN = 0.6, 0.8  # shares of an outline and of its rectangle to be seen where another shape covers it
+
+Pair = tuple[Thing, ...]  # in the order in which they are drawn
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The kinds, colours and patterns of one pair: few, so that counting and telling apart take care."""
+
+    kinds: tuple[str, ...]
+    colours: tuple[str, ...]
+    patterns: tuple[str, ...]
+
+
+def palette(rng: random.Random) -> Palette:
+    patterns = ("plain", "plain", *rng.sample(PATTERNS[1:], rng.choice((1, 1, 2))))
+    return Palette(
+        tuple(rng.sample(SHAPES, rng.choice((2, 3, 3)))),
+        tuple(rng.sample(tuple(COLOURS), rng.choice((2, 3, 3)))),
+        patterns,
+    )
+
+
+def lay_out(rng: random.Random, choices: Palette) -> Pair:
+    """Return both images' things: shapes, at times in contact or straight above each other, and boxes."""
+    things: list[Thing] = []
+    boxes = rng.random() < 0.5
+    for image in (0, 1):
+        if boxes:
+            _put_box(things, rng, choices, image)
+        for _ in range(rng.randint(4, 7)):
+            place = rng.choice((_free, _free, _free, _beside, _above))
+            shape = _shape(rng, choices, len(things), image)
+            _ = _put(things, rng, shape, place) or _put(things, rng, shape, _free)
+    return tuple(things)
+
+
+def sound(pair: Pair, thing: Thing) -> bool:
+    """Whether a thing of the pair lies within its image, clear of the others or plainly in contact."""
+    left, top, right, bottom = thing.bounds
+    if left < MARGIN or top < MARGIN or right > WIDTH - MARGIN or bottom > HEIGHT - MARGIN:
+        return False
+    others = [other for other in pair if other.image == thing.image and other.number != thing.number]
+    return all(_fit(thing, other, pair) for other in others) and _in_one_contact(thing, others)
+
+
+def _in_one_contact(thing: Thing, others: list[Thing]) -> bool:
+    """Whether the shape, and each that it meets, meets one other at most: heaps are hard to tell apart."""
+    shapes = [other for other in others if other.is_shape] if thing.is_shape else []
+    met = [other for other in shapes if gap(thing, other) < APART]
+    return not met or (len(met) == 1 and _free_of(met[0], shapes))
+
+
+def _free_of(shape: Thing, others: Sequence[Thing]) -> bool:
+    return all(o.number == shape.number or gap(o, shape) >= APART for o in others)
+
+
+def _fit(thing: Thing, other: Thing, pair: Pair) -> bool:
+    if thing.is_shape and other.is_shape:
+        found = contact(thing, other)
+        if found == "overlapping":
+            below, above = sorted((thing, other), key=pair.index)
+            return below.colour != above.colour and _told_apart(below, above)
+        return found is not None
+    holder = {thing.number: other, other.number: thing}
+    for one in (thing, other):
+        if one.is_shape and one.holder == holder[one.number].number:
+            return inside(one, holder[one.number])
+    return {thing.kind, other.kind} == {FLAG, BOX} or gap(thing, other) >= APART
+
+
+def _told_apart(below: Thing, above: Thing) -> bool:
+    """Whether of two overlapping shapes neither lies amid the other, and enough of the lower one is seen."""
+    radii = (SIZES[below.size] + SIZES[above.size]) / 2
+    free, span = still_seen(below, above)
+    return free >= FREE and span >= SEEN and math.hypot(below.x - above.x, below.y - above.y) > radii * 0.55
+
+
+def _shape(rng: random.Random, choices: Palette, number: int, image: int) -> Thing:
+    turn = rng.uniform(-10, 10)
+    return Thing(
+        number, image, rng.choice(choices.kinds), rng.choice(choices.colours), 0, 0,
+        rng.choice(tuple(SIZES)), rng.choice(choices.patterns), round(turn, 1),
+    )  # fmt: skip
+
+
+Place = Callable[[list[Thing], random.Random, Thing], Thing | None]
+
+
+def _put(things: list[Thing], rng: random.Random, thing: Thing, place: Place) -> bool:
+    """Add the thing at the first sound place found; False where `TRIES` did not find one."""
+    for _ in range(TRIES):
+        placed = place(things, rng, thing)
+        if placed and sound((*things, placed), placed):
+            things.append(placed)
+            return True
+    return False
+
+
+def _at(thing: Thing, x: float, y: float) -> Thing:
+    return replace(thing, x=round(x, 1), y=round(y, 1))
+
+
+def _free(_: list[Thing], rng: random.Random, thing: Thing) -> Thing:
+    half = SIZES[thing.size] / 2 + MARGIN
+    return _at(thing, rng.uniform(half, WIDTH - half), rng.uniform(half, HEIGHT - half))
+
+
+def _neighbour(things: list[Thing], rng: random.Random, thing: Thing) -> Thing | None:
+    loose = [t for t in things if t.image == thing.image and t.is_shape and t.holder is None]
+    return rng.choice(loose) if loose else None
+
+
+def _beside(things: list[Thing], rng: random.Random, thing: Thing) -> Thing | None:
+    """Place a shape so that it just touches another one, or overlaps it."""
+    other = _neighbour(things, rng, thing)
+    if other is None or not _free_of(other, [t for t in things if t.is_shape and t.image == other.image]):
+        return None
+    angle, low, high = rng.uniform(0, 2 * math.pi), 0.0, 80.0
+    across, down = math.cos(angle), math.sin(angle)
+    for _ in range(8):  # halve the way between meeting and not meeting
+        middle = (low + high) / 2
+        met = gap(_at(thing, other.x + middle * across, other.y + middle * down), other) < 1
+        low, high = (middle, high) if met else (low, middle)
+    distance = low * rng.choice((1, 0.66))
+    return _at(thing, other.x + distance * across, other.y + distance * down)
+
+
+def _above(things: list[Thing], rng: random.Random, thing: Thing) -> Thing | None:
+    other = _neighbour(things, rng, thing)
+    if other is None:
+        return None
+    distance = (SIZES[thing.size] + SIZES[other.size]) / 2 + rng.uniform(10, 40)
+    return _at(thing, other.x + rng.uniform(-6, 6), other.y + rng.choice((-1, 1)) * distance)
+
+
+def _inside(box: Thing) -> Place:
+    def place(_: list[Thing], rng: random.Random, thing: Thing) -> Thing:
+        half = SIZES[thing.size] / 2 + APART
+        wide, high = max(box.width / 2 - half, 1), max(box.height / 2 - half, 1)
+        held = replace(thing, holder=box.number)
+        return _at(held, box.x + rng.uniform(-wide, wide), box.y + rng.uniform(-high, high))
+
+    return place
+
+
+def _put_box(things: list[Thing], rng: random.Random, choices: Palette, image: int) -> None:
+    width, height = rng.randint(120, 150), rng.randint(92, 112)
+    x = rng.uniform(width / 2 + MARGIN + 2, WIDTH - width / 2 - MARGIN - 2)
+    y = rng.uniform(height / 2 + FLAG_HEIGHT + MARGIN + 4, HEIGHT - height / 2 - MARGIN - 2)
+    colour = rng.choice(choices.colours)
+    box = Thing(len(things), image, BOX, colour, round(x, 1), round(y, 1), width=width, height=height)
+    things.append(box)
+    if rng.random() < 0.7:
+        things.append(_flag(rng, choices, box, len(things)))
+    for _ in range(rng.choice((0, 1, 2, 2, 3))):
+        shape = replace(_shape(rng, choices, len(things), image), size=rng.choice(("small", "small", "big")))
+        _put(things, rng, shape, _inside(box))
+
+
+def _flag(rng: random.Random, choices: Palette, box: Thing, number: int) -> Thing:
+    left, top, right, _ = box.bounds
+    colour = rng.choice(choices.colours)
+    return Thing(
+        number, box.image, FLAG, colour,
+        round(rng.uniform(left + FLAG_WIDTH, right - FLAG_WIDTH), 1), round(top - FLAG_HEIGHT / 2, 1),
+        width=FLAG_WIDTH, height=FLAG_HEIGHT, holder=box.number,
+    )  # fmt: skip
+
+
+def _recolour(pair: Pair, rng: random.Random, choices: Palette, thing: Thing) -> Pair | None:
+    return _swap(pair, thing, colour=rng.choice(choices.colours))
+
+
+def _repattern(pair: Pair, rng: random.Random, choices: Palette, thing: Thing) -> Pair | None:
+    return _swap(pair, thing, pattern=rng.choice(choices.patterns)) if thing.is_shape else None
+
+
+def _resize(pair: Pair, rng: random.Random, choices: Palette, thing: Thing) -> Pair | None:
+    size = "small" if thing.size == "big" else "big"
+    return _swap(pair, thing, size=size) if thing.is_shape else None
+
+
+def _reshape(pair: Pair, rng: random.Random, choices: Palette, thing: Thing) -> Pair | None:
+    return _swap(pair, thing, kind=rng.choice(choices.kinds)) if thing.is_shape else None
+
+
+def _remove(pair: Pair, rng: random.Random, choices: Palette, thing: Thing) -> Pair | None:
+    return None if thing.kind == BOX else tuple(t for t in pair if t.number != thing.number)
+
+
+def _move(pair: Pair, rng: random.Random, choices: Palette, thing: Thing) -> Pair | None:
+    if not thing.is_shape:
+        return None
+    rest = [t for t in pair if t.number != thing.number]
+    moved = replace(thing, holder=None)
+    return tuple(rest) if _put(rest, rng, moved, rng.choice((_free, _beside, _above))) else None
+
+
+def _add(pair: Pair, rng: random.Random, choices: Palette, thing: Thing) -> Pair | None:
+    things = list(pair)
+    number = max(t.number for t in pair) + 1
+    place = _inside(thing) if thing.kind == BOX else _free
+    added = _shape(rng, choices, number, thing.image)
+    return tuple(things) if _put(things, rng, added, place) else None
+
+
+def _swap(pair: Pair, thing: Thing, **changes: str) -> Pair | None:
+    changed = replace(thing, **changes)  # type: ignore[arg-type]
+    after = tuple(changed if t.number == thing.number else t for t in pair)
+    return after if changed != thing and sound(after, changed) else None
+
+
+CHANGES: dict[str, Callable[[Pair, random.Random, Palette, Thing], Pair | None]] = {
+    "recolour": _recolour,
+    "repattern": _repattern,
+    "resize": _resize,
+    "reshape": _reshape,
+    "remove": _remove,
+    "move": _move,
+    "add": _add,
+}
+
+
+def change(pair: Pair, rng: random.Random, choices: Palette) -> tuple[str, Pair] | None:
+    """Change one thing about the pair, or return None where the change drawn does not fit."""
+    name = rng.choice(tuple(CHANGES))
+    after = CHANGES[name](pair, rng, choices, rng.choice(pair))
+    return (name, after) if after else None

@@ -1,0 +1,134 @@
+"""What a program over scenes means: which things each module gives, and whether the whole is true.
+
+This is worked out from the scene as it was made, apart from the executor of annotation programs, so that
+each can check the other.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+
+from modelserver.world.calls import Call
+from modelserver.world.scenes.layout import Pair
+from modelserver.world.scenes.nouns import FLAG_WORDS, INSIDE_WORDS, matches
+from modelserver.world.scenes.relations import holds
+from modelserver.world.scenes.things import FLAG, Thing
+
+Value = bool | int | float | Pair
+
+
+class Unclear(Exception):
+    """A sentence about this pair that two people could read or see differently."""
+
+
+def found(node: Call, pair: Pair) -> Pair:
+    """Return the things that a module gives, in the pair's order."""
+    value = evaluate(node, pair)
+    assert isinstance(value, tuple)
+    return value
+
+
+def evaluate(node: Call, pair: Pair) -> Value:
+    """Return the things, the number or the truth of a program; raises `Unclear`."""
+    if node.module.isdecimal():
+        return int(node.module)
+    if node.module in OBJECTS:
+        return OBJECTS[node.module](node, pair)
+    if node.module == "count":
+        return len(found(node.children[0], pair))
+    if node.module == "exist":
+        return bool(found(node.children[0], pair))
+    if node.module in IMAGES:
+        return IMAGES[node.module](evaluate(node.children[0], part) for part in _alone(node.module, pair))
+    left, right = (evaluate(child, pair) for child in node.children)
+    if node.module == "division" and not right:
+        raise Unclear("nothing to compare with")
+    return ARITHMETIC[node.module](left, right)
+
+
+ARITHMETIC: dict[str, Callable[..., bool | int | float]] = {
+    "equal": operator.eq,
+    "less": operator.lt,
+    "less-equal": operator.le,
+    "greater": operator.gt,
+    "greater-equal": operator.ge,
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+    "sum": operator.add,
+    "difference": operator.sub,
+    "division": operator.truediv,
+}
+IMAGES: dict[str, Callable[..., bool]] = {
+    "in-each-image": all,
+    "in-at-least-one-image": any,
+    "in-one-other-image": any,
+}
+
+
+def _alone(module: str, pair: Pair) -> list[Pair]:
+    """Return the pairs that a statement about images is tried on: each image alone, or both ways round."""
+    if module == "in-one-other-image":
+        return [pair, tuple(replace(thing, image=1 - thing.image) for thing in pair)]
+    return [_of_image(pair, 0), _of_image(pair, 1)]
+
+
+def _of_image(things: Pair, image: int) -> Pair:
+    return tuple(thing for thing in things if thing.image == image)
+
+
+def _find(node: Call, pair: Pair) -> Pair:
+    assert node.argument
+    return tuple(thing for thing in pair if matches(node.argument, thing))
+
+
+def _filter(node: Call, pair: Pair) -> Pair:
+    assert node.argument
+    return tuple(thing for thing in found(node.children[0], pair) if matches(node.argument, thing))
+
+
+def _with_relation(node: Call, pair: Pair) -> Pair:
+    ones, others = (found(child, pair) for child in node.children)
+    return tuple(one for one in ones if _in_relation(str(node.argument), one, others))
+
+
+def _in_relation(relation: str, one: Thing, others: Pair) -> bool:
+    answers = [holds(relation, one, other) for other in others]
+    if None in answers:  # even where another answer would settle it: nobody should have to weigh it
+        raise Unclear(relation)
+    return True in answers
+
+
+def _project(node: Call, pair: Pair) -> Pair:
+    holders = {thing.number for thing in found(node.children[0], pair)}
+    wanted = {FLAG_WORDS: lambda t: t.kind == FLAG, INSIDE_WORDS: lambda t: t.is_shape}[str(node.argument)]
+    return tuple(thing for thing in pair if thing.holder in holders and wanted(thing))
+
+
+def _both(node: Call, pair: Pair) -> Pair:
+    ones, others = (found(child, pair) for child in node.children)
+    return tuple(one for one in ones if one in others)
+
+
+def _discard(node: Call, pair: Pair) -> Pair:
+    ones, others = (found(child, pair) for child in node.children)
+    return tuple(one for one in ones if one not in others)
+
+
+OBJECTS: dict[str, Callable[[Call, Pair], Pair]] = {
+    "find": _find,
+    "filter": _filter,
+    "with-relation": _with_relation,
+    "project": _project,
+    "intersect": _both,
+    "discard": _discard,
+    "in-left-image": lambda node, pair: _of_image(found(node.children[0], pair), 0),
+    "in-right-image": lambda node, pair: _of_image(found(node.children[0], pair), 1),
+    "in-one-image": lambda node, pair: _of_image(found(node.children[0], pair), 0),
+    "in-other-image": lambda node, pair: _of_image(found(node.children[0], pair), 1),
+}
+CHOOSE = frozenset({"filter", "with-relation", "intersect", "discard"})
+LINK = frozenset({"project"})
+DRAWN = frozenset({"find"}) | CHOOSE | LINK
+"""The modules that a person gives objects for; all others are computed from these."""

@@ -1,0 +1,113 @@
+"""Drawing a scene: coloured, striped and dotted shapes with crisp edges on quiet grounds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from modelserver.world.scenes.things import BOX, COLOURS, FLAG, HEIGHT, STROKE, WIDTH, Thing, corners
+
+FINER = 3  # drawn so many times as large, then averaged, which smooths the edges
+GROUNDS = ("plain", "plain", "grid", "linen", "dawn", "boards")
+TINTS = ((247, 245, 240), (240, 244, 248), (244, 241, 247), (241, 246, 240), (250, 244, 232))
+
+Colour = tuple[int, int, int]
+
+
+def draw_ground(rng: random.Random) -> tuple[str, int]:
+    """Choose a ground and its tint."""
+    return rng.choice(GROUNDS), rng.randrange(len(TINTS))
+
+
+def paint(things: Sequence[Thing], ground: str, tint: int) -> Image.Image:
+    """Draw the things of one image in their order; returns `WIDTH` × `HEIGHT` RGB."""
+    canvas = _ground(ground, tint).copy()
+    for thing in things:
+        if thing.kind == BOX:
+            _paint_box(canvas, thing)
+        elif thing.kind == FLAG:
+            _paint_flag(canvas, thing)
+        else:
+            _paint_shape(canvas, thing)
+    return canvas.reduce(FINER)
+
+
+@cache
+def _ground(name: str, tint: int) -> Image.Image:
+    """Return a ground as large as it is drawn on; what it has on it stays pale."""
+    wide, high = WIDTH * FINER, HEIGHT * FINER
+    light: NDArray[Any] = np.ones((high, wide, 1))
+    x, y = np.arange(wide)[None, :, None], np.arange(high)[:, None, None]
+    if name == "grid":
+        light = 1 - 0.05 * ((x % (20 * FINER) < FINER) | (y % (20 * FINER) < FINER))
+    elif name == "linen":
+        light = 1 - 0.02 * (x // (2 * FINER) % 2) - 0.02 * (y // (2 * FINER) % 2)
+    elif name == "dawn":
+        light = 1 - 0.09 * y / high + 0 * x
+    elif name == "boards":
+        seam = y % (40 * FINER) < FINER
+        light = 0.97 + 0.015 * np.cos(y // (40 * FINER) * 2.4) - 0.07 * seam + 0 * x
+    return Image.fromarray((light * np.array(TINTS[tint])).round().clip(0, 255).astype(np.uint8))
+
+
+@cache
+def _fill(colour: str, pattern: str) -> Image.Image:
+    """Return a tile of a filling, larger than any shape."""
+    side = 90 * FINER
+    x, y = np.meshgrid(np.arange(side), np.arange(side))
+    if pattern == "striped":
+        light = (x + y) % (10 * FINER) < 4 * FINER
+    elif pattern == "dotted":
+        step = 9 * FINER
+        row = y // step
+        across, down = (x + row % 2 * step // 2) % step - step / 2, y % step - step / 2
+        light = across**2 + down**2 < (2.3 * FINER) ** 2
+    else:
+        light = np.zeros_like(x, dtype=bool)
+    pale = _mixed(COLOURS[colour], (255, 255, 255), 0.86)
+    tile = np.where(light[..., None], np.array(pale), np.array(COLOURS[colour]))
+    return Image.fromarray(tile.astype(np.uint8))
+
+
+def _mixed(one: Colour, other: Colour, share: float) -> Colour:
+    red, green, blue = (round(a + (b - a) * share) for a, b in zip(one, other, strict=True))
+    return red, green, blue
+
+
+def _dark(colour: str) -> Colour:
+    return _mixed(COLOURS[colour], (0, 0, 0), 0.45)
+
+
+def _paint_shape(canvas: Image.Image, thing: Thing) -> None:
+    points = [(x * FINER, y * FINER) for x, y in thing.placed(corners(thing.kind)).tolist()]
+    left, top = (int(v * FINER) for v in thing.bounds[:2])
+    right, bottom = (int(v * FINER) + 2 for v in thing.bounds[2:])
+    mask = Image.new("L", (right - left, bottom - top))
+    ImageDraw.Draw(mask).polygon([(x - left, y - top) for x, y in points], fill=255)
+    canvas.paste(_fill(thing.colour, thing.pattern).crop((0, 0, *mask.size)), (left, top), mask)
+    around = [*points, points[0], points[1]]
+    ImageDraw.Draw(canvas).line(around, _dark(thing.colour), round(STROKE * FINER), joint="curve")
+
+
+def _paint_box(canvas: Image.Image, box: Thing) -> None:
+    edges = tuple(v * FINER for v in box.bounds)
+    draw = ImageDraw.Draw(canvas)
+    pale = _mixed(COLOURS[box.colour], (255, 255, 255), 0.88)
+    draw.rounded_rectangle(edges, 5 * FINER, pale, _dark(box.colour), 6 * FINER)
+    inner = tuple(v * FINER + d * FINER for v, d in zip(box.bounds, (1.2, 1.2, -1.2, -1.2), strict=True))
+    draw.rounded_rectangle(inner, 4 * FINER, None, COLOURS[box.colour], round(3.6 * FINER))
+
+
+def _paint_flag(canvas: Image.Image, flag: Thing) -> None:
+    left, top, right, bottom = (v * FINER for v in flag.bounds)
+    draw = ImageDraw.Draw(canvas)
+    cloth = [(left, top), (right, top + (bottom - top) * 0.3), (left, top + (bottom - top) * 0.6)]
+    draw.polygon(cloth, COLOURS[flag.colour])
+    draw.line([*cloth, cloth[0], cloth[1]], _dark(flag.colour), round(1.2 * FINER), joint="curve")
+    draw.rectangle((left, top, left + 2.5 * FINER, bottom), (84, 74, 66))

@@ -1,0 +1,143 @@
+"""What lies in a scene: shapes, boxes that hold some of them, flags on boxes, and where their outlines run.
+
+Places are pixels of an image of `WIDTH` × `HEIGHT`, from its left top corner.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+WIDTH, HEIGHT = 320, 240
+STROKE = 2.0  # width of outlines
+POINTS = 56  # samples of an outline
+APART, TOGETHER = 8.0, 2.2  # outlines at least so far apart do not touch; those at most so close do
+DEEP = 5.0  # outlines that still meet when drawn in by so much overlap, and do not merely touch
+
+COLOURS = {
+    "red": (214, 40, 57),
+    "orange": (243, 124, 32),
+    "yellow": (247, 208, 32),
+    "green": (44, 158, 75),
+    "blue": (36, 104, 217),
+    "purple": (128, 56, 178),
+    "black": (42, 42, 48),
+}
+PATTERNS = ("plain", "striped", "dotted")
+SIZES = {"small": 30.0, "big": 58.0}
+SHAPES = ("circle", "square", "triangle", "star", "heart", "cross", "moon", "diamond")
+BOX, FLAG = "box", "flag"
+FLAG_WIDTH, FLAG_HEIGHT = 22.0, 26.0
+
+Outline = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One thing in one of the two images (0 = left).
+
+    ``x`` and ``y`` are its centre. ``holder`` is the number of the box that it lies in or is the flag of.
+    ``width`` and ``height`` are those of boxes; a shape has its ``size``.
+    """
+
+    number: int
+    image: int
+    kind: str
+    colour: str
+    x: float
+    y: float
+    size: str = ""
+    pattern: str = "plain"
+    turn: float = 0.0  # degrees
+    holder: int | None = None
+    width: float = 0.0
+    height: float = 0.0
+
+    @property
+    def is_shape(self) -> bool:
+        return self.kind in SHAPES
+
+    def placed(self, points: Outline) -> Outline:
+        """Turn, scale and shift points of a thing of radius 1 around the origin to where this one lies."""
+        if not self.is_shape:
+            return points * (self.width / 2, self.height / 2) + (self.x, self.y)
+        turn, radius = math.radians(self.turn), SIZES[self.size] / 2
+        across, down = radius * math.cos(turn), radius * math.sin(turn)
+        return points @ np.array([[across, down], [-down, across]]) + (self.x, self.y)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """Points along the outline [POINTS, 2]."""
+        return self.placed(unit_outline(self.kind if self.is_shape else BOX))
+
+    @cached_property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """Left, top, right, bottom of what is drawn, its outline's stroke included."""
+        drawn = self.placed(corners(self.kind if self.is_shape else BOX))
+        (left, top), (right, bottom) = drawn.min(axis=0), drawn.max(axis=0)
+        half = STROKE / 2
+        return float(left) - half, float(top) - half, float(right) + half, float(bottom) + half
+
+
+def _circle(angles: Outline) -> Outline:
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def _heart() -> Outline:
+    t = np.linspace(0, 2 * math.pi, 160, endpoint=False)
+    x = 16 * np.sin(t) ** 3
+    y = 13 * np.cos(t) - 5 * np.cos(2 * t) - 2 * np.cos(3 * t) - np.cos(4 * t)
+    return np.stack([x, -y - 2.5], axis=1) / 16
+
+
+def _star() -> Outline:
+    angles = np.arange(10) * math.pi / 5 - math.pi / 2
+    return _circle(angles) * np.where(np.arange(10) % 2, 0.46, 1.06)[:, None] + (0, 0.06)
+
+
+def _cross() -> Outline:
+    arm = 0.36
+    quarter = np.array([(arm, -1), (arm, -arm), (1, -arm)])
+    turns = [np.linalg.matrix_power(np.array([[0, 1], [-1, 0]]), i) for i in range(4)]
+    return np.concatenate([quarter @ turn for turn in turns])
+
+
+def _moon() -> Outline:
+    outer = _circle(np.linspace(math.radians(62), math.radians(298), 90))
+    inner = _circle(np.linspace(math.radians(260), math.radians(100), 60)) * 0.9
+    inner += outer[-1] - inner[0]
+    inner[:, 1] *= abs(outer[0, 1] / inner[-1, 1])
+    return np.concatenate([outer, inner]) + np.array([0.28, 0])
+
+
+UNIT: dict[str, Callable[[], Outline]] = {
+    "circle": lambda: _circle(np.linspace(0, 2 * math.pi, 120, endpoint=False)),
+    "square": lambda: np.array([(-1.0, -1.0), (1, -1), (1, 1), (-1, 1)]) * 0.92,
+    "triangle": lambda: np.array([(0.0, -0.98), (1.05, 0.85), (-1.05, 0.85)]),
+    "star": _star,
+    "heart": _heart,
+    "cross": _cross,
+    "moon": _moon,
+    "diamond": lambda: np.array([(0.0, -1.12), (0.72, 0), (0, 1.12), (-0.72, 0)]),
+    BOX: lambda: np.array([(-1.0, -1.0), (1, -1), (1, 1), (-1, 1)]),
+}
+
+
+@cache
+def corners(kind: str) -> Outline:
+    """Return the corners of a shape of radius 1 around the origin, as they are drawn."""
+    return UNIT[kind]()
+
+
+@cache
+def unit_outline(kind: str) -> Outline:
+    """Return `POINTS` points at equal distances along the outline, the corners as near as they come."""
+    closed = np.concatenate([corners(kind), corners(kind)[:1]])
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(closed, axis=0), axis=1))])
+    steps = np.linspace(0, along[-1], POINTS, endpoint=False)
+    return np.stack([np.interp(steps, along, closed[:, axis]) for axis in (0, 1)], axis=1)
