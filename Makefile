@@ -14,7 +14,7 @@ demo: .venv/.run ## run everything on this machine with demo content, and print 
 reset: ## delete the demo's data (asks first)
 	@exec $(PYTHON) scripts/reset.py
 
-test: .venv/.dev node_modules/.package-lock.json ## run every test, with real servers and a real browser
+test: .venv/.dev ## run every test, with real servers and a real browser
 	@exec $(BIN)/python -m scripts.run_tests
 
 check: .venv/.dev ## check format, lint, types, import contracts and migrations; changes nothing
@@ -29,12 +29,9 @@ bench: .venv/.dev ## run every benchmark
 lock: .venv/.dev ## compile requirements.txt and requirements-dev.txt from the .in files
 	@exec $(BIN)/python -m scripts.lock
 
-.venv/.run: requirements.txt
+# npm comes with requirements.txt, so that the machine needs no Node of its own.
+.venv/.run: requirements.txt package-lock.json
 	@$(PYTHON) scripts/setup.py run
 
-.venv/.dev: requirements.txt requirements-dev.txt
+.venv/.dev: requirements.txt requirements-dev.txt package-lock.json
 	@$(PYTHON) scripts/setup.py dev && touch .venv/.run
-
-# npm comes with requirements-dev.txt, so that the machine needs no Node of its own.
-node_modules/.package-lock.json: package-lock.json | .venv/.dev
-	@PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --ignore-scripts --no-audit --no-fund --loglevel=error

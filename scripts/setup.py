@@ -13,6 +13,7 @@ from typing import NoReturn
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
+NPM = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
 REQUIREMENTS = {"run": ["requirements.txt"], "dev": ["requirements.txt", "requirements-dev.txt"]}
 
 
@@ -39,6 +40,7 @@ def main(kind: str) -> None:
         pip += ["--requirement", name]
     if subprocess.call(pip, cwd=ROOT):
         stop("pip could not install the requirements; its message is above. Run the same command again.")
+    install_front_end(kind)
     with open(os.path.join(VENV, "." + kind), "w", encoding="utf-8") as stamp:
         stamp.write("installed from " + ", ".join(REQUIREMENTS[kind]) + "\n")
 
@@ -54,6 +56,17 @@ def make_environment() -> None:
         install_venv()
     if subprocess.call([sys.executable, "-m", "venv", "--clear", VENV]):
         stop("The virtual environment .venv could not be made; the message of python3 -m venv is above.")
+
+
+def install_front_end(kind: str) -> None:
+    """Fetch the packages of package.json into ``node_modules``, with the npm that pip has just installed."""
+    binaries = os.path.join(VENV, "bin")
+    command = [os.path.join(binaries, "npm"), *NPM, *([] if kind == "dev" else ["--omit=dev"])]
+    environment = dict(os.environ, PATH=binaries + os.pathsep + os.environ.get("PATH", ""))
+    if subprocess.call(command, cwd=ROOT, env=environment):
+        stop(
+            "npm could not install the front-end packages; its message is above. Run the same command again."
+        )
 
 
 def install_venv() -> None:

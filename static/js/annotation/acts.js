@@ -1,0 +1,137 @@
+/**
+ * What a person can do at the current node, by its role: one place that knows the rules, for mouse, touch,
+ * keyboard and the list beside the task alike.
+ *
+ * @typedef {import("./store.js").Store} Store
+ * @typedef {import("./types.js").Place} Place
+ * @typedef {import("./types.js").State} State
+ * @typedef {import("./types.js").Thing} Thing
+ */
+import { objectId } from "./identifiers.js";
+import { context, inPlay, layerOf, thingOf } from "./program.js";
+import { STATES, notYet } from "./words.js";
+
+/**
+ * @param {Store} store
+ * @param {(text: string) => void} announce
+ * @param {(place: Place) => Promise<string | null>} askReason why an object is new where one chooses
+ */
+export function createActs(store, announce, askReason) {
+  const role = () => store.program.nodes[store.node].role;
+  const layer = () => layerOf(store.document, store.node);
+  /** Drawing in a step that said "nothing here" opens it again. @returns {{state?: State}} */
+  const reopened = () => (layer().state === "nothing" ? { state: "open" } : {});
+
+  const acts = {
+    mayEdit: () => !store.locked,
+    mayDraw: () => !store.locked && role() !== "compute",
+    selected: () => store.objects.find((each) => each.id === store.object) ?? null,
+
+    /** @param {Place} place */
+    async draw(place) {
+      if (!acts.mayDraw()) return;
+      const node = store.node;
+      const reason = role() === "choose" ? await askReason(place) : "";
+      if (reason === null || node !== store.node) return;
+      const sources = role() === "link" ? context(store.program, store.document, node) : [];
+      const thing = { ...place, id: objectId(), links: sources.length === 1 ? [sources[0].thing.id] : [], reason };
+      if (store.edit({ node, put: [thing], ...reopened() })) {
+        store.select(thing.id);
+        announce(sources.length > 1 ? "Added. Pick the source it was found from." : "Added.");
+      }
+    },
+
+    /** @param {string} id @param {Place} place */
+    move(id, place) {
+      const thing = thingOf(layer(), id);
+      if (thing && thing.ref === undefined) store.edit({ node: store.node, put: [{ ...thing, ...place }] });
+    },
+
+    /** Select an object; where one chooses, also choose it, and where one links, take it as source. @param {string | null} id */
+    pick(id) {
+      const each = store.objects.find((object) => object.id === id);
+      if (each && !each.own) acts.toggle(id);
+      else if (!each && id !== null) return acts.link(id);
+      store.select(id);
+    },
+
+    /** Choose an object of the child, or leave it again. @param {string | null} id */
+    toggle(id) {
+      const each = store.objects.find((object) => object.id === id);
+      if (!each || each.own) return;
+      const node = store.node;
+      const change = each.chosen ? { node, remove: [each.chosen] } : { node, put: [{ id: objectId(), ref: each.id }], ...reopened() };
+      const number = store.objects.indexOf(each) + 1;
+      if (store.edit(change)) announce(`Number ${number} ${each.chosen ? "not chosen any more" : "chosen"}.`);
+    },
+
+    /** Take an object of a child as source of the selected one, or no longer. @param {string} source */
+    link(source) {
+      const chosen = acts.selected();
+      if (role() !== "link" || !chosen) return void (role() === "link" && announce("Select the object first, then its source."));
+      const links = chosen.thing.links ?? [];
+      const now = links.includes(source) ? links.filter((id) => id !== source) : [...links, source];
+      if (store.edit({ node: store.node, put: [{ ...chosen.thing, links: now }] })) announce(links.includes(source) ? "Source taken away." : "Source set.");
+    },
+
+    /** Delete the selected object; a choice is taken back. */
+    remove() {
+      const chosen = acts.selected();
+      if (!chosen) return;
+      if (!chosen.own) return chosen.chosen ? acts.toggle(chosen.id) : undefined;
+      const place = store.objects.indexOf(chosen);
+      if (!store.edit({ node: store.node, remove: [chosen.id] })) return;
+      store.select(store.objects[Math.min(place, store.objects.length - 1)]?.id ?? null);
+      announce("Deleted. Undo brings it back.");
+    },
+
+    /** @param {string} id @param {string} reason */
+    setReason(id, reason) {
+      const thing = thingOf(layer(), id);
+      if (thing && reason.trim() && thing.reason !== reason) store.edit({ node: store.node, put: [{ ...thing, reason: reason.trim() }] });
+    },
+
+    /** The n-th object, from 1: choose it where one chooses, else select it. @param {number} number */
+    byNumber(number) {
+      const each = store.objects[number - 1];
+      if (each) acts.pick(each.id);
+    },
+
+    /** @param {State} state */
+    setState(state) {
+      if (store.locked || role() === "compute") return;
+      const node = store.node;
+      const objects = inPlay(store.program, store.document, node).some((each) => each.own || each.chosen);
+      const obstacle = state === "done" ? notYet(store, node) : state === "nothing" && objects ? "There are marked objects. Delete them first, or say “done”." : "";
+      if (obstacle) return announce(obstacle), store.tell("status"), acts.onObstacle(obstacle);
+      const next = layer().state === state ? "open" : state;
+      store.edit({ node, state: next });
+      announce(`${store.program.nodes[node].label}: ${STATES[next].word}.`);
+      if (next !== "open") acts.goOpen();
+    },
+    /** Called with the reason why a state cannot be set. */
+    onObstacle: (/** @type {string} */ _obstacle) => {},
+
+    /** @param {string} note */
+    setNote(note) {
+      if (note !== (layer().note ?? "")) store.edit({ node: store.node, note });
+    },
+
+    /** Go on to the next step that is not done, in the order of work and then from its beginning. */
+    goOpen() {
+      const { walk } = store.program;
+      const place = walk.indexOf(store.node);
+      const open = new Set(store.open);
+      const next = [...walk.slice(place + 1), ...walk.slice(0, place)].find((index) => open.has(index));
+      if (next !== undefined) store.go(next);
+    },
+
+    /** @param {number} step */
+    goBy(step) {
+      const { walk } = store.program;
+      const next = walk[walk.indexOf(store.node) + step];
+      if (next !== undefined) store.go(next);
+    },
+  };
+  return acts;
+}

@@ -1,0 +1,195 @@
+/**
+ * The images of an item, side by side: choosing, drawing and pushing boxes by mouse, touch and keyboard, zoom
+ * and pan.
+ *
+ * @typedef {import("./store.js").Store} Store
+ * @typedef {import("./types.js").Rect} Rect
+ * @typedef {import("./picture.js").Shown} Shown
+ * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
+ */
+import { element } from "./markup.js";
+import { createPicture } from "./picture.js";
+import { context } from "./program.js";
+import { overlay } from "./predictions.js";
+import { moved, resized } from "./rectangles.js";
+import { imageName, placeText } from "./words.js";
+
+const ZOOMS = [1, 1.5, 2, 3, 4, 6, 8];
+const STEP_PIXELS = 1;
+const BIG_STEP_PIXELS = 10;
+const NEW_BOX = 0.2;
+
+/**
+ * @param {Store} store @param {HTMLElement} stage takes the keyboard @param {Acts} acts
+ * @param {(text: string) => void} announce
+ */
+export function createBoxes(store, stage, acts, announce) {
+  const { images } = store.item;
+  let zoom = 0;
+  let panning = false;
+  let leaving = false;
+  let lastImage = 0;
+  const pictures = images.map((image, index) =>
+    createPicture(image, imageName(store, index), {
+      onDraw: (rect) => acts.draw({ image: index, box: rect }),
+      onChange: (id, rect) => acts.move(id, { box: rect }),
+      onPick(id) {
+        lastImage = index;
+        stage.focus({ preventScroll: true });
+        acts.pick(id);
+      },
+      mayDraw: () => acts.mayDraw(),
+    }),
+  );
+  const row = element("div", { class: "pictures", "data-images": images.length }, ...pictures.map((picture) => picture.element));
+  stage.append(row);
+
+  for (const picture of pictures) {
+    picture.pane.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      setZoom(zoom + (event.deltaY < 0 ? 1 : -1), event);
+    }, { passive: false });
+  }
+
+  stage.addEventListener("focus", () => (leaving = false));
+  stage.addEventListener("keydown", (event) => {
+    if (event.target !== stage || event.ctrlKey || event.metaKey) return;
+    const act = event.key === "Tab" ? () => walk(event.shiftKey ? -1 : 1) : keys[event.key];
+    if (!act || act(event) === false) return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  /** @type {Record<string, (event: KeyboardEvent) => boolean | void>} */
+  const keys = {
+    ArrowLeft: (event) => push(event, -1, 0),
+    ArrowRight: (event) => push(event, 1, 0),
+    ArrowUp: (event) => push(event, 0, -1),
+    ArrowDown: (event) => push(event, 0, 1),
+    Enter: () => acts.toggle(store.object),
+    " ": () => acts.toggle(store.object),
+    Escape() {
+      leaving = true;
+      store.select(null);
+      announce("Nothing selected. Tab leaves the images.");
+    },
+  };
+
+  /** Select the next box; false where there is none and Tab should leave. @param {number} step */
+  function walk(step) {
+    const objects = store.objects;
+    const place = objects.findIndex((each) => each.id === store.object);
+    const next = place < 0 ? (step > 0 ? 0 : objects.length - 1) : place + step;
+    if (leaving || !objects[next]) return false;
+    store.select(objects[next].id);
+    say();
+    return true;
+  }
+
+  /** @param {KeyboardEvent} event @param {number} across @param {number} down */
+  function push(event, across, down) {
+    const chosen = acts.selected();
+    if (!chosen?.own || !chosen.place.box) return false;
+    const { width, height } = pictures[chosen.place.image ?? 0].size;
+    const step = event.shiftKey ? BIG_STEP_PIXELS : STEP_PIXELS;
+    const [dx, dy] = [(across * step) / width, (down * step) / height];
+    const box = event.altKey ? resized(chosen.place.box, dx, dy, 1 / Math.max(width, height)) : moved(chosen.place.box, dx, dy);
+    acts.move(chosen.id, { box });
+    pictures[chosen.place.image ?? 0].reveal(box);
+    return true;
+  }
+
+  function say() {
+    const chosen = acts.selected();
+    if (!chosen) return;
+    const number = store.objects.indexOf(chosen) + 1;
+    announce(`Box ${number} of ${store.objects.length}${chosen.chosen ? ", chosen" : ""}: ${placeText(store, chosen.place)}`);
+  }
+
+  function render() {
+    const { objects, object } = store;
+    const chosen = acts.selected();
+    const links = new Set(chosen?.thing.links ?? []);
+    const editable = acts.mayEdit();
+    /** @type {Shown[][]} */
+    const shown = images.map(() => []);
+    const add = (/** @type {number | undefined} */ image, /** @type {Shown} */ each) => shown[image ?? 0]?.push(each);
+    const sources = store.program.nodes[store.node].role === "link";
+    for (const [index, { thing, place }] of context(store.program, store.document, store.node).entries()) {
+      const look = !sources ? "context" : links.has(thing.id) ? "chosen" : "source";
+      if (place.box) add(place.image, { id: thing.id, rect: place.box, look, tag: sources ? letter(index) : "", selected: false, editable: false });
+    }
+    for (const { image, box } of overlay(store)) if (box) add(image, { id: "", rect: box, look: "predicted", tag: "", selected: false, editable: false });
+    for (const [index, each] of objects.entries()) {
+      if (!each.place.box) continue;
+      const look = each.own ? "own" : each.chosen ? "chosen" : "candidate";
+      const selected = each.id === object;
+      add(each.place.image, { id: each.id, rect: each.place.box, look, tag: String(index + 1), selected, editable: each.own && editable });
+    }
+    pictures.forEach((picture, index) => picture.show(shown[index]));
+  }
+
+  /** @param {number} next @param {{clientX: number, clientY: number}} [at] */
+  function setZoom(next, at) {
+    zoom = Math.max(0, Math.min(ZOOMS.length - 1, next));
+    for (const picture of pictures) picture.setZoom(ZOOMS[zoom], at);
+    view.onView();
+  }
+
+  store.subscribe((topics) => {
+    if (["document", "node", "object", "view"].some((topic) => topics.has(/** @type {any} */ (topic)))) render();
+    if (topics.has("object")) {
+      const chosen = acts.selected();
+      leaving &&= !chosen;
+      if (chosen?.place.box) {
+        lastImage = chosen.place.image ?? 0;
+        pictures[lastImage]?.reveal(chosen.place.box);
+      }
+    }
+  });
+
+  const view = {
+    /** Called after zoom or the pointer's use have changed. */
+    onView: () => {},
+    get zoom() { return ZOOMS[zoom]; },
+    get panning() { return panning; },
+    zoomIn: () => setZoom(zoom + 1),
+    zoomOut: () => setZoom(zoom - 1),
+    zoomFit: () => setZoom(0),
+    togglePan() {
+      panning = !panning;
+      for (const picture of pictures) picture.setMode({ drawing: true, panning });
+      view.onView();
+    },
+    /** A new box in the middle of what is in sight, for the arrow keys to place. */
+    drawInMiddle() {
+      if (!acts.mayDraw()) return;
+      const image = acts.selected()?.place.image ?? lastImage;
+      const [left, top, right, bottom] = pictures[image].inSight();
+      const [across, down] = [(right - left) * NEW_BOX, (bottom - top) * NEW_BOX];
+      const [x, y] = [(left + right) / 2, (top + bottom) / 2];
+      stage.focus({ preventScroll: true });
+      acts.draw({ image, box: [x - across / 2, y - down / 2, x + across / 2, y + down / 2] });
+    },
+    /** The other image, for a new box. */
+    nextImage() {
+      if (images.length < 2) return;
+      lastImage = (lastImage + 1) % images.length;
+      announce(`New boxes go into the ${imageName(store, lastImage)}.`);
+    },
+    focus: () => stage.focus(),
+    render,
+  };
+  for (const [index, picture] of pictures.entries()) {
+    picture.ready.catch((/** @type {Error} */ error) => announce(error.message));
+    picture.pane.addEventListener("pointerdown", () => (lastImage = index));
+  }
+  render();
+  return view;
+}
+
+/** Name of a source, which differs from the numbers of the objects. @param {number} index @returns {string} */
+export function letter(index) {
+  return index < 26 ? String.fromCharCode(97 + index) : `${letter(Math.floor(index / 26) - 1)}${letter(index % 26)}`;
+}

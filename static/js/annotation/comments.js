@@ -1,0 +1,79 @@
+/**
+ * Comments on the current node or its selected object: reading, writing, resolving.
+ *
+ * @typedef {import("./store.js").Store} Store
+ * @typedef {import("./types.js").Comment} Comment
+ */
+import { button, element } from "./markup.js";
+
+/**
+ * @param {Store} store @param {HTMLElement} root
+ * @param {ReturnType<typeof import("./site.js").createSite>} site @param {(text: string) => void} announce
+ */
+export function createComments(store, root, site, announce) {
+  const list = element("ul", { class: "comment-list" });
+  const text = element("textarea", { id: "comment-text", rows: "2", maxlength: "2000", required: true });
+  const label = element("label", { for: "comment-text" });
+  const error = element("p", { class: "error-text", role: "alert", hidden: true });
+  const form = element("form", { class: "comment-form" }, label, text, error, element("div", { class: "actions" }, element("button", { class: "button second small-button" }, "Comment")));
+  const summary = element("summary", {});
+  const box = element("details", { class: "comments" }, summary, list, form);
+  root.append(box);
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    await act(async () => {
+      const made = await site.comment({ node: store.node, object: store.object, text: text.value.trim() });
+      store.comments = [...store.comments, made];
+      text.value = "";
+      announce("Comment added.");
+    });
+  });
+
+  /** @param {() => Promise<void>} doing */
+  async function act(doing) {
+    error.hidden = true;
+    try {
+      await doing();
+      store.tell("comments");
+    } catch (failure) {
+      error.textContent = /** @type {Error} */ (failure).message;
+      error.hidden = false;
+    }
+  }
+
+  /** @param {Comment} comment */
+  function row(comment) {
+    const when = new Date(comment.at);
+    const time = element("time", { datetime: comment.at }, Number.isNaN(when.valueOf()) ? "" : when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" }));
+    const about = comment.object && store.objects.some((each) => each.id === comment.object) ? button("show object", () => store.select(comment.object), { class: "button plain" }) : null;
+    const resolve = comment.resolved ? element("span", { class: "quiet" }, "✓ resolved") : button("Resolve", () => act(async () => settle(await site.resolve(comment.id), comment)), { class: "button plain" });
+    return element("li", { class: comment.resolved ? "resolved" : "" }, element("p", {}, comment.text), element("p", { class: "quiet small byline" }, `${comment.by}, `, time, " ", about, " ", resolve));
+  }
+
+  /** @param {Comment | null} answer @param {Comment} comment */
+  function settle(answer, comment) {
+    store.comments = store.comments.map((each) => (each.id === comment.id ? { ...each, ...answer, resolved: true } : each));
+  }
+
+  function render() {
+    const here = store.comments.filter((each) => each.node === store.node || each.node === null);
+    const open = here.filter((each) => !each.resolved).length;
+    summary.textContent = open ? `Comments (${open} open)` : "Comments";
+    label.textContent = store.object ? "Comment on the selected object" : "Comment on this step";
+    list.replaceChildren(...here.map(row));
+    list.hidden = !here.length;
+    if (open) box.open = true;
+  }
+
+  store.subscribe((topics) => {
+    if (topics.has("comments") || topics.has("node") || topics.has("object")) render();
+  });
+  render();
+  return {
+    focus() {
+      box.open = true;
+      text.focus();
+    },
+  };
+}

@@ -1,0 +1,119 @@
+/**
+ * The foot of the page: the state of the current step, the way to the next one, and handing the item in.
+ *
+ * @typedef {import("./store.js").Store} Store
+ * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
+ */
+import { button, element, plural, sign } from "./markup.js";
+import { layerOf } from "./program.js";
+import { Refused } from "./site.js";
+import { STATES } from "./words.js";
+
+/**
+ * @param {Store} store @param {HTMLElement} root @param {Acts} acts
+ * @param {ReturnType<typeof import("./site.js").createSite>} site
+ * @param {ReturnType<typeof import("./queue.js").createQueue>} queue
+ * @param {(text: string) => void} announce @param {(name: string) => string} keyOf
+ */
+export function createFinishing(store, root, acts, site, queue, announce, keyOf) {
+  let busy = false;
+  const message = element("p", { class: "foot-message", role: "alert", hidden: true });
+  const back = button("", () => acts.goBy(-1), { class: "button second step-button", "aria-label": "Previous step", title: "Previous step" }, sign("↑"));
+  const on = button("", () => acts.goBy(1), { class: "button second step-button", "aria-label": "Next step", title: "Next step" }, sign("↓"));
+  const states = /** @type {const} */ (["done", "nothing", "unsure"]).map((state) => ({ state, made: button("", () => acts.setState(state), { class: `button second state-button ${state}` }) }));
+  const open = element("span", { class: "still-open" });
+  const submit = button("Submit", handIn, { class: "button submit" });
+  const release = button("Give it back", giveBack, { class: "button plain" });
+  root.append(
+    message,
+    element("div", { class: "foot-row" }, element("div", { class: "foot-steps", role: "group", "aria-label": "This step" }, back, ...states.map((each) => each.made), on), element("div", { class: "foot-submit" }, release, open, submit)),
+  );
+
+  /** @param {string} text */
+  function say(text) {
+    message.textContent = text;
+    message.hidden = !text;
+  }
+  acts.onObstacle = say;
+
+  async function handIn() {
+    const left = store.document.problem ? [] : store.open;
+    if (left.length) {
+      store.go(left[0]);
+      return say(`Still open: ${left.map((index) => store.program.nodes[index].label).join(", ")}.`);
+    }
+    await once(async () => {
+      if (!(await queue.flush())) return say("Not submitted: some changes are not saved yet. They are kept here; try again when the site can be reached.");
+      const answer = await site.submit(store.revision);
+      announce("Submitted.");
+      leave(answer, "Submitted. Thank you.");
+    });
+  }
+
+  async function giveBack() {
+    await once(async () => {
+      if (!(await queue.flush())) return say("Not given back: some changes are not saved yet.");
+      leave(await site.release(), "Given back. What you did is kept.");
+    });
+  }
+
+  /** @param {{next?: string | null} | null} answer @param {string} text */
+  function leave(answer, text) {
+    if (answer?.next) location.assign(answer.next);
+    else store.lock(text);
+  }
+
+  /** @param {() => Promise<void>} doing */
+  async function once(doing) {
+    if (busy) return;
+    busy = true;
+    say("");
+    render();
+    try {
+      await doing();
+    } catch (error) {
+      await explain(error);
+    } finally {
+      busy = false;
+      render();
+    }
+  }
+
+  /** @param {unknown} error */
+  async function explain(error) {
+    if (error instanceof Refused && error.status === 422 && error.body?.nodes?.length) {
+      store.go(error.body.nodes[0]);
+      say(`Still open: ${error.body.nodes.map((/** @type {number} */ index) => store.program.nodes[index].label).join(", ")}.`);
+    } else if (error instanceof Refused && error.status === 409) {
+      await queue.look();
+      say("Something was saved elsewhere meanwhile. Look at it, then submit again.");
+    } else say(/** @type {Error} */ (error).message);
+  }
+
+  function render() {
+    const { role } = store.program.nodes[store.node];
+    const present = layerOf(store.document, store.node).state;
+    for (const { state, made } of states) {
+      const { sign: mark, word } = STATES[state];
+      const key = keyOf(state);
+      if (!made.childElementCount) made.append(sign(mark), element("span", {}, word[0].toUpperCase() + word.slice(1)), element("kbd", { "aria-hidden": "true" }, key));
+      made.setAttribute("aria-pressed", String(role !== "compute" && present === state));
+      made.disabled = role === "compute" || Boolean(store.locked);
+    }
+    const place = store.program.walk.indexOf(store.node);
+    back.disabled = place <= 0;
+    on.disabled = place >= store.program.walk.length - 1;
+    const count = store.document.problem ? 0 : store.open.length;
+    open.textContent = count ? `${plural(count, "step")} still open` : "Everything is done";
+    submit.setAttribute("aria-disabled", String(busy || Boolean(store.locked)));
+    submit.disabled = busy || Boolean(store.locked);
+    release.disabled = submit.disabled;
+  }
+
+  store.subscribe((topics) => {
+    if (topics.has("document") || topics.has("node")) say("");
+    if (topics.has("document") || topics.has("node") || topics.has("status")) render();
+  });
+  render();
+  return { handIn };
+}

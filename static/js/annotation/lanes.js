@@ -1,0 +1,43 @@
+/**
+ * Which line under the text each span gets, so that spans over each other stay apart, and what every token
+ * therefore looks like. Pure.
+ */
+
+/** Lines that the text has room for; deeper overlaps share the last one. */
+export const LANES = 6;
+
+/**
+ * @template {{range: [number, number]}} S
+ * @param {S[]} spans @returns {(S & {lane: number})[]} from left to right, each on the lowest free line
+ */
+export function stacked(spans) {
+  /** @type {number[]} where the last span on each line ends */
+  const ends = [];
+  return [...spans]
+    .sort((one, other) => one.range[0] - other.range[0] || other.range[1] - one.range[1])
+    .map((span) => {
+      let lane = ends.findIndex((end) => end <= span.range[0]);
+      if (lane < 0) lane = ends.length;
+      ends[lane] = span.range[1];
+      return { ...span, lane: Math.min(lane, LANES - 1) };
+    });
+}
+
+/**
+ * Class names of every token, sparse for those without a span, and how many lines are in use.
+ * @param {number} tokens @param {{range: [number, number], look: string, selected: boolean}[]} spans
+ * @returns {{classes: string[], lines: number}}
+ */
+export function tokenClasses(tokens, spans) {
+  /** @type {string[]} */
+  const classes = new Array(tokens);
+  let lines = 0;
+  for (const { range: [start, end], look, lane, selected } of stacked(spans)) {
+    lines = Math.max(lines, lane + 1);
+    for (let token = start; token < Math.min(end, tokens); token += 1) {
+      const last = token === end - 1 ? ` end-${lane}` : "";
+      classes[token] = `${classes[token] ?? ""} ${look}-${lane}${last}${selected ? " in-selected" : ""}`;
+    }
+  }
+  return { classes, lines };
+}

@@ -1,0 +1,73 @@
+/**
+ * Elements made in JavaScript. Text goes in as text, so nothing that people wrote can become markup; inline
+ * styles are not used, for the site's content security policy forbids them.
+ */
+
+/**
+ * Make an element. `on…` properties are listeners, `class`, `aria-…`, `data-…` and the like are attributes,
+ * false and null leave an attribute out.
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} name
+ * @param {Record<string, any>} [properties]
+ * @param {...(Node | string | null | false | undefined)} children
+ * @returns {HTMLElementTagNameMap[T]}
+ */
+export function element(name, properties = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (value === false || value === null || value === undefined) continue;
+    else if (key === "value") /** @type {any} */ (made).value = value;
+    else made.setAttribute(key, value === true ? "" : String(value));
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined && child !== false).map((child) => /** @type {Node | string} */ (child)));
+  return made;
+}
+
+/**
+ * A button that acts. @param {string} text @param {() => void} act @param {Record<string, any>} [properties]
+ * @param {...(Node | string | null)} after
+ */
+export function button(text, act, properties = {}, ...after) {
+  return element("button", { type: "button", onclick: act, ...properties }, text, ...after);
+}
+
+/** A mark that has a meaning for the eye alone; the text beside it says the same. @param {string} sign */
+export function sign(sign) {
+  return element("span", { class: "sign", "aria-hidden": "true" }, sign);
+}
+
+/** @param {string} text seen by screen readers alone */
+export function unseen(text) {
+  return element("span", { class: "visually-hidden" }, text);
+}
+
+/**
+ * Give a list of elements new children with as few changes as possible: those with an equal key stay.
+ * @template T
+ * @param {Element} parent
+ * @param {T[]} items
+ * @param {(item: T) => string} key names an item together with all that its element shows
+ * @param {(item: T) => Element} make
+ */
+export function refill(parent, items, key, make) {
+  /** @type {Map<string, Element>} */
+  const old = new Map(Array.from(parent.children, (child) => [/** @type {HTMLElement} */ (child).dataset.key ?? "", child]));
+  const focused = /** @type {HTMLElement | null} */ (document.activeElement?.closest?.("[data-key]"))?.dataset.name;
+  const fresh = items.map((item) => {
+    const name = key(item);
+    const found = old.get(name);
+    if (found) return found;
+    const made = /** @type {HTMLElement} */ (make(item));
+    made.dataset.key = name;
+    return made;
+  });
+  const same = fresh.length === parent.children.length && fresh.every((child, index) => child === parent.children[index]);
+  if (!same) parent.replaceChildren(...fresh);
+  return focused;
+}
+
+/** @param {number} count @param {string} one @param {string} [many] */
+export function plural(count, one, many = `${one}s`) {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}

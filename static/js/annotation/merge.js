@@ -1,0 +1,80 @@
+/**
+ * The merge view: what both sides have changed, side by side, until the person has chosen for each. It cannot
+ * be left without choosing, and both versions stay where they are until then.
+ *
+ * @typedef {import("./store.js").Store} Store
+ * @typedef {import("./rebase.js").Conflict} Conflict
+ * @typedef {import("./rebase.js").Choice} Choice
+ */
+import { closed, openDialog } from "./dialogs.js";
+import { element, plural } from "./markup.js";
+import { split } from "./operations.js";
+import { canKeepBoth } from "./rebase.js";
+import { STATES, placeText } from "./words.js";
+
+/** @param {Store} store */
+export function createMerge(store) {
+  return async (/** @type {Conflict[]} */ found) => {
+    const rows = found.map(row);
+    const dialog = openDialog(
+      "Somebody else changed the same",
+      [element("p", {}, `${plural(found.length, "thing was", "things were")} changed here and elsewhere, in another tab or by another person. Nothing is lost until you choose.`), ...rows],
+      [element("button", { class: "button", value: "chosen" }, "Go on with these")],
+      "merge",
+    );
+    dialog.addEventListener("cancel", (event) => event.preventDefault());
+    while ((await closed(dialog)) !== "chosen") dialog.showModal();
+    return Object.fromEntries(found.map(({ name }, index) => [name, choice(rows[index])]));
+  };
+
+  /** @param {HTMLElement} made @returns {Choice} */
+  function choice(made) {
+    return /** @type {any} */ (made.querySelector("input:checked")).value;
+  }
+
+  /** @param {Conflict} conflict @param {number} index */
+  function row(conflict, index) {
+    const both = canKeepBoth(conflict);
+    const start = both ? "both" : "mine";
+    const option = (/** @type {Choice} */ value, /** @type {string} */ title, /** @type {string} */ text, /** @type {Element | null} */ picture) =>
+      element("label", { class: "version" }, element("span", { class: "version-title" }, element("input", { type: "radio", name: `conflict-${index}`, value, checked: value === start }), title), picture, element("span", { class: "version-text" }, text));
+    return element(
+      "fieldset",
+      { class: "conflict" },
+      element("legend", {}, about(conflict)),
+      option("mine", "Mine", said(conflict, conflict.mine), sketch(conflict.mine)),
+      option("theirs", "Theirs", said(conflict, conflict.theirs), sketch(conflict.theirs)),
+      both ? option("both", "Keep both", "Two objects, to sort out later.", null) : null,
+    );
+  }
+
+  /** @param {Conflict} conflict */
+  function about({ name }) {
+    const [kind, node] = split(name);
+    if (kind === "problem") return "Whether the program is wrong";
+    const { label } = store.program.nodes[node];
+    return `${label}: ${{ object: store.item.kind === "boxes" ? "a box" : "a span", state: "its state", note: "its note" }[kind]}`;
+  }
+
+  /** @param {Conflict} conflict @param {any} value */
+  function said({ name }, value) {
+    const [kind] = split(name);
+    if (kind === "state") return STATES[/** @type {keyof typeof STATES} */ (value)].word;
+    if (kind === "problem") return value ? `${value.kind}${value.note ? `: ${value.note}` : ""}` : "The program is right.";
+    if (kind === "note") return value || "No note.";
+    if (!value) return "Deleted.";
+    return value.quote ? `“${value.quote}”` : value.ref ? "Chosen." : placeText(store, value);
+  }
+
+  /** The box on a small version of its image. @param {any} value */
+  function sketch(value) {
+    const image = value?.box && store.item.images[value.image];
+    if (!image?.url) return null;
+    const frame = element("span", { class: "sketch" }, element("img", { src: image.url, alt: "" }));
+    const mark = element("span", { class: "sketch-box" });
+    const [left, top, right, bottom] = value.box;
+    Object.assign(mark.style, { left: `${left * 100}%`, top: `${top * 100}%`, width: `${(right - left) * 100}%`, height: `${(bottom - top) * 100}%` });
+    frame.append(mark);
+    return frame;
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Code points and UTF-16 units of one text. The site counts code points, the browser counts units; this is
+ * the only module that knows of both.
+ */
+
+/**
+ * Count of code points before each UTF-16 unit is looked up in tables, made once for a text. A text without
+ * characters beyond the Basic Multilingual Plane needs none.
+ * @param {string} text
+ */
+export function offsetsOf(text) {
+  /** @type {number[] | null} unit at which each code point starts; null where both counts are the same */
+  const units = /[\ud800-\udfff]/.test(text) ? starts(text) : null;
+  const points = units ? units.length - 1 : text.length;
+
+  return {
+    /** Number of code points of the text. */
+    points,
+
+    /** The UTF-16 unit at which a code point starts. @param {number} point */
+    toUnit(point) {
+      if (point < 0 || point > points) throw new RangeError(`code point ${point} lies outside of 0 to ${points}`);
+      return units ? units[point] : point;
+    },
+
+    /** The code point that a UTF-16 unit belongs to. @param {number} unit */
+    toPoint(unit) {
+      if (unit < 0 || unit > text.length) throw new RangeError(`unit ${unit} lies outside of the text`);
+      return units ? lastAtMost(units, unit) : unit;
+    },
+
+    /** The characters from one code point to another, end exclusive. @param {number} from @param {number} to */
+    slice(from, to) {
+      return text.slice(this.toUnit(from), this.toUnit(to));
+    },
+  };
+}
+
+/** @param {string} text @returns {number[]} start of each code point and the end of the text, in units */
+function starts(text) {
+  const found = [];
+  let unit = 0;
+  for (const character of text) {
+    found.push(unit);
+    unit += character.length;
+  }
+  found.push(unit);
+  return found;
+}
+
+/** @param {number[]} sorted @param {number} value @returns {number} index of the last entry <= value */
+function lastAtMost(sorted, value) {
+  let low = 0;
+  let high = sorted.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (sorted[middle] <= value) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

@@ -1,0 +1,176 @@
+/**
+ * Operations on a document: applying, inverting, joining and comparing them. Documents and layers never change
+ * in place.
+ *
+ * @typedef {import("./types.js").Document} Document
+ * @typedef {import("./types.js").Layer} Layer
+ * @typedef {import("./types.js").Thing} Thing
+ * @typedef {import("./types.js").Change} Change
+ * @typedef {import("./types.js").Operation} Operation
+ * @typedef {import("./program.js").Program} Program
+ */
+import { layerOf, thingOf } from "./program.js";
+
+/**
+ * The document after a change. What would refer to something that is gone goes with it, as on the site.
+ * @param {Program} program @param {Document} document @param {Change} change @returns {Document}
+ */
+export function apply(program, document, change) {
+  const changes = [change, ...(change.also ?? [])];
+  const after = changes.reduce(onLayer, document);
+  const whole = changes.some((each) => each.remove?.length) ? withoutHanging(program, after) : after;
+  return change.problem === undefined ? whole : { ...whole, problem: change.problem };
+}
+
+/** @param {Document} document @param {Change} change @returns {Document} */
+function onLayer(document, change) {
+  if (!change.put && !change.remove && change.state === undefined && change.note === undefined) return document;
+  const layer = { ...layerOf(document, change.node) };
+  if (change.remove || change.put) layer.objects = changed(layer.objects, change);
+  if (change.note !== undefined) layer.note = change.note;
+  if (change.state !== undefined) layer.state = change.state;
+  else if (layer.state === "nothing" && layer.objects.length) layer.state = "done";
+  return { ...document, layers: { ...document.layers, [change.node]: layer } };
+}
+
+/**
+ * Take out choices of what is gone, and links to it, bottom-up.
+ * @param {Program} program @param {Document} document @returns {Document}
+ */
+export function withoutHanging(program, document) {
+  for (const node of program.walk) {
+    const layer = layerOf(document, node);
+    if (!layer.objects.length) continue;
+    const below = program.below(node).map((index) => layerOf(document, index));
+    const exists = (/** @type {string} */ id) => below.some((each) => thingOf(each, id));
+    const objects = layer.objects
+      .filter((thing) => thing.ref === undefined || exists(thing.ref))
+      .map((thing) => (thing.links?.every(exists) ?? true ? thing : { ...thing, links: thing.links?.filter(exists) }));
+    if (objects.length === layer.objects.length && objects.every((thing, index) => thing === layer.objects[index])) continue;
+    document = { ...document, layers: { ...document.layers, [node]: { ...layer, objects } } };
+  }
+  return document;
+}
+
+/** @param {Thing[]} objects @param {Change} change */
+function changed(objects, { put = [], remove = [] }) {
+  const gone = new Set(remove);
+  const fresh = new Map(put.map((thing) => [thing.id, thing]));
+  const kept = [];
+  for (const thing of objects) {
+    const replacement = fresh.get(thing.id);
+    if (replacement) kept.push(replacement);
+    else if (!gone.has(thing.id)) kept.push(thing);
+    fresh.delete(thing.id);
+  }
+  return [...kept, ...fresh.values()];
+}
+
+/**
+ * The change that leads back.
+ * @param {Program} program @param {Document} before @param {Document} after @param {Change} change @returns {Change}
+ */
+export function inverse(program, before, after, change) {
+  const [first = { node: change.node }, ...also] = difference(program, after, before);
+  /** @type {Change} */
+  const back = also.length ? { ...first, also } : first;
+  return change.problem === undefined ? back : { ...back, problem: before.problem ?? null };
+}
+
+/**
+ * One change for two made right after each other, where both only replace the same object (a box pushed by
+ * the arrow keys) or only write the same note; null where they stay apart.
+ * @param {Change} first @param {Change} second @returns {Change | null}
+ */
+export function joined(first, second) {
+  if (first.node !== second.node || first.undoes || second.undoes) return null;
+  const shape = (/** @type {Change} */ change) => Object.keys(change).filter((key) => !OWN.has(key)).sort().join();
+  if (shape(first) !== shape(second)) return null;
+  if (shape(second) === "note") return { ...first, note: second.note };
+  const alone = shape(second) === "put" && first.put?.length === 1 && second.put?.length === 1;
+  if (alone && first.put?.[0].id === second.put?.[0].id) return { ...first, put: second.put };
+  return null;
+}
+
+const OWN = new Set(["id", "base", "node", "undoes"]);
+
+/**
+ * Names of what a change says something about: two changes that share none cannot contradict each other.
+ * @param {Change} change @returns {string[]}
+ */
+export function touched(change) {
+  const ids = [...(change.put ?? []).map((thing) => thing.id), ...(change.remove ?? [])];
+  const names = ids.map((id) => `object/${change.node}/${id}`);
+  if (change.state !== undefined) names.push(`state/${change.node}`);
+  if (change.note !== undefined) names.push(`note/${change.node}`);
+  if (change.problem !== undefined) names.push("problem");
+  return [...names, ...(change.also ?? []).flatMap(touched)];
+}
+
+/**
+ * Names of the objects below that a change refers to by choices and links.
+ * @param {Program} program @param {Change} change @returns {string[]}
+ */
+export function needed(program, change) {
+  const ids = (change.put ?? []).flatMap((thing) => [...(thing.ref === undefined ? [] : [thing.ref]), ...(thing.links ?? [])]);
+  const names = program.below(change.node).flatMap((layer) => ids.map((id) => `object/${layer}/${id}`));
+  return [...names, ...(change.also ?? []).flatMap((each) => needed(program, each))];
+}
+
+/** What a document holds under a name of `touched`. @param {Document} document @param {string} name */
+export function held(document, name) {
+  const [kind, node, id] = split(name);
+  if (kind === "problem") return document.problem ?? undefined;
+  const layer = layerOf(document, node);
+  return kind === "object" ? thingOf(layer, id) : kind === "state" ? layer.state : layer.note;
+}
+
+/** The change that makes a document hold a value under a name. @param {string} name @param {any} value @returns {Change} */
+export function setting(name, value) {
+  const [kind, node, id] = split(name);
+  if (kind === "problem") return { node: 0, problem: value ?? null };
+  if (kind === "object") return value === undefined ? { node, remove: [id] } : { node, put: [value] };
+  return kind === "state" ? { node, state: value } : { node, note: value };
+}
+
+/** @param {string} name @returns {[string, number, string]} */
+export function split(name) {
+  const [kind, node = "0", ...rest] = name.split("/");
+  return [kind, Number(node), rest.join("/")];
+}
+
+/**
+ * Whether two JSON values are the same, in whatever order of keys.
+ * @param {unknown} one @param {unknown} other @returns {boolean}
+ */
+export function same(one, other) {
+  if (one === other) return true;
+  if (typeof one !== "object" || typeof other !== "object" || !one || !other) return false;
+  const [keys, others] = [Object.keys(one), Object.keys(other)];
+  const [left, right] = /** @type {Record<string, unknown>[]} */ ([one, other]);
+  return keys.length === others.length && keys.every((key) => key in other && same(left[key], right[key]));
+}
+
+/**
+ * The changes that lead from one document to another, layer by layer, children before their parents. The
+ * statement about the program is left out.
+ * @param {Program} program @param {Document} before @param {Document} after @returns {Change[]}
+ */
+export function difference(program, before, after) {
+  /** @type {Change[]} */
+  const found = [];
+  for (const node of program.walk) {
+    const [old, now] = [layerOf(before, node), layerOf(after, node)];
+    if (old === now) continue;
+    const put = now.objects.filter((thing) => !same(thing, thingOf(old, thing.id)));
+    const remove = old.objects.filter((thing) => !thingOf(now, thing.id)).map((thing) => thing.id);
+    /** @type {Change} */
+    const change = { node };
+    if (put.length) change.put = put;
+    if (remove.length) change.remove = remove;
+    if (old.state !== now.state) change.state = now.state;
+    if ((old.note ?? "") !== (now.note ?? "")) change.note = now.note ?? "";
+    if (touched(change).length) found.push(change);
+  }
+  return found;
+}

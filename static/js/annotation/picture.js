@@ -1,0 +1,300 @@
+/**
+ * One image with its boxes. Annotorious draws new boxes and moves the selected one; all others are one SVG path
+ * for each look, so that a thousand boxes cost what one costs. The page loads Annotorious by a script of its
+ * own: its module form expects a bundler.
+ *
+ * @typedef {import("./types.js").Rect} Rect
+ * @typedef {{id: string, rect: Rect, look: string, tag: string, selected: boolean, editable: boolean}} Shown
+ * @typedef {Object} PictureEvents
+ * @property {(rect: Rect) => void} onDraw
+ * @property {(id: string, rect: Rect) => void} onChange
+ * @property {(id: string | null) => void} onPick
+ * @property {() => boolean} mayDraw
+ */
+import { element } from "./markup.js";
+import { area, atLeast, holds, moved, within } from "./rectangles.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+/** Looks of boxes, from the lowest to the topmost. */
+const LOOKS = ["context", "predicted", "candidate", "chosen", "own", "source"];
+const CLICK_PIXELS = 4;
+const MOST_TAGS = 60;
+const SMALLEST_PIXELS = 3;
+
+/**
+ * @param {{url: string, width: number | null, height: number | null, name: string}} image
+ * @param {string} name what people call the image @param {PictureEvents} events
+ */
+export function createPicture(image, name, events) {
+  const img = element("img", { alt: `${name}: ${image.name}`, draggable: "false" });
+  const sheet = element("div", { class: "sheet" }, img);
+  const pane = element("div", { class: "pane" }, sheet);
+  const figure = element("figure", { class: "picture" }, element("figcaption", {}, name[0].toUpperCase() + name.slice(1)), pane);
+  const layer = document.createElementNS(SVG, "svg");
+  layer.setAttribute("class", "boxes");
+  layer.setAttribute("viewBox", "0 0 1 1");
+  layer.setAttribute("preserveAspectRatio", "none");
+  layer.setAttribute("aria-hidden", "true");
+  const paths = new Map(LOOKS.flatMap((look) => [[`${look}-halo`, path(look, true)], [look, path(look, false)]]));
+  layer.append(...paths.values());
+  const tags = element("div", { class: "tags", "aria-hidden": "true" });
+
+  /** @type {any} */
+  let annotator = null;
+  /** @type {SVGSVGElement | null} */
+  let surface = null;
+  let [width, height] = [image.width ?? 0, image.height ?? 0];
+  let [zoom, drawing, panning, settling] = [1, true, false, false];
+  /** @type {Shown[]} */
+  let shown = [];
+  /** @type {Shown | null} */
+  let edited = null;
+  /** @type {Rect | null} */
+  let changed = null;
+  /** @type {{x: number, y: number, left: number, top: number, pan: boolean} | null} */
+  let press = null;
+
+  const ready = new Promise((resolve, reject) => {
+    img.addEventListener("load", () => resolve(start()), { once: true });
+    img.addEventListener("error", () => reject(new Error(`The ${name} (${image.name}) cannot be loaded.`)), { once: true });
+  });
+  if (image.url) img.src = image.url;
+  ready.catch(() => pane.replaceChildren(element("p", { class: "errors" }, `The ${name} (${image.name}) cannot be loaded. Reload the page, or tell whoever runs the project.`)));
+  if (!image.url) img.dispatchEvent(new Event("error"));
+
+  function start() {
+    [width, height] = [img.naturalWidth, img.naturalHeight];
+    annotator = /** @type {any} */ (window).Annotorious.createImageAnnotator(img, { drawingEnabled: drawing, autoSave: false });
+    annotator.element.classList.add("annotator");
+    surface = annotator.element.querySelector("svg.a9s-annotationlayer");
+    quieten(/** @type {SVGSVGElement} */ (surface));
+    surface?.before(layer, tags);
+    annotator.state.store.observe(onStore);
+    fit();
+    draw();
+  }
+
+  /** What Annotorious does by itself: a box is made, or the selected one moves. @param {any} event */
+  function onStore({ origin, changes }) {
+    if (origin !== "LOCAL") return;
+    for (const { id, target } of changes.created ?? []) {
+      const rect = within(fractions(target.selector.geometry));
+      // Boxes live in the document and come back from there; this one goes once Annotorious is through with it.
+      settling = true;
+      setTimeout(() => {
+        settling = false;
+        annotator.state.store.deleteAnnotation(id, "REMOTE");
+        draw();
+      });
+      if (atLeast(rect, SMALLEST_PIXELS / width, SMALLEST_PIXELS / height)) events.onDraw(rect);
+    }
+    for (const { newValue } of changes.updated ?? []) {
+      if (newValue.id === edited?.id) changed = /** @type {Rect} */ (fractions(newValue.target.selector.geometry));
+    }
+  }
+
+  /** @param {{x: number, y: number, w: number, h: number}} geometry in pixels */
+  const fractions = ({ x, y, w, h }) => [x / width, y / height, (x + w) / width, (y + h) / height];
+
+  function finishChange() {
+    if (!edited || !changed) return;
+    const [before, now] = [edited.rect, changed];
+    changed = null;
+    const slid = Math.abs(now[2] - now[0] - before[2] + before[0]) < 1e-9 && Math.abs(now[3] - now[1] - before[3] + before[1]) < 1e-9;
+    const rect = slid ? moved(before, now[0] - before[0], now[1] - before[1]) : within(now);
+    const { id } = edited;
+    edited = null; // what Annotorious holds may reach out of the image
+    if (atLeast(rect, 1 / width, 1 / height)) events.onChange(id, rect);
+    draw();
+  }
+
+  pane.addEventListener("pointerdown", (event) => {
+    const pan = panning || event.button === 1;
+    press = { x: event.clientX, y: event.clientY, left: pane.scrollLeft, top: pane.scrollTop, pan };
+    if (pan || event.button !== 0) {
+      if (event.pointerType !== "touch") event.preventDefault();
+      event.stopPropagation();
+      if (event.pointerType === "mouse") pane.setPointerCapture(event.pointerId);
+      return;
+    }
+    const target = /** @type {Element} */ (event.target);
+    if (!surface?.contains(target) || target.closest(".a9s-annotation.selected")) return;
+    // Annotorious draws only while nothing is selected, and only as long as the pointer is over the image.
+    if (annotator.state.selection.selected.length) release();
+    surface.setPointerCapture(event.pointerId);
+  }, { capture: true });
+
+  pane.addEventListener("pointermove", (event) => {
+    if (press?.pan) {
+      pane.scrollLeft = press.left + press.x - event.clientX;
+      pane.scrollTop = press.top + press.y - event.clientY;
+    } else if (!event.buttons) pane.classList.toggle("over-box", !panning && hits(event).length > 0);
+  });
+
+  // Before Annotorious, which keeps the end of a drawing to itself.
+  pane.addEventListener("pointerup", (event) => {
+    if (!press) return;
+    const clicked = !press.pan && event.button === 0 && Math.hypot(event.clientX - press.x, event.clientY - press.y) < CLICK_PIXELS;
+    press = null;
+    if (clicked) {
+      changed = null;
+      annotator?.cancelDrawing();
+      events.onPick(picked(hits(event)));
+    } else finishChange();
+    // Annotorious has its own idea of what a click selects, and says so after us.
+    setTimeout(draw);
+  }, { capture: true });
+  pane.addEventListener("pointercancel", () => {
+    press = null;
+    changed = null;
+    annotator?.cancelDrawing();
+    setTimeout(draw);
+  });
+  pane.addEventListener("auxclick", (event) => event.preventDefault());
+
+  /** @param {PointerEvent} event @returns {Shown[]} boxes that can be acted on under a point, the smallest first */
+  function hits(event) {
+    const bounds = sheet.getBoundingClientRect();
+    const [across, down] = [(event.clientX - bounds.left) / bounds.width, (event.clientY - bounds.top) / bounds.height];
+    const buffer = (event.pointerType === "touch" ? 10 : 2) / bounds.width;
+    return shown.filter((each) => ACTED_ON.has(each.look) && holds(each.rect, across, down, buffer)).sort((one, other) => area(one.rect) - area(other.rect));
+  }
+
+  /** Of boxes that lie over each other, each further click takes the next one. @param {Shown[]} found */
+  function picked(found) {
+    const place = found.findIndex((each) => each.selected);
+    return found.length ? found[(place + 1) % found.length].id : null;
+  }
+
+  function release() {
+    annotator.state.selection.clear();
+    annotator.state.store.clear("REMOTE");
+    edited = null;
+  }
+
+  function draw() {
+    if (!annotator || press || settling) return;
+    const current = shown.find((each) => each.selected && each.editable) ?? null;
+    /** @type {Record<string, string>} */
+    const lines = {};
+    for (const each of shown) if (each !== current) lines[each.look] = (lines[each.look] ?? "") + outline(each.rect);
+    for (const [key, made] of paths) {
+      const line = lines[key.replace("-halo", "")] ?? "";
+      if (made.getAttribute("d") !== line) made.setAttribute("d", line);
+    }
+    drawTags();
+    edit(current);
+  }
+
+  /** @param {Shown | null} current */
+  function edit(current) {
+    const same = current && edited?.id === current.id && edited.rect.join() === current.rect.join();
+    if (!same || !annotator.state.selection.isSelected(current.id)) {
+      release();
+      if (current) {
+        const [left, top, right, bottom] = current.rect;
+        const bounds = { minX: left * width, minY: top * height, maxX: right * width, maxY: bottom * height };
+        const geometry = { x: bounds.minX, y: bounds.minY, w: bounds.maxX - bounds.minX, h: bounds.maxY - bounds.minY, rot: 0, bounds };
+        annotator.state.store.addAnnotation({ id: current.id, bodies: [], target: { annotation: current.id, selector: { type: "RECTANGLE", geometry } } }, "REMOTE");
+        annotator.state.selection.setSelected(current.id, true);
+      }
+    }
+    edited = current;
+    const may = drawing && !panning && events.mayDraw();
+    if (annotator.isDrawingEnabled() !== may) annotator.setDrawingEnabled(may);
+  }
+
+  function drawTags() {
+    const tagged = shown.filter((each) => each.tag && (each.selected || shown.length <= MOST_TAGS));
+    tags.replaceChildren(
+      ...tagged.map((each) => {
+        const tag = element("span", { class: `tag ${each.look}` }, each.tag);
+        tag.classList.toggle("selected", each.selected);
+        tag.style.left = `${each.rect[0] * 100}%`;
+        tag.style.top = `${each.rect[1] * 100}%`;
+        return tag;
+      }),
+    );
+  }
+
+  /** Show the whole image at zoom 1. */
+  function fit() {
+    if (!width) return;
+    const room = parseFloat(getComputedStyle(pane).maxHeight) || Infinity;
+    const whole = Math.min(pane.clientWidth, (room * width) / height, Math.max(width * 2, 320));
+    sheet.style.width = `${Math.round(whole * zoom)}px`;
+    pane.classList.toggle("zoomed", zoom > 1);
+  }
+  new ResizeObserver(fit).observe(figure);
+
+  return {
+    element: figure,
+    pane,
+    ready,
+    get size() { return { width, height }; },
+    /** @param {Shown[]} next */
+    show(next) {
+      shown = next;
+      draw();
+    },
+    /** @param {{drawing: boolean, panning: boolean}} mode */
+    setMode(mode) {
+      ({ drawing, panning } = mode);
+      pane.classList.toggle("panning", panning);
+      pane.classList.toggle("drawing", drawing && !panning);
+      draw();
+    },
+    /** @param {number} next @param {{clientX: number, clientY: number}} [at] what stays in place; else the middle */
+    setZoom(next, at) {
+      const bounds = pane.getBoundingClientRect();
+      const [x, y] = at ? [at.clientX - bounds.left, at.clientY - bounds.top] : [bounds.width / 2, bounds.height / 2];
+      const [across, down] = [(pane.scrollLeft + x) / sheet.offsetWidth, (pane.scrollTop + y) / sheet.offsetHeight];
+      zoom = next;
+      fit();
+      pane.scrollLeft = across * sheet.offsetWidth - x;
+      pane.scrollTop = down * sheet.offsetHeight - y;
+    },
+    /** Bring a box into the pane. @param {Rect} rect */
+    reveal([left, top, right, bottom]) {
+      const [x, y] = [sheet.offsetWidth, sheet.offsetHeight];
+      if (left * x < pane.scrollLeft || right * x > pane.scrollLeft + pane.clientWidth) pane.scrollLeft = ((left + right) / 2) * x - pane.clientWidth / 2;
+      if (top * y < pane.scrollTop || bottom * y > pane.scrollTop + pane.clientHeight) pane.scrollTop = ((top + bottom) / 2) * y - pane.clientHeight / 2;
+    },
+    /** The rectangle of the image that is in sight. @returns {Rect} */
+    inSight() {
+      const [x, y] = [sheet.offsetWidth || 1, sheet.offsetHeight || 1];
+      return within([pane.scrollLeft / x, pane.scrollTop / y, (pane.scrollLeft + pane.clientWidth) / x, (pane.scrollTop + pane.clientHeight) / y]);
+    },
+  };
+}
+
+const ACTED_ON = new Set(["own", "candidate", "chosen", "source"]);
+
+/** @param {Rect} rect */
+function outline([left, top, right, bottom]) {
+  return `M${left} ${top}H${right}V${bottom}H${left}Z`;
+}
+
+/** @param {string} look @param {boolean} halo */
+function path(look, halo) {
+  const made = document.createElementNS(SVG, "path");
+  made.setAttribute("class", halo ? `box halo ${look}` : `box ${look}`);
+  return made;
+}
+
+/**
+ * Keep Annotorious's elements out of the keyboard's and the screen reader's way: the editor has its own keys
+ * and its own list of boxes, and the handles have no names.
+ * @param {SVGSVGElement} surface
+ */
+function quieten(surface) {
+  surface.setAttribute("role", "presentation");
+  surface.removeAttribute("tabindex");
+  const quiet = () => {
+    for (const handle of surface.querySelectorAll("[tabindex], [role]")) {
+      handle.removeAttribute("tabindex");
+      handle.removeAttribute("role");
+    }
+  };
+  new MutationObserver(quiet).observe(surface, { childList: true, subtree: true });
+}

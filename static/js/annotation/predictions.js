@@ -1,0 +1,47 @@
+/**
+ * What systems put out for the current node, where the project shows it and the person has asked for it. It
+ * lies apart from human work: dashed, never selectable.
+ *
+ * @typedef {import("./store.js").Store} Store
+ * @typedef {import("./types.js").Place} Place
+ */
+
+const LIKELY = 0.5;
+
+/** Proposals, or runs of tokens, that some system takes for the node's output. @param {Store} store @returns {Place[]} */
+export function overlay(store) {
+  if (!store.predictionsShown || !store.work.predictions) return [];
+  return store.work.predictions.flatMap((output) => {
+    const own = (output.modules ?? []).find((each) => store.program.nodes[each.index]?.representative === store.node);
+    if (!own) return [];
+    return output.proposals?.length ? boxes(output.proposals, own.probabilities ?? []) : runs(own);
+  });
+}
+
+/** @param {number[][][]} proposals of each image @param {number[]} probabilities of all of them @returns {Place[]} */
+function boxes(proposals, probabilities) {
+  const all = proposals.flatMap((each, image) => each.map((box) => ({ image, box: /** @type {any} */ (box) })));
+  return all.filter((_box, index) => probabilities[index] > LIKELY);
+}
+
+/**
+ * Tokens that are likely, or that get at least half of the highest attention, joined where they touch.
+ * @param {{probabilities?: number[], attention?: number[]}} output @returns {Place[]}
+ */
+function runs({ probabilities = [], attention = [] }) {
+  const highest = attention.reduce((most, each) => Math.max(most, each), 0);
+  const weights = probabilities.length ? probabilities.map((each) => each > LIKELY) : attention.map((each) => each > 0 && each >= highest / 2);
+  /** @type {[number, number][]} */
+  const found = [];
+  weights.forEach((taken, token) => {
+    const last = found.at(-1);
+    if (taken && last?.[1] === token) last[1] = token + 1;
+    else if (taken) found.push([token, token + 1]);
+  });
+  return found.map((tokens) => ({ tokens }));
+}
+
+/** The systems whose outputs can be shown. @param {Store} store @returns {string[]} */
+export function systems(store) {
+  return (store.work.predictions ?? []).map(({ system, revision }) => (revision ? `${system} (${revision})` : system));
+}

@@ -1,0 +1,155 @@
+/**
+ * The program of an item and what a person can act on at each of its nodes. Equal subtrees share one layer,
+ * that of their representative, and places of choices follow the objects that they refer to.
+ *
+ * @typedef {import("./types.js").Node} Node
+ * @typedef {import("./types.js").Document} Document
+ * @typedef {import("./types.js").Layer} Layer
+ * @typedef {import("./types.js").Thing} Thing
+ * @typedef {import("./types.js").Place} Place
+ * @typedef {import("./types.js").InPlay} InPlay
+ * @typedef {{thing: Thing, place: Place, from: number}} Placed
+ * @typedef {ReturnType<typeof createProgram>} Program
+ */
+
+/** @type {Layer} */
+const EMPTY = Object.freeze({ state: /** @type {const} */ ("open"), objects: [], note: "" });
+
+/** @param {import("./types.js").RawProgram} raw */
+export function createProgram({ text, walk, nodes }) {
+  const below = nodes.map((_node, index) => layersBelow(nodes, index));
+
+  return {
+    text,
+    walk,
+    nodes,
+    /** Layers whose objects a node works on. Computed nodes hand on those of their own children. @param {number} index */
+    below: (index) => below[index],
+    /** All nodes with children before their parents: the order in which they are listed and worked on. */
+    bottomUp: bottomUp(nodes),
+    /** Nodes that a person has to say something about. */
+    asked: walk.filter((index) => nodes[index].role !== "compute"),
+  };
+}
+
+/** @param {Node[]} nodes @param {number} index @returns {number[]} */
+function layersBelow(nodes, index) {
+  const found = nodes[index].children.flatMap((child) =>
+    nodes[child].role === "compute" ? layersBelow(nodes, child) : [nodes[child].representative],
+  );
+  return [...new Set(found)];
+}
+
+/** @param {Node[]} nodes @param {number} [index] @returns {number[]} */
+function bottomUp(nodes, index = 0) {
+  return [...nodes[index].children.flatMap((child) => bottomUp(nodes, child)), index];
+}
+
+/** @param {Document} document @param {number} node @returns {Layer} */
+export function layerOf(document, node) {
+  return document.layers[node] ?? EMPTY;
+}
+
+/** @type {WeakMap<Thing[], Map<string, Thing>>} layers never change in place, so each is indexed once */
+const INDEXED = new WeakMap();
+
+/** @param {Layer} layer @param {string} id @returns {Thing | undefined} */
+export function thingOf(layer, id) {
+  let index = INDEXED.get(layer.objects);
+  if (!index) {
+    index = new Map(layer.objects.map((thing) => [thing.id, thing]));
+    INDEXED.set(layer.objects, index);
+  }
+  return index.get(id);
+}
+
+/**
+ * The object that a choice refers to in the end; null where it is gone.
+ * @param {Program} program @param {Document} document @param {number} node @param {Thing} thing
+ * @returns {Thing | null}
+ */
+export function drawn(program, document, node, thing) {
+  if (thing.ref === undefined) return thing;
+  for (const layer of program.below(node)) {
+    const found = thingOf(layerOf(document, layer), thing.ref);
+    if (found) return drawn(program, document, layer, found);
+  }
+  return null;
+}
+
+/** Images that a computed module leaves out. @type {Record<string, (place: Place) => boolean>} */
+const KEEPS = {
+  "in-left-image": (place) => place.image === 0,
+  "in-right-image": (place) => place.image === 1,
+};
+
+/**
+ * What a node gives, with places: of a computed one, what it hands on from its children. Choices whose object
+ * is gone are left out.
+ * @param {Program} program @param {Document} document @param {number} index @returns {Placed[]}
+ */
+export function placed(program, document, index) {
+  const { role, module, representative, children } = program.nodes[index];
+  if (role === "compute") {
+    const all = children.flatMap((child) => placed(program, document, child));
+    return KEEPS[module] ? all.filter(({ place }) => KEEPS[module](place)) : all;
+  }
+  const found = [];
+  for (const thing of layerOf(document, representative).objects) {
+    const place = drawn(program, document, representative, thing);
+    if (place) found.push({ thing, place, from: representative });
+  }
+  return found;
+}
+
+/**
+ * The objects that a person can select at a node: its own, and before them, where it chooses, those of its
+ * first child to choose among.
+ * @param {Program} program @param {Document} document @param {number} node
+ * @returns {InPlay[]}
+ */
+export function inPlay(program, document, node) {
+  const { role, children } = program.nodes[node];
+  if (role === "compute") return [];
+  const own = layerOf(document, node).objects;
+  /** @type {InPlay[]} */
+  const found = [];
+  if (role === "choose") {
+    const chosen = new Map(own.filter((thing) => thing.ref !== undefined).map((thing) => [thing.ref, thing.id]));
+    for (const { thing, place, from } of placed(program, document, children[0])) {
+      found.push({ id: thing.id, thing, place, own: false, from, chosen: chosen.get(thing.id) ?? null });
+    }
+  }
+  for (const thing of own) {
+    if (thing.ref === undefined) found.push({ id: thing.id, thing, place: thing, own: true, from: node, chosen: null });
+  }
+  return found;
+}
+
+/**
+ * Objects of the children that are looked at while working on a node, but not acted on; at a node that links,
+ * they are the sources.
+ * @param {Program} program @param {Document} document @param {number} node @returns {Placed[]}
+ */
+export function context(program, document, node) {
+  const { role, children } = program.nodes[node];
+  const seen = new Set();
+  const looked = role === "choose" ? children.slice(1) : children;
+  return looked
+    .flatMap((child) => placed(program, document, child))
+    .filter(({ thing }) => !seen.has(thing.id) && seen.add(thing.id));
+}
+
+/**
+ * How many objects of a link node name no source although its children have objects.
+ * @param {Program} program @param {Document} document @param {number} node
+ */
+export function unlinked(program, document, node) {
+  if (program.nodes[node].role !== "link") return 0;
+  return context(program, document, node).length ? layerOf(document, node).objects.filter((thing) => !thing.links?.length).length : 0;
+}
+
+/** Whether somebody still has to say something about a node. @param {Document} document @param {number} node */
+export function isOpen(document, node) {
+  return layerOf(document, node).state === "open";
+}

@@ -1,0 +1,194 @@
+/**
+ * Sends unsaved operations, one request at a time: quick edits together, again after a failure, with the same
+ * ids, and brings them together with what others have saved.
+ *
+ * @typedef {import("./store.js").Store} Store
+ * @typedef {import("./types.js").Operation} Operation
+ * @typedef {import("./rebase.js").Conflict} Conflict
+ * @typedef {import("./rebase.js").Choice} Choice
+ * @typedef {"saved" | "saving" | "offline" | "refused" | "merging" | "gone"} StatusKind
+ * @typedef {{kind: StatusKind, count: number, detail: string, kept: boolean}} Status
+ */
+import { conflicts, merged, operationsBetween } from "./rebase.js";
+import { Refused, Unreachable } from "./site.js";
+
+const GATHER_MS = 250;
+const RETRY_MS = [1000, 2000, 4000, 8000, 15_000];
+
+/**
+ * @param {Store} store
+ * @param {ReturnType<typeof import("./site.js").createSite>} site
+ * @param {ReturnType<typeof import("./shelf.js").createShelf>} shelf
+ * @param {(found: Conflict[]) => Promise<Record<string, Choice>>} ask lets the person settle conflicts
+ */
+export function createQueue(store, site, shelf, ask) {
+  /** @type {Status} */
+  let status = { kind: "saved", count: 0, detail: "", kept: true };
+  let timer = 0;
+  /** @type {Promise<void> | null} */
+  let running = null;
+  let failures = 0;
+  let kept = true;
+  const channel = "BroadcastChannel" in window ? new BroadcastChannel(`annotation:${store.work.id}`) : null;
+
+  /** @param {StatusKind} kind @param {string} [detail] */
+  function set(kind, detail = "") {
+    status = { kind, count: store.pending.length, detail, kept };
+    store.tell("status");
+  }
+
+  /** @param {number} milliseconds */
+  function later(milliseconds) {
+    clearTimeout(timer);
+    timer = setTimeout(run, milliseconds);
+  }
+
+  function run() {
+    clearTimeout(timer);
+    running ??= sendAll().finally(() => (running = null));
+    return running;
+  }
+
+  async function sendAll() {
+    while (store.pending.length && status.kind !== "gone") {
+      if (!(await sendOnce())) return;
+    }
+    if (status.kind !== "gone") set("saved");
+  }
+
+  /** @returns {Promise<boolean>} whether to go on */
+  async function sendOnce() {
+    const operations = store.send();
+    if (status.kind !== "offline") set("saving");
+    try {
+      const answer = await site.save(operations);
+      failures = 0;
+      store.confirm(answer);
+      for (const { id } of answer.saved) shelf.drop(id);
+      channel?.postMessage(answer.revision);
+      return true;
+    } catch (error) {
+      return failed(error);
+    }
+  }
+
+  /** @param {unknown} error @returns {Promise<boolean>} whether to go on */
+  async function failed(error) {
+    if (error instanceof Unreachable) {
+      set("offline", error.message);
+      later(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
+      return false;
+    }
+    if (!(error instanceof Refused)) throw error;
+    if (error.status === 409 && error.body?.document) {
+      await joinWith(error.body, error.body.operations);
+      return true;
+    }
+    if (error.status === 410 || error.status === 404) {
+      set("gone", error.message);
+      store.lock(error.message);
+      return false;
+    }
+    set("refused", error.message);
+    if (error.status === 401 || error.status === 403) later(RETRY_MS.at(-1) ?? 0);
+    return false;
+  }
+
+  /**
+   * Go on from what the site holds now. Operations of one's own among what was saved since are confirmed.
+   * @param {{revision: number, document: any, values: any[], mismatch: boolean | null}} theirs
+   * @param {any[]} since operations or history entries, oldest first
+   */
+  async function joinWith(theirs, since) {
+    const entries = since.map(entryOf);
+    const saved = new Set(entries.map((entry) => entry.id));
+    for (const id of saved) shelf.drop(id);
+    const mine = store.pending.filter((operation) => !saved.has(operation.id));
+    const others = entries.filter((entry) => !store.pending.some((operation) => operation.id === entry.id));
+    const found = conflicts(store.program, store.document, theirs.document, mine, others.map((entry) => entry.operation));
+    let left = mine;
+    if (found.length) {
+      set("merging");
+      const choices = await ask(found);
+      const wanted = merged(store.program, store.document, theirs.document, mine, found, choices);
+      left = operationsBetween(store.program, theirs.document, wanted, theirs.revision);
+      for (const operation of left) shelf.keep(operation);
+      for (const { id } of mine) shelf.drop(id);
+    }
+    store.rebase(theirs, entries, left);
+    for (const operation of store.pending) shelf.keep(operation);
+    if (others.length) queue.onOthers(others.length, found.length);
+  }
+
+  /** Look whether somebody else has saved something, and take it in. */
+  async function look() {
+    if (running || status.kind === "gone") return;
+    running = (async () => {
+      try {
+        const work = await site.load();
+        store.comments = work.comments;
+        if (work.revision <= store.revision) return store.tell("comments");
+        await joinWith(work, work.history.filter((/** @type {any} */ entry) => entry.revision > store.revision));
+      } catch (error) {
+        await failed(error);
+      }
+    })().finally(() => {
+      running = null;
+      if (store.pending.length) run();
+    });
+    await running;
+  }
+
+  const queue = {
+    get status() { return status; },
+    /** Called after operations of others were taken in. */
+    onOthers: (/** @type {number} */ _others, /** @type {number} */ _conflicts) => {},
+    /** Send what is unsaved now. Returns whether all of it is saved. */
+    async flush() {
+      await run();
+      return store.pending.length === 0;
+    },
+    look,
+    /** Take back what the site refused. @param {string[]} ids all unsaved ones where empty */
+    giveUp(ids) {
+      const gone = new Set(ids.length ? ids : store.pending.map((operation) => operation.id));
+      for (const id of gone) shelf.drop(id);
+      store.giveUp(gone);
+      run();
+    },
+    /** Begin: take up what an earlier page has left, and follow the network and the page. */
+    start() {
+      for (const { id } of store.takeUp(shelf.takeUp())) shelf.drop(id);
+      if (store.pending.length) {
+        set("saving");
+        run();
+      }
+      addEventListener("online", run);
+      addEventListener("offline", () => store.pending.length && set("offline", "There is no network."));
+      addEventListener("pagehide", leave);
+      document.addEventListener("visibilitychange", () => (document.hidden ? leave() : look()));
+      if (channel) channel.onmessage = ({ data }) => data > store.revision && look();
+      addEventListener("beforeunload", (event) => {
+        if (store.pending.length && !kept) event.preventDefault();
+      });
+    },
+  };
+
+  function leave() {
+    if (store.pending.length) site.saveInPassing(store.send());
+  }
+
+  store.onPending = (operation) => {
+    kept = shelf.keep(operation) && kept;
+    set(status.kind === "offline" || status.kind === "refused" ? status.kind : "saving", status.detail);
+    if (status.kind === "saving") later(GATHER_MS);
+  };
+
+  return queue;
+}
+
+/** @param {any} saved an operation, or an entry of the history @returns {import("./types.js").Entry} */
+function entryOf(saved) {
+  if (saved.operation) return saved;
+  return { id: saved.id, revision: saved.revision ?? null, operation: saved, inverse: saved.inverse ?? null, undoes: saved.undoes ?? null };
+}

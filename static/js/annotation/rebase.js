@@ -1,0 +1,68 @@
+/**
+ * Bringing one's unsaved operations together with what somebody else (or another tab) has saved meanwhile.
+ * What touches other things goes on by itself; for the rest a person chooses, and until then nothing is lost.
+ *
+ * @typedef {import("./types.js").Document} Document
+ * @typedef {import("./types.js").Operation} Operation
+ * @typedef {import("./program.js").Program} Program
+ * @typedef {{name: string, mine: any, theirs: any}} Conflict
+ * @typedef {"mine" | "theirs" | "both"} Choice
+ */
+import { objectId, operationId } from "./identifiers.js";
+import { apply, difference, held, needed, same, setting, split, touched, withoutHanging } from "./operations.js";
+
+/**
+ * Things that both sides changed to different ends, and things that one side deleted and the other refers to.
+ * @param {Program} program @param {Document} mine @param {Document} theirs @param {Operation[]} myOperations
+ * @param {Operation[]} theirOperations @returns {Conflict[]}
+ */
+export function conflicts(program, mine, theirs, myOperations, theirOperations) {
+  const [here, there] = [myOperations, theirOperations].map((operations) => new Set(operations.flatMap(touched)));
+  const names = new Set([...here].filter((name) => there.has(name)));
+  for (const operation of [...myOperations, ...theirOperations]) {
+    for (const name of needed(program, operation)) {
+      const [kept, gone] = here.has(name) ? [theirs, mine] : [mine, theirs];
+      const disputed = here.has(name) !== there.has(name);
+      if (disputed && held(kept, name) !== undefined && held(gone, name) === undefined) names.add(name);
+    }
+  }
+  return [...names]
+    .map((name) => ({ name, mine: held(mine, name), theirs: held(theirs, name) }))
+    .filter((conflict) => !same(conflict.mine, conflict.theirs));
+}
+
+/** Whether both versions of a conflict can live side by side. @param {Conflict} conflict */
+export function canKeepBoth({ name, mine, theirs }) {
+  return split(name)[0] === "object" && Boolean(mine && theirs) && mine.ref === undefined && theirs.ref === undefined;
+}
+
+/**
+ * The document that a person wants after choosing: theirs, with all of mine that is no conflict, and the
+ * choices. What was chosen from or linked to something that is now gone goes with it.
+ * @param {Program} program @param {Document} mine @param {Document} theirs @param {Operation[]} myOperations
+ * @param {Conflict[]} found @param {Record<string, Choice>} choices @returns {Document}
+ */
+export function merged(program, mine, theirs, myOperations, found, choices) {
+  const disputed = new Set(found.map((conflict) => conflict.name));
+  let document = theirs;
+  for (const name of new Set(myOperations.flatMap(touched))) {
+    if (!disputed.has(name)) document = apply(program, document, setting(name, held(mine, name)));
+  }
+  for (const { name, mine: wanted } of found) {
+    if (choices[name] === "mine") document = apply(program, document, setting(name, wanted));
+    if (choices[name] === "both") document = apply(program, document, setting(name, { ...wanted, id: objectId() }));
+  }
+  return withoutHanging(program, document);
+}
+
+/**
+ * The operation that leads from one document to another; none where they are the same.
+ * @param {Program} program @param {Document} before @param {Document} after @param {number} base
+ * @returns {Operation[]}
+ */
+export function operationsBetween(program, before, after, base) {
+  const [first, ...also] = difference(program, before, after);
+  const stated = same(before.problem ?? null, after.problem ?? null) ? {} : { problem: after.problem ?? null };
+  if (!first && !("problem" in stated)) return [];
+  return [{ id: operationId(), base, ...(first ?? { node: 0 }), ...(also.length ? { also } : {}), ...stated }];
+}

@@ -1,0 +1,54 @@
+/**
+ * Arithmetic of boxes: fractions of an image, moved and resized within it.
+ *
+ * @typedef {import("./types.js").Rect} Rect
+ */
+
+const DIGITS = 1e6;
+
+/** @param {number} value */
+const rounded = (value) => Math.round(value * DIGITS) / DIGITS;
+/** @param {number} value @param {number} low @param {number} high */
+const between = (value, low, high) => Math.min(Math.max(value, low), high);
+
+/** @param {number[]} rect in any order of corners, reaching out of the image or not @returns {Rect} what of it lies in the image */
+export function within([left, top, right, bottom]) {
+  const edge = (/** @type {number} */ value) => rounded(between(value, 0, 1));
+  return [edge(Math.min(left, right)), edge(Math.min(top, bottom)), edge(Math.max(left, right)), edge(Math.max(top, bottom))];
+}
+
+/** Whether a box is at least that wide and high. @param {Rect} rect @param {number} width @param {number} height */
+export function atLeast([left, top, right, bottom], width, height) {
+  return right - left >= width && bottom - top >= height;
+}
+
+/** @param {Rect} rect @param {number} across @param {number} down @returns {Rect} moved, and stopped by the image's edge */
+export function moved([left, top, right, bottom], across, down) {
+  const [dx, dy] = [between(across, -left, 1 - right), between(down, -top, 1 - bottom)];
+  return within([left + dx, top + dy, right + dx, bottom + dy]);
+}
+
+/** @param {Rect} rect @param {number} across @param {number} down @param {number} smallest @returns {Rect} with its right and bottom edges moved */
+export function resized([left, top, right, bottom], across, down, smallest) {
+  return within([left, top, between(right + across, left + smallest, 1), between(bottom + down, top + smallest, 1)]);
+}
+
+/** @param {Rect} rect @param {number} across @param {number} down @param {number} buffer whether it holds a point, or nearly */
+export function holds([left, top, right, bottom], across, down, buffer = 0) {
+  return across >= left - buffer && across <= right + buffer && down >= top - buffer && down <= bottom + buffer;
+}
+
+/** @param {Rect} rect */
+export function area([left, top, right, bottom]) {
+  return (right - left) * (bottom - top);
+}
+
+/**
+ * A box from a place and a size that a person has typed; it is moved and cut to lie in the image.
+ * @param {{left: number, top: number, width: number, height: number}} measures @returns {Rect}
+ */
+export function resizedTo({ left, top, width, height }) {
+  const [wide, high] = [between(width, 0.001, 1), between(height, 0.001, 1)];
+  const [x, y] = [between(left, 0, 1 - wide), between(top, 0, 1 - high)];
+  return within([x, y, x + wide, y + high]);
+}

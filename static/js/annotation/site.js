@@ -1,0 +1,69 @@
+/**
+ * Requests to the site, and what their failures mean.
+ *
+ * @typedef {import("./types.js").Operation} Operation
+ */
+
+/** The site could not be reached, or has no answer now: the same request may succeed later. */
+export class Unreachable extends Error {}
+
+/** The site has answered and refuses. `status` is the HTTP status, `body` what it says. */
+export class Refused extends Error {
+  /** @param {number} status @param {any} body */
+  constructor(status, body) {
+    super(typeof body?.detail === "string" ? body.detail : `The site refused (${status}).`);
+    this.status = status;
+    this.body = body;
+  }
+}
+
+const TRY_LATER = new Set([408, 425, 429, 500, 502, 503, 504]);
+const PATIENCE_MS = 20_000;
+const KEEPALIVE_LIMIT = 60_000; // browsers let at most 64 KiB outlive a page
+
+/** @param {string} url address of the work, ending in a slash @param {string} token against forged requests */
+export function createSite(url, token) {
+  /** @param {string} method @param {string} address @param {unknown} [data] */
+  async function request(method, address, data) {
+    /** @type {Response} */
+    let response;
+    try {
+      response = await fetch(new URL(address, new URL(url, location.href)), options(method, data));
+    } catch (error) {
+      throw new Unreachable("The site cannot be reached.", { cause: error });
+    }
+    if (TRY_LATER.has(response.status)) throw new Unreachable(`The site cannot answer now (${response.status}).`);
+    const body = await response.json().catch(() => null);
+    if (!response.ok) throw new Refused(response.status, body);
+    return body;
+  }
+
+  /** @param {string} method @param {unknown} data @returns {RequestInit} */
+  function options(method, data) {
+    const headers = { Accept: "application/json", "Content-Type": "application/json", "X-CSRFToken": token };
+    const body = data === undefined ? undefined : JSON.stringify(data);
+    return { method, headers, body, credentials: "same-origin", signal: AbortSignal.timeout(PATIENCE_MS) };
+  }
+
+  return {
+    load: () => request("GET", ""),
+    /** @param {Operation[]} operations */
+    save: (operations) => request("POST", "operations/", { operations }),
+    /** @param {number} revision */
+    submit: (revision) => request("POST", "submit/", { revision }),
+    release: () => request("POST", "release/", {}),
+    /** @param {{node: number | null, object: string | null, text: string}} comment */
+    comment: (comment) => request("POST", "comments/", comment),
+    /** @param {string | number} id */
+    resolve: (id) => request("POST", `comments/${id}/resolve/`, {}),
+    /** @param {Record<string, string>} keys */
+    bindKeys: (keys) => request("PUT", "../../keys/", keys),
+
+    /** Send while the page goes away. What does not fit stays kept in the browser. @param {Operation[]} operations */
+    saveInPassing(operations) {
+      const sent = options("POST", { operations });
+      if (String(sent.body).length > KEEPALIVE_LIMIT) return;
+      fetch(new URL("operations/", new URL(url, location.href)), { ...sent, signal: undefined, keepalive: true }).catch(() => {});
+    },
+  };
+}

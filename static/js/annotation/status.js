@@ -1,0 +1,68 @@
+/**
+ * What is saved, and what went wrong: one line that is always in sight, and a notice where a person has to act.
+ *
+ * @typedef {import("./store.js").Store} Store
+ */
+import { button, element, plural, sign } from "./markup.js";
+
+const SIGNS = { saved: "✓", saving: "↑", offline: "⇡", refused: "!", merging: "⇄", gone: "!" };
+
+/**
+ * @param {Store} store @param {ReturnType<typeof import("./queue.js").createQueue>} queue
+ * @param {HTMLElement} line shows the state @param {HTMLElement} notice what asks for an act
+ * @param {(text: string) => void} announce
+ */
+export function createStatus(store, queue, line, notice, announce) {
+  let announced = "";
+  let noticed = "";
+
+  function text() {
+    const { kind, count, kept } = queue.status;
+    const where = kept ? "kept here" : "not kept: leave this page open";
+    if (kind === "saved") return "Saved";
+    if (kind === "saving") return "Saving …";
+    if (kind === "offline") return `Offline: ${plural(count, "change")} ${where}`;
+    if (kind === "merging") return "Changed elsewhere too: please choose";
+    if (kind === "refused") return `Not saved: ${plural(count, "change")} ${where}`;
+    return "Closed";
+  }
+
+  function render() {
+    const { kind } = queue.status;
+    const said = text();
+    if (line.dataset.text !== said) {
+      line.dataset.text = said;
+      line.dataset.kind = kind;
+      line.replaceChildren(sign(SIGNS[kind]), element("span", {}, said));
+    }
+    // Saving goes on all the time: only what changes for the person is said aloud.
+    const worth = kind === "saving" ? announced : kind;
+    if (worth !== announced) {
+      if (announced || kind !== "saved") announce(kind === "saved" ? "Everything is saved again." : said);
+      announced = worth;
+    }
+    renderNotice();
+  }
+
+  function renderNotice() {
+    const { kind, detail } = queue.status;
+    const key = JSON.stringify([kind === "refused" ? detail : "", store.locked]);
+    if (key === noticed) return;
+    noticed = key;
+    notice.replaceChildren();
+    notice.hidden = true;
+    if (kind === "refused") {
+      show("errors", `The last change could not be saved: ${detail}`, button("Try again", () => queue.flush(), { class: "button second" }), button("Take back what is not saved", () => queue.giveUp([]), { class: "button second" }));
+    } else if (store.locked) show("note", store.locked);
+  }
+
+  /** @param {string} look @param {string} said @param {...HTMLElement} acts */
+  function show(look, said, ...acts) {
+    notice.hidden = false;
+    notice.className = look;
+    notice.append(element("p", {}, said), ...(acts.length ? [element("div", { class: "actions" }, ...acts)] : []));
+  }
+
+  store.subscribe((topics) => topics.has("status") && render());
+  render();
+}

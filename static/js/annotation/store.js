@@ -1,0 +1,236 @@
+/**
+ * The state of the editor: what the site has confirmed, what is still to be saved, and where the person is.
+ * Views read it and are told what has changed; every change of the document goes through `edit`.
+ *
+ * @typedef {import("./types.js").Work} Work
+ * @typedef {import("./types.js").Change} Change
+ * @typedef {import("./types.js").Operation} Operation
+ * @typedef {import("./types.js").Entry} Entry
+ * @typedef {import("./types.js").Document} Document
+ * @typedef {"document" | "node" | "object" | "values" | "history" | "comments" | "view" | "status" | "keys"} Topic
+ * @typedef {ReturnType<typeof createStore>} Store
+ */
+import { stacks } from "./history.js";
+import { operationId } from "./identifiers.js";
+import { apply, inverse, joined } from "./operations.js";
+import { createProgram, inPlay, isOpen } from "./program.js";
+
+const JOIN_MS = 1200;
+const MOST_SENT = 200;
+
+/** @param {Work} work */
+export function createStore(work) {
+  const program = createProgram(work.program);
+  /** @type {Set<(topics: Set<Topic>) => void>} */
+  const listeners = new Set();
+  let confirmed = work.document;
+  let document = work.document;
+  /** @type {Operation[]} made here and not confirmed yet, oldest first */
+  let pending = [];
+  /** @type {Set<string>} ids that the site may have applied already, whose operations must not change any more */
+  const sent = new Set();
+  /** @type {Map<string, Change>} */
+  const inverses = new Map();
+  let history = work.history;
+  let revision = work.revision;
+  let lastEdit = 0;
+  let playing = { document: /** @type {Document | null} */ (null), node: -1, objects: /** @type {import("./types.js").InPlay[]} */ ([]) };
+  let locked = lockedBy(work.status);
+
+  const store = {
+    work,
+    program,
+    item: work.item,
+    values: work.values,
+    mismatch: work.mismatch,
+    comments: work.comments,
+    keys: work.keys,
+    node: program.asked.find((index) => isOpen(work.document, index)) ?? program.walk.at(-1) ?? 0,
+    /** @type {string | null} */
+    object: null,
+    predictionsShown: false,
+    /** Called with an operation that was added or has changed, to keep and send it. */
+    onPending: (/** @type {Operation} */ _operation) => {},
+
+    get document() { return document; },
+    get revision() { return revision; },
+    get pending() { return pending; },
+    /** Why nothing can be changed; empty while it can. */
+    get locked() { return locked; },
+    /** What can be acted on at the current node. */
+    get objects() {
+      if (playing.document !== document || playing.node !== store.node) playing = { document, node: store.node, objects: inPlay(program, document, store.node) };
+      return playing.objects;
+    },
+    get open() { return program.asked.filter((index) => isOpen(document, index)); },
+
+    /** @param {(topics: Set<Topic>) => void} listener */
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+
+    /** @param {...Topic} topics */
+    tell(...topics) {
+      for (const listener of listeners) listener(new Set(topics));
+    },
+
+    /** @param {string} why */
+    lock(why) {
+      locked = why;
+      store.tell("document", "status");
+    },
+
+    /** @param {number} index of any node; its representative is gone to @param {string | null} [object] */
+    go(index, object = null) {
+      store.node = program.nodes[index].representative;
+      store.object = object;
+      store.tell("node", "object");
+    },
+
+    /** @param {string | null} id */
+    select(id) {
+      if (store.object === id) return;
+      store.object = id;
+      store.tell("object");
+    },
+
+    /**
+     * Change the document: one act, that one undo takes back.
+     * @param {Change} change @returns {boolean} false where nothing may be changed
+     */
+    edit(change) {
+      if (locked) return false;
+      const now = Date.now();
+      const operation = add(change, now - lastEdit < JOIN_MS);
+      lastEdit = now;
+      forgetGone();
+      store.onPending(operation);
+      store.tell("document", "history", "object", "values");
+      return true;
+    },
+
+    /** @returns {boolean} whether there was anything to take back */
+    undo: () => takeBack("undo"),
+    redo: () => takeBack("redo"),
+    /** What can be undone and redone now. */
+    get steps() { return stacks([...history, ...pending.map(entryOf)]); },
+
+    /** The operations to send now. From here on they stay as they are: an unanswered one may have arrived. */
+    send() {
+      const batch = pending.slice(0, MOST_SENT);
+      for (const { id } of batch) sent.add(id);
+      return batch;
+    },
+
+    /** @param {{revision: number, values: any[], mismatch: boolean | null, saved: {id: string, revision: number, inverse: Change}[]}} answer */
+    confirm(answer) {
+      const saved = new Map(answer.saved.map((each) => [each.id, each]));
+      for (const operation of pending) {
+        const known = saved.get(operation.id);
+        if (!known) continue;
+        confirmed = apply(program, confirmed, operation);
+        history = [...history, { ...entryOf(operation), revision: known.revision, inverse: known.inverse ?? inverses.get(operation.id) }];
+      }
+      pending = pending.filter((operation) => !saved.has(operation.id)).map((operation) => ({ ...operation, base: answer.revision }));
+      revision = answer.revision;
+      store.values = answer.values;
+      store.mismatch = answer.mismatch;
+      store.tell("values", "history");
+    },
+
+    /**
+     * Go on from another state of the site: with one's own unsaved operations on top, all on its revision.
+     * @param {{revision: number, document: Document, values: any[], mismatch: boolean | null}} theirs
+     * @param {Entry[]} entries what was saved since @param {Operation[]} operations one's own
+     */
+    rebase(theirs, entries, operations) {
+      const known = new Set(history.map((entry) => entry.id));
+      for (const entry of entries) {
+        // An answer that names no inverse leaves it to be read from the document that the operation met.
+        const before = confirmed;
+        confirmed = apply(program, before, entry.operation);
+        entry.inverse ??= inverse(program, before, confirmed, entry.operation);
+      }
+      history = [...history, ...entries.filter((entry) => !known.has(entry.id))];
+      confirmed = theirs.document;
+      revision = theirs.revision;
+      store.values = theirs.values;
+      store.mismatch = theirs.mismatch;
+      document = confirmed;
+      pending = operations.map((operation) => ({ ...operation, base: revision }));
+      for (const operation of pending) put(operation);
+      forgetGone();
+      store.tell("document", "history", "object", "values", "comments");
+    },
+
+    /** Take up operations that were kept in the browser. @param {Operation[]} operations */
+    takeUp(operations) {
+      const saved = new Set(history.map((entry) => entry.id));
+      pending = operations.filter((operation) => !saved.has(operation.id));
+      for (const operation of pending) {
+        sent.add(operation.id);
+        put(operation);
+      }
+      return operations.filter((operation) => saved.has(operation.id));
+    },
+
+    /** Give up operations that the site refuses. @param {Set<string>} ids */
+    giveUp(ids) {
+      const left = pending.filter((operation) => !ids.has(operation.id));
+      store.rebase({ revision, document: confirmed, values: store.values, mismatch: store.mismatch }, [], left);
+    },
+  };
+
+  /** @param {Change} change @param {boolean} mayJoin whether it may become part of the last operation @returns {Operation} */
+  function add(change, mayJoin) {
+    const last = pending.at(-1);
+    const one = mayJoin && last && !sent.has(last.id) ? joined(last, change) : null;
+    if (one) {
+      pending = [...pending.slice(0, -1), /** @type {Operation} */ (one)];
+      document = apply(program, document, change);
+    } else {
+      pending = [...pending, { id: operationId(), base: pending[0]?.base ?? revision, ...change }];
+      put(pending[pending.length - 1]);
+    }
+    return pending[pending.length - 1];
+  }
+
+  /** Put an operation on top of the document. @param {Operation} operation */
+  function put(operation) {
+    const before = document;
+    document = apply(program, before, operation);
+    inverses.set(operation.id, inverse(program, before, document, operation));
+  }
+
+  function forgetGone() {
+    if (store.object !== null && !store.objects.some((each) => each.id === store.object)) store.object = null;
+  }
+
+  /** @param {Operation} operation @returns {Entry} */
+  function entryOf(operation) {
+    const back = /** @type {Change} */ (inverses.get(operation.id));
+    return { id: operation.id, revision: null, operation, inverse: back, undoes: operation.undoes ?? null };
+  }
+
+  /** @param {"undo" | "redo"} which */
+  function takeBack(which) {
+    const last = store.steps[which].at(-1);
+    if (!last || !store.edit({ ...last.inverse, undoes: last.id })) return false;
+    const { node, put: back, problem } = last.inverse;
+    if (problem === undefined && node !== store.node) store.go(node);
+    const shown = back?.at(-1)?.id;
+    if (shown && store.objects.some((each) => each.id === shown)) store.select(shown);
+    return true;
+  }
+
+  return store;
+}
+
+/** @param {string} status @returns {string} why work of that status cannot be changed */
+function lockedBy(status) {
+  return EDITABLE.has(status) ? "" : `This work is ${status.replaceAll("_", " ")} and can only be read.`;
+}
+
+/** An expired or released work takes its place again with the first edit, where it is still free. */
+const EDITABLE = new Set(["reserved", "returned", "expired", "released"]);

@@ -1,0 +1,79 @@
+/**
+ * The tools above the images or the passage: undo, new objects, zoom, what systems have put out, the legend.
+ *
+ * @typedef {import("./store.js").Store} Store
+ * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
+ */
+import { button, element, sign } from "./markup.js";
+import { context } from "./program.js";
+import { systems } from "./predictions.js";
+
+/**
+ * @param {Store} store @param {HTMLElement} root @param {Acts} acts
+ * @param {any} view of boxes or spans @param {{help: () => void, keyOf: (name: string) => string}} keys
+ */
+export function createToolbar(store, root, acts, view, keys) {
+  const boxes = store.item.kind === "boxes";
+  const tool = (/** @type {string} */ mark, /** @type {string} */ name, /** @type {() => void} */ act, /** @type {string} */ key, shown = false) =>
+    button("", () => act(), { class: "tool", title: `${name} (${keys.keyOf(key)})`, "aria-label": name }, sign(mark), shown ? element("span", { class: "tool-name", "aria-hidden": "true" }, name) : null);
+  const undo = tool("↶", "Undo", store.undo, "undo");
+  const redo = tool("↷", "Redo", store.redo, "redo");
+  const draw = boxes ? tool("▭", "New box", view.drawInMiddle, "draw", true) : null;
+  const out = tool("−", "Zoom out", view.zoomOut, "zoom-out");
+  const fit = tool("", "Show the whole image", view.zoomFit, "zoom-fit");
+  const scale = element("span", { class: "scale" });
+  fit.append(scale);
+  const into = tool("+", "Zoom in", view.zoomIn, "zoom-in");
+  const pan = tool("✥", "Pan", view.togglePan, "pan", true);
+  const shown = tool("┄", "Systems' output", togglePredictions, "predictions", true);
+  const wrong = tool("⚑", "Program is wrong", () => view.onProblem(), "problem", true);
+  const help = tool("?", "Keys", keys.help, "help", true);
+  const group = (/** @type {string} */ name, /** @type {(HTMLElement | null)[]} */ ...tools) => element("div", { class: "tools", role: "group", "aria-label": name }, ...tools);
+  const legend = element("p", { class: "legend" });
+  root.append(
+    group("Changes", undo, redo),
+    ...(boxes ? [group("Boxes", draw, pan), group("Zoom", out, fit, into)] : []),
+    group("More", ...(store.work.predictions?.length ? [shown] : []), wrong, help),
+  );
+  root.after(legend);
+
+  function togglePredictions() {
+    if (!store.work.predictions?.length) return;
+    store.predictionsShown = !store.predictionsShown;
+    store.tell("view");
+    render();
+  }
+
+  function render() {
+    const { undo: back, redo: forth } = store.steps;
+    undo.disabled = !back.length || Boolean(store.locked);
+    redo.disabled = !forth.length || Boolean(store.locked);
+    if (draw) draw.disabled = !acts.mayDraw();
+    wrong.disabled = Boolean(store.locked);
+    wrong.setAttribute("aria-pressed", String(Boolean(store.document.problem)));
+    shown.setAttribute("aria-pressed", String(store.predictionsShown));
+    if (boxes) {
+      pan.setAttribute("aria-pressed", String(view.panning));
+      scale.textContent = `${Math.round(view.zoom * 100)}%`;
+    }
+    renderLegend();
+  }
+
+  function renderLegend() {
+    const { role } = store.program.nodes[store.node];
+    const entries = [];
+    if (role === "choose") entries.push(["candidate", "to choose from"], ["chosen", "chosen"]);
+    if (role === "draw" || role === "link") entries.push(["own", "of this step"]);
+    if (role === "link") entries.push([boxes ? "source" : "context", "possible sources"], ["chosen", "source of the selected one"]);
+    else if (context(store.program, store.document, store.node).length) entries.push(["context", "of the steps before"]);
+    if (store.predictionsShown) entries.push(["predicted", `by ${systems(store).join(", ")}`]);
+    const key = JSON.stringify(entries);
+    if (legend.dataset.key === key) return;
+    legend.dataset.key = key;
+    legend.replaceChildren(...entries.map(([look, text]) => element("span", { class: "legend-entry" }, element("span", { class: `swatch ${look}`, "aria-hidden": "true" }), text)));
+  }
+
+  store.subscribe(render);
+  view.onView = render;
+  render();
+}

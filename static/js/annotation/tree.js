@@ -1,0 +1,97 @@
+/**
+ * The program beside the task: every step in the order of work, children before their parents, indented by
+ * their depth, with state and value. Arrow keys walk it.
+ *
+ * @typedef {import("./store.js").Store} Store
+ */
+import { element, sign, unseen } from "./markup.js";
+import { STATES, countText, stateOf, valueText } from "./words.js";
+
+/** @param {Store} store @param {HTMLElement} list an element with role listbox @param {() => boolean} waiting whether values are older than the document */
+export function createTree(store, list, waiting) {
+  const deepest = Math.max(...store.program.nodes.map((node) => node.depth));
+  /** @type {Map<number, HTMLElement>} */
+  const rows = new Map();
+  for (const index of store.program.bottomUp) {
+    const row = makeRow(index);
+    rows.set(index, row);
+    list.append(row);
+  }
+
+  list.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+    const place = store.program.walk.indexOf(store.node);
+    const last = store.program.walk.length - 1;
+    const target = event.key === "Home" ? 0 : event.key === "End" ? last : step ? place + step : null;
+    if (target === null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (target < 0 || target > last) return;
+    store.go(store.program.walk[target]);
+    rows.get(store.node)?.focus();
+  });
+
+  /** @param {number} index */
+  function makeRow(index) {
+    const node = store.program.nodes[index];
+    const shared = node.representative !== index;
+    const row = element(
+      "li",
+      { role: "option", tabindex: "-1", class: "step", "data-node": index, onclick: () => pick(index) },
+      sign(""),
+      element("span", { class: "step-text" }, element("span", { class: "step-module" }, node.module), " ", node.argument ? element("span", { class: "step-argument" }, node.argument) : null, shared ? element("span", { class: "step-shared" }, "same as above, done once") : null),
+      element("span", { class: "step-state" }),
+      element("span", { class: "step-value" }),
+    );
+    row.classList.add(`depth-${Math.min(node.depth, 12)}`);
+    if (shared) row.classList.add("shared");
+    row.dataset.height = String(deepest - node.depth);
+    return row;
+  }
+
+  /** @param {number} index */
+  function pick(index) {
+    store.go(index);
+    rows.get(store.node)?.focus({ preventScroll: true });
+  }
+
+  function render() {
+    const [current, stale] = [store.node, waiting()];
+    for (const [index, row] of rows) {
+      const node = store.program.nodes[index];
+      const state = stateOf(store, index);
+      const { sign: mark, word } = STATES[state];
+      const value = valueText(store.values[index]);
+      const here = index === current;
+      const [icon, , said, shown] = Array.from(row.children);
+      const count = countText(store, index);
+      const text = [state === "compute" ? (value ? "" : "waits for the steps before") : word, count].filter(Boolean).join(" · ");
+      if (icon.textContent !== mark) icon.textContent = mark;
+      if (said.textContent !== text) said.textContent = text;
+      const valued = node.role === "compute" || node.type === "number" || node.type === "truth" ? value : "";
+      const wait = valued && stale ? " …" : "";
+      if (shown.textContent !== valued + wait) shown.replaceChildren(...(valued ? [unseen("value "), valued + wait] : []));
+      row.dataset.state = state;
+      row.classList.toggle("stale", Boolean(wait));
+      row.setAttribute("aria-selected", String(here));
+      row.tabIndex = here ? 0 : -1;
+    }
+  }
+
+  /** Bring the current step into the list's view, without moving the page. */
+  function show() {
+    const row = rows.get(store.node);
+    if (!row) return;
+    const [top, bottom] = [row.offsetTop - list.offsetTop, row.offsetTop - list.offsetTop + row.offsetHeight];
+    if (top < list.scrollTop) list.scrollTop = top;
+    else if (bottom > list.scrollTop + list.clientHeight) list.scrollTop = bottom - list.clientHeight;
+  }
+
+  store.subscribe((topics) => {
+    if (["document", "node", "values", "status"].some((topic) => topics.has(/** @type {any} */ (topic)))) render();
+    if (topics.has("node")) show();
+  });
+  render();
+  return { focus: () => rows.get(store.node)?.focus() };
+}

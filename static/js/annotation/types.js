@@ -1,0 +1,97 @@
+/**
+ * The types that the modules of the editor share; those of the site's JSON are described in
+ * docs/reference/annotation-editor.md.
+ *
+ * @typedef {"boxes" | "spans"} Kind
+ * @typedef {"open" | "done" | "nothing" | "unsure"} State
+ * @typedef {"draw" | "choose" | "link" | "compute"} Role
+ * @typedef {boolean | number | string | null} Value
+ * @typedef {[number, number, number, number]} Rect left, top, right, bottom as fractions of the image
+ * @typedef {[number, number]} Range start and end, end exclusive
+ *
+ * @typedef {Object} Thing an object of a layer: a box, a span, or a choice (`ref`) of a child's object
+ * @property {string} id
+ * @property {number} [image]
+ * @property {Rect} [box]
+ * @property {Range} [span] code points
+ * @property {Range} [tokens]
+ * @property {string} [quote]
+ * @property {string} [ref]
+ * @property {string[]} [links]
+ * @property {string} [reason]
+ *
+ * @typedef {{state: State, objects: Thing[], value?: Value, note: string}} Layer
+ * @typedef {{kind: string, node: number | null, note: string}} Problem
+ * @typedef {{layers: Record<string, Layer>, problem: Problem | null}} Document
+ *
+ * @typedef {Object} Node
+ * @property {number} index
+ * @property {string} module
+ * @property {string | null} argument
+ * @property {string} label
+ * @property {string} type
+ * @property {Role} role
+ * @property {number[]} children
+ * @property {number} depth
+ * @property {number} representative index of the first equal subtree, whose layer this node shares
+ *
+ * @typedef {{text: string, walk: number[], nodes: Node[]}} RawProgram
+ *
+ * @typedef {Object} Change one act of a person: what it says about one layer, about others that follow (`also`),
+ *   or about the whole program (`problem`)
+ * @property {number} node
+ * @property {Thing[]} [put]
+ * @property {string[]} [remove]
+ * @property {State} [state]
+ * @property {string} [note]
+ * @property {Problem | null} [problem]
+ * @property {Change[]} [also]
+ * @property {string} [undoes]
+ *
+ * @typedef {Change & {id: string, base: number}} Operation
+ * @typedef {{id: string, revision: number | null, operation: Operation, inverse: Change, undoes: string | null}} Entry
+ *
+ * @typedef {Object} Item
+ * @property {string | number} id
+ * @property {string} external_id
+ * @property {Kind} kind
+ * @property {string} text
+ * @property {Value} answer
+ * @property {string} passage
+ * @property {Range[]} tokens code points of each token
+ * @property {{url: string, width: number | null, height: number | null, name: string}[]} images
+ *
+ * @typedef {{id: string | number, node: number | null, object: string | null, text: string, by: string, at: string,
+ *   resolved: boolean}} Comment
+ *
+ * @typedef {{index: number, module: string, probabilities?: number[], attention?: number[], value?: Value}} ModuleOutput
+ * @typedef {{system: string, revision: string, proposals: number[][][], modules: ModuleOutput[]}} Prediction
+ *
+ * @typedef {Object} Work
+ * @property {string | number} id
+ * @property {number} revision
+ * @property {string} status
+ * @property {string} task
+ * @property {string | null} reserved_until
+ * @property {Item} item
+ * @property {RawProgram} program
+ * @property {Document} document
+ * @property {Value[]} values
+ * @property {boolean | null} mismatch
+ * @property {Record<string, {version: number | string, text: string}>} guidelines
+ * @property {Comment[]} comments
+ * @property {Prediction[] | null} predictions
+ * @property {Entry[]} history
+ * @property {Record<string, string>} keys
+ *
+ * @typedef {{image?: number, box?: Rect, span?: Range, tokens?: Range, quote?: string}} Place where an object lies
+ *
+ * @typedef {Object} InPlay an object that the person can act on while working on a node
+ * @property {string} id
+ * @property {Thing} thing
+ * @property {Place} place
+ * @property {boolean} own in the node's own layer, and so movable
+ * @property {number} from node whose layer it lies in
+ * @property {string | null} chosen id of the choice that takes it over, where the node chooses
+ */
+export {};
