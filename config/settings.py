@@ -139,13 +139,17 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "static"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+# The set-up puts Annotorious there with npm (package.json); the editor loads it as it comes.
+STATICFILES_DIRS = [
+    BASE_DIR / "static",
+    ("annotorious", BASE_DIR / "node_modules/@annotorious/annotorious/dist"),
+]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
-        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        else "config.storage.ModuleStorage"
     },
 }
 
