@@ -25,6 +25,7 @@ from analysis.design import (
     plan_size,
 )
 from analysis.errors import AnalysisError, InputError
+from analysis.faithfulness import command as faithfulness
 from analysis.page import write_page
 from analysis.plain import relate_tables
 from analysis.plan import load_plan
@@ -91,6 +92,14 @@ def _correlate(options: argparse.Namespace) -> None:
     relations = relate_tables(options.human, options.model, wanted, rng=rng)
     sources = {str(path.name): sha256(path) for path in (options.human, options.model)}
     print(write_page(build_correlation_report(relations, sources), options.out)[0])
+
+
+def _faithfulness(options: argparse.Namespace) -> None:
+    """Prints scores of module outputs, or the comparison of two systems, as JSON."""
+    found, notes = options.result(options)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(json.dumps(found, indent=2, ensure_ascii=False))
 
 
 def _power(options: argparse.Namespace) -> None:
@@ -180,6 +189,7 @@ def _parser() -> argparse.ArgumentParser:
         "--seed", type=_natural, default=1, help="seed of sampled permutations (default 1)"
     )
     correlate.set_defaults(command=_correlate)
+    faithfulness.add_commands(commands, _faithfulness)
     _design_commands(commands)
     return parser
 

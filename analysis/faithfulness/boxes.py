@@ -1,0 +1,208 @@
+"""Module-wise faithfulness of boxes: how well the boxes that a system's modules put out match gold boxes.
+
+Source: Subramanian et al. 2020, section 3.1 and appendix B. A proposed box is put out when its probability
+exceeds 0.5; two boxes are aligned when their intersection over union exceeds 0.5. Precision is the share of
+put-out boxes that are aligned with a gold box of the same node and image, recall the share of gold boxes that
+are aligned with a put-out one; the numerators are counted apart, for one box may be aligned with several.
+
+The released code (https://github.com/allenai/faithful-nmn) differs from the text, and `reference=True` does
+as it does: a put-out box whose best overlap is exactly 0.5 counts neither as good nor as bad, and an example
+without a scored node counts 1 in the overall mean. What it changes in the gold before is done by
+`analysis.faithfulness.reference`. It computes overlaps in single precision, this package in double.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Literal, get_args
+
+import numpy as np
+
+from analysis.faithfulness.examples import Cells, GoldExample, OutputExample, arrange
+from analysis.faithfulness.matching import APART_BAD, BAD, Counted, Truth, count, count_upper, prf
+from analysis.grid import Array
+from analysis.tallies import Quantity, Tally, quantities, ratio
+
+Averaging = Literal["per_example", "cumulative", "per_occurrence", "negative_iou"]
+AVERAGINGS: tuple[Averaging, ...] = get_args(Averaging)
+NEVER = "no example has this module"
+
+
+@dataclass(frozen=True)
+class Score:
+    """Precision, recall and F1 of one module type, or of all together.
+
+    n: what was averaged over, examples that have the type (per_example, negative_iou), or nodes × images
+    (per_occurrence); for cumulative the examples whose counts were added. Means are of precision, recall and
+    F1 each; only in cumulative is F1 the harmonic mean of the two beside it.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    n: int
+
+
+@dataclass(frozen=True)
+class NodeScore:
+    """One node of one example, its images together. index: its place in the program."""
+
+    index: int
+    module: str
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True)
+class Worst:
+    """An example with the node that went most wrong; None where it has no scored node."""
+
+    id: str
+    f1: float
+    node: NodeScore | None
+
+
+@dataclass(frozen=True)
+class BoxScores:
+    """Scores of one system against gold, and the most that its proposals allow."""
+
+    cells: Cells
+    system: Counted
+    reference: bool = False
+
+    @cached_property
+    def upper(self) -> Counted:
+        """Counts of a system that puts out exactly the proposals aligned with some gold box of the node."""
+        return count_upper(self.cells)
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """Their ids, as the rows of all counts."""
+        return self.cells.examples
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """`overall` and the module types, as the second axis of all counts."""
+        return self.cells.modules
+
+    def table(self, averaging: Averaging, *, upper: bool = False) -> dict[str, Score]:
+        """Score of `overall` and of every module type.
+
+        per_example: per example and type, counts of its nodes and images are added, and precision, recall
+        and F1 averaged over the examples that have the type (Table 1). cumulative: all counts are added
+        (Table 4). per_occurrence: averaged over nodes and images (Table 5). negative_iou: as per_example,
+        with a put-out box counted as bad only where its best overlap is below 1e-8 (Table 6).
+        """
+        totals = self._parts(averaging, upper=upper).sum(axis=0)
+        values = _values(averaging, totals)
+        return {
+            name: Score(float(row[0]), float(row[1]), float(row[2]), int(total[-1]))
+            for name, row, total in zip(self.modules, values, totals, strict=True)
+            if total[-1] > 0
+        }
+
+    def tallies(self, averaging: Averaging) -> dict[str, Tally]:
+        """F1 of every module type as sums over examples, for intervals and paired tests."""
+        added = self._parts(averaging)
+        return {name: f1_tally(averaging, added[:, place]) for place, name in enumerate(self.modules)}
+
+    def intervals(
+        self, *, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
+    ) -> dict[tuple[Averaging, str], Quantity]:
+        """F1 in every averaging and module type, with BCa intervals of one bootstrap over examples."""
+        tallies = {(way, name): one for way in AVERAGINGS for name, one in self.tallies(way).items()}
+        return quantities(tallies, rng=rng, resamples=resamples, level=level)
+
+    def example_scores(self, averaging: Averaging = "per_example") -> Array:
+        """Precision, recall and F1 of each example and type, NaN without: examples × modules × 3."""
+        scores = prf(self.system.counts, APART_BAD if averaging == "negative_iou" else BAD)
+        return np.where(self._present()[..., None], scores, np.nan)
+
+    def nodes(self, example: int) -> list[NodeScore]:
+        """The scored nodes of an example, given by its place in `examples`, in program order."""
+        places = np.flatnonzero(self.cells.node_example == example)
+        names = [self.modules[self.cells.node_module[place]] for place in places]
+        indices = map(int, self.cells.node_index[places])
+        rows = prf(self.system.by_node[places])
+        return [
+            NodeScore(index, name, *map(float, row))
+            for index, name, row in zip(indices, names, rows, strict=True)
+        ]
+
+    def worst(self, most: int | None = None) -> list[Worst]:
+        """Examples from the lowest overall F1 up, each with its worst node.
+
+        That is the node of the lowest F1, and of several the last in the program: an earlier one works on
+        what a later one gives it.
+        """
+        f1 = np.nan_to_num(self.example_scores()[:, 0, 2], nan=1.0)
+        found = []
+        for place in np.argsort(f1, kind="stable")[:most]:
+            node = min(self.nodes(int(place)), key=lambda one: (one.f1, -one.index), default=None)
+            found.append(Worst(self.examples[place], float(f1[place]), node))
+        return found
+
+    def _present(self) -> Truth:
+        """Which example has which module type: examples × modules."""
+        present = self.system.occurrences[..., -1] > 0
+        present[:, 0] |= self.reference
+        return present
+
+    def _parts(self, averaging: Averaging, *, upper: bool = False) -> Array:
+        counted = self.upper if upper else self.system
+        return parts(averaging, counted.counts, counted.occurrences, self._present())
+
+
+def score_boxes(
+    gold: Sequence[GoldExample],
+    outputs: Mapping[str, OutputExample] | Sequence[OutputExample],
+    *,
+    reference: bool = False,
+    partial: bool = False,
+) -> BoxScores:
+    """Scores a system's boxes against gold.
+
+    outputs: of every gold example; others are left out. reference: count as the released code does; its
+    changes to gold are `analysis.faithfulness.reference.change`. partial: leave out gold examples without
+    output instead of failing.
+
+    Raises MatchError where gold and outputs do not fit together.
+    """
+    named = outputs if isinstance(outputs, Mapping) else {one.id: one for one in outputs}
+    return score_cells(arrange(gold, named, partial=partial), reference=reference)
+
+
+def score_cells(cells: Cells, *, reference: bool = False) -> BoxScores:
+    """Scores of gold and outputs that are already arranged."""
+    return BoxScores(cells, count(cells, reference=reference), reference)
+
+
+def parts(averaging: Averaging, counts: Array, occurrences: Array, present: Truth) -> Array:
+    """What each example adds to the scores: (examples, …, columns), of which the last counts.
+
+    counts: (examples, …, 5) and occurrences: (examples, …, 4), as in `Counted`. present: (examples, …),
+    whether the example has the module type.
+    """
+    if averaging == "per_occurrence":
+        return occurrences
+    if averaging == "cumulative":
+        return np.concatenate([counts, present[..., None]], axis=-1)
+    scores = prf(counts, APART_BAD if averaging == "negative_iou" else BAD)
+    return np.concatenate([scores * present[..., None], present[..., None]], axis=-1)
+
+
+def f1_tally(averaging: Averaging, sums: Array) -> Tally:
+    """F1 from what each example adds: examples × columns of `parts`."""
+    return Tally(sums, partial(_f1, averaging), int(sums[:, -1].sum()), NEVER)
+
+
+def _values(averaging: Averaging, totals: Array) -> Array:
+    """Precision, recall and F1 of sums over examples: (…, columns) to (…, 3), NaN where nothing was added."""
+    if averaging == "cumulative":
+        return np.where(totals[..., -1:] > 0, prf(totals[..., :-1]), np.nan)
+    return ratio(totals[..., :-1], totals[..., -1:])
+
+
+def _f1(averaging: Averaging, totals: Array) -> Array:
+    return _values(averaging, totals)[..., 2]

@@ -1,0 +1,184 @@
+"""Gold and outputs of the modules of a program over images: what the scores of boxes are computed from."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.errors import AnalysisError
+from analysis.faithfulness.overlap import Index, ragged
+from analysis.grid import Array
+
+OVERALL = "overall"
+
+
+@dataclass(frozen=True)
+class GoldModule:
+    """Gold of one node.
+
+    index: place of the node in the program, in pre-order. boxes: per image n × 4, left, top, right, bottom;
+    None for a node without gold boxes, such as a comparison. module: name with hyphens.
+    """
+
+    index: int
+    module: str
+    boxes: tuple[Array, ...] | None
+
+
+@dataclass(frozen=True)
+class GoldExample:
+    """Gold of one example."""
+
+    id: str
+    modules: tuple[GoldModule, ...]
+
+
+@dataclass(frozen=True)
+class OutputModule:
+    """A system's output for one node: the probability of every proposal, image after image."""
+
+    index: int
+    module: str
+    probabilities: Array
+
+
+@dataclass(frozen=True)
+class OutputExample:
+    """A system's proposed boxes, per image n × 4, and its modules' outputs over them."""
+
+    id: str
+    proposals: tuple[Array, ...]
+    modules: tuple[OutputModule, ...]
+
+
+class MatchError(AnalysisError):
+    """Gold and outputs do not fit together. `id` and `field` say where."""
+
+    def __init__(self, problem: str, id: str, field: str = "") -> None:
+        self.problem, self.id, self.field = problem, id, field
+        super().__init__(f"example {id!r}{', ' + field if field else ''}: {problem}")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Gold beside outputs, flat: one cell per scored node and image.
+
+    examples, modules: names; the first module is `overall`. node: the cell's node; node_example,
+    node_module, node_index: its example, its type (an index into `modules`) and its place in the program.
+    boxes: all gold boxes, with the cell of each. proposals: all proposed boxes; a cell's are
+    first_proposal, … and their probabilities first_probability, …, size of either.
+    """
+
+    examples: tuple[str, ...]
+    modules: tuple[str, ...]
+    node: Index
+    node_example: Index
+    node_module: Index
+    node_index: Index
+    boxes: Array
+    box_cell: Index
+    proposals: Array
+    probabilities: Array
+    first_proposal: Index
+    first_probability: Index
+    size: Index
+
+
+def is_scored(module: str) -> bool:
+    """Whether a module's boxes count: all but those of count and of the nodes that choose an image."""
+    return module != "count" and not module.startswith("in-")
+
+
+def canonical(module: str) -> str:
+    """A module's name with hyphens and without its argument.
+
+    >>> canonical("with_relation[holding]")
+    'with-relation'
+    """
+    return module.partition("[")[0].strip().replace("_", "-").replace(" ", "-")
+
+
+def arrange(
+    gold: Sequence[GoldExample], outputs: Mapping[str, OutputExample], *, partial: bool = False
+) -> Cells:
+    """Puts every scored gold node beside the system's output for it.
+
+    outputs: by id; those without gold, and nodes without gold, are left out. partial: leave out gold
+    examples without output, too.
+
+    Raises MatchError where an output is missing or of another module, number of images or length.
+    """
+    kept = [one for one in gold if not partial or one.id in outputs]
+    shown = [_output_of(one, outputs) for one in kept]
+    example, nodes, probabilities = _scored(kept, shown)
+    modules = (OVERALL, *dict.fromkeys(node.module for node in nodes))
+    code = {name: number for number, name in enumerate(modules)}
+    boxes = [drawn for node in nodes for drawn in node.boxes or ()]
+    proposals = [image for one in shown for image in one.proposals]
+    sizes = _numbers(map(len, proposals))
+    images = _numbers(len(one.proposals) for one in shown)
+    node_example = _numbers(example)
+    node, image = ragged((np.cumsum(images) - images)[node_example], images[node_example])
+    size = sizes[image]
+    return Cells(
+        examples=tuple(one.id for one in kept),
+        modules=modules,
+        node=node,
+        node_example=node_example,
+        node_module=_numbers(code[node.module] for node in nodes),
+        node_index=_numbers(node.index for node in nodes),
+        boxes=_stack(boxes),
+        box_cell=np.repeat(np.arange(len(node)), _numbers(map(len, boxes))),
+        proposals=_stack(proposals),
+        probabilities=np.concatenate([*probabilities, np.zeros(0)]),
+        first_proposal=(np.cumsum(sizes) - sizes)[image],
+        first_probability=np.cumsum(size) - size,
+        size=size,
+    )
+
+
+def _output_of(one: GoldExample, outputs: Mapping[str, OutputExample]) -> OutputExample:
+    if one.id not in outputs:
+        raise MatchError("there is no output", one.id)
+    return outputs[one.id]
+
+
+def _scored(
+    gold: Sequence[GoldExample], outputs: Sequence[OutputExample]
+) -> tuple[list[int], list[GoldModule], list[Array]]:
+    """All scored nodes: the example's place, the gold, the output's probabilities. MatchError on misfit."""
+    places, nodes, probabilities = [], [], []
+    for place, (one, output) in enumerate(zip(gold, outputs, strict=True)):
+        told = {node.index: node for node in output.modules}
+        size = sum(map(len, output.proposals))
+        for node in one.modules:
+            if node.boxes is not None and is_scored(node.module):
+                problem = _misfit(node, told.get(node.index), len(output.proposals), size)
+                if problem:
+                    raise MatchError(problem, one.id, f"module {node.index} ({node.module})")
+                places.append(place)
+                nodes.append(node)
+                probabilities.append(told[node.index].probabilities)
+    return places, nodes, probabilities
+
+
+def _misfit(node: GoldModule, told: OutputModule | None, images: int, proposals: int) -> str:
+    """Why an output cannot be scored against a node's gold; "" where it can."""
+    if told is None:
+        return "there is no output for this node"
+    if told.module != node.module:
+        return f"the output is of {told.module!r}"
+    if len(node.boxes or ()) != images:
+        return f"gold has {len(node.boxes or ())} images, the output {images}"
+    if len(told.probabilities) != proposals:
+        return f"there are {len(told.probabilities)} probabilities for {proposals} proposals"
+    return ""
+
+
+def _numbers(values: Iterable[int]) -> Index:
+    return np.fromiter(values, dtype=np.int64)
+
+
+def _stack(lists: Sequence[Array]) -> Array:
+    """Boxes of many lists, one after the other: n × 4."""
+    return np.concatenate([np.zeros((0, 4)), *lists])

@@ -1,0 +1,220 @@
+"""Gold boxes from the released files of Subramanian et al. (2020): a CSV of boxes and a TSV of programs.
+
+The CSV names an example's annotated modules by their line in the program and their words, but not its
+sentence, by which the TSV lists programs. They are joined over the lines: the programs that fit are those
+with the same annotated modules, with the same words, in the same lines. Several may fit, such as two that
+differ in a number; they must then agree in what counts for the scores.
+
+Usable are examples that no row flags as exactly "1" and whose programs type-check.
+"""
+
+import csv
+import json
+import re
+from ast import literal_eval
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from analysis.errors import InputError
+from analysis.faithfulness.examples import GoldExample, GoldModule, canonical
+from analysis.faithfulness.reference import ONLY_IMAGE, SAME_BOXES, SUBSETS
+from analysis.grid import Array
+from analysis.programs import Program, ProgramError, parse_lines
+
+ANNOTATED = frozenset({"find", "filter", "with-relation", "project", "count"})
+CSV_COLUMNS = ("Incorrect program", "identifier", "module_identifier", "module", "annotation")
+TSV_COLUMNS = ("sentence", "annotation", "tokens")
+CHOOSING = ONLY_IMAGE.keys() | SAME_BOXES
+SIDES = ("left", "top", "width", "height")
+_PLACE = re.compile(r"q\d+-m(\d+)-(\d+)")
+_TOKEN = re.compile(r"(\d+): (.*?)(?=, \d+: |\}$)")
+
+Key = frozenset[tuple[int, str, str]]  # an example's annotated lines: line, module, words
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The usable examples of a file, and what was left out or repaired: a sentence each with its number."""
+
+    examples: tuple[GoldExample, ...]
+    notes: dict[str, int]
+
+
+@dataclass
+class _Example:
+    """One example's rows: module and boxes by line and image."""
+
+    flagged: bool = False
+    modules: dict[int, tuple[str, str]] = field(default_factory=dict)
+    boxes: dict[tuple[int, int], Array] = field(default_factory=dict)
+
+
+def read_faithful_nmn(boxes: Path, programs: Path, *, as_released: bool = False) -> Reading:
+    """The usable examples of a box CSV, in its order, two images each.
+
+    as_released: take the cells as the released reader does, without repairs; for scores with
+    `analysis.faithfulness.reference`. Otherwise coordinates beyond the image are clipped, boxes without area
+    or given twice are dropped, and an object in place of a list counts as a list of one.
+
+    Raises InputError, naming file, line and field.
+    """
+    notes: Counter[str] = Counter()
+    rows = _rows(boxes, notes, as_released)
+    fitting = _programs(programs, {_key(one) for one in rows.values()})
+    usable = []
+    for name, one in rows.items():
+        chosen = _choosing(one, fitting.get(_key(one), ()))
+        if isinstance(chosen, str):
+            notes[f"examples left out: {chosen}"] += 1
+        else:
+            usable.append(GoldExample(name, _nodes(one, chosen)))
+    return Reading(tuple(usable), {note: count for note, count in notes.items() if count})
+
+
+def _rows(path: Path, notes: Counter[str], as_released: bool) -> dict[str, _Example]:
+    found: dict[str, _Example] = defaultdict(_Example)
+    for line, row in _records(path, ",", CSV_COLUMNS):
+        place = _PLACE.fullmatch(row["module_identifier"])
+        if place is None:
+            if not row["module_identifier"]:
+                notes["rows without a module skipped"] += 1
+                continue
+            problem = f"{row['module_identifier']!r} is not of the form q1-m2-0"
+            raise InputError(path, problem, where=f"line {line}", field="module_identifier")
+        one = found[row["identifier"]]
+        one.flagged |= row["Incorrect program"] == "1"
+        node, image = int(place[1]), int(place[2])
+        name, _, words = row["module"].partition("[")
+        one.modules[node] = canonical(name), words.rstrip("]").lower()
+        if one.modules[node][0] == "count":
+            continue
+        if (node, image) in one.boxes:
+            notes["repeated cells: the last counts"] += 1
+        try:
+            one.boxes[node, image] = _cell(row["annotation"], notes, as_released)
+        except ValueError as error:
+            raise InputError(path, str(error), where=f"line {line}", field="annotation") from None
+    return dict(found)
+
+
+def _cell(text: str, notes: Counter[str], as_released: bool) -> Array:
+    """Boxes of one cell, n × 4. Raises ValueError."""
+    try:
+        listed = json.loads(text) if text else []
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is not JSON: {error.msg}") from None
+    if isinstance(listed, dict):
+        # The released reader goes over such an object's keys, none of which is a box of the child.
+        notes["cells with an object in place of a list"] += 1
+        listed = [] if as_released else [listed]
+    try:
+        sides = np.array([[float(box[side]) for side in SIDES] for box in listed]).reshape(-1, 4)
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"a box must be an object with {', '.join(SIDES)} in numbers") from None
+    if not np.isfinite(sides).all():
+        raise ValueError("a box must be finite")
+    boxes = np.concatenate([sides[:, :2], sides[:, :2] + sides[:, 2:]], axis=1)
+    return boxes if as_released else _repaired(boxes, notes)
+
+
+def _repaired(boxes: Array, notes: Counter[str]) -> Array:
+    clipped = np.clip(boxes, 0.0, 1.0)
+    notes["boxes clipped to the image"] += int((clipped != boxes).any(axis=1).sum())
+    flat = (clipped[:, 2:] <= clipped[:, :2]).any(axis=1)
+    notes["boxes without area dropped"] += int(flat.sum())
+    kept = clipped[~flat]
+    _, first = np.unique(kept, axis=0, return_index=True)
+    notes["boxes given twice dropped"] += len(kept) - len(first)
+    return kept[np.sort(first)]
+
+
+def _key(one: _Example) -> Key:
+    return frozenset((line, module, words) for line, (module, words) in one.modules.items())
+
+
+def _programs(path: Path, wanted: set[Key]) -> dict[Key, list[str]]:
+    """The program texts that fit each of the wanted keys."""
+    found: dict[Key, list[str]] = defaultdict(list)
+    for _, row in _records(path, "\t", TSV_COLUMNS):
+        key = frozenset(_annotated(row["annotation"], row["tokens"]))
+        if key in wanted:
+            found[key].append(row["annotation"])
+    return found
+
+
+def _annotated(program: str, tokens: str) -> Iterator[tuple[int, str, str]]:
+    """Line, module and words of the lines that the box file annotates."""
+    words = _tokens(tokens)
+    for line, text in enumerate(program.split("\n")):
+        name, _, argument = text.lstrip(".").partition("[")
+        if canonical(name) in ANNOTATED:
+            positions = (part.strip() for part in argument.rstrip("]").split(","))
+            yield line, canonical(name), ",".join(words.get(one, "?") for one in positions if one).lower()
+
+
+def _tokens(text: str) -> dict[str, str]:
+    """Words by position; some files leave the quotes out."""
+    try:
+        return {str(place): str(word) for place, word in literal_eval(text).items()}
+    except (SyntaxError, ValueError, AttributeError):
+        return dict(_TOKEN.findall(text))
+
+
+def _choosing(one: _Example, texts: Sequence[str]) -> dict[int, str] | str:
+    """Lines and names of the nodes that choose an image, or why the example cannot be used."""
+    if one.flagged:
+        return "flagged as having a wrong program"
+    if not texts:
+        return "no program fits the annotated lines"
+    try:
+        programs = [parse_lines(text, kind="boxes", root="truth") for text in dict.fromkeys(texts)]
+    except ProgramError:
+        return "a program that fits does not type-check"
+    choices = [_image_nodes(program) for program in programs]
+    if any(choice != choices[0] for choice in choices):
+        return "programs that fit differ in the images they choose"
+    return choices[0]
+
+
+def _image_nodes(program: Program) -> dict[int, str]:
+    """The nodes that choose an image and whose parent's gold the released reader takes from them."""
+    felt = SUBSETS | {"project"}
+    return {
+        node.index: node.module
+        for node in program.nodes
+        if node.module in CHOOSING
+        and node.parent == node.index - 1
+        and program.nodes[node.parent].module in felt
+    }
+
+
+def _nodes(one: _Example, choosing: dict[int, str]) -> tuple[GoldModule, ...]:
+    """The gold of one example, in program order."""
+    nothing = np.zeros((0, 4))
+    nodes = [GoldModule(line, name, None) for line, name in choosing.items()]
+    for line, (module, _) in one.modules.items():
+        boxes = None
+        if module != "count":
+            boxes = tuple(one.boxes.get((line, image), nothing) for image in (0, 1))
+        nodes.append(GoldModule(line, module, boxes))
+    return tuple(sorted(nodes, key=lambda node: node.index))
+
+
+def _records(path: Path, delimiter: str, columns: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line (of the record's end) and fields of every record."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, delimiter=delimiter, restval="")
+            for column in columns:
+                if column not in (reader.fieldnames or ()):
+                    raise InputError(path, "the column is missing", field=column)
+            for row in reader:
+                yield reader.line_num, row
+    except FileNotFoundError:
+        raise InputError(path, "there is no such file") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(path, f"cannot be read: {error}") from None

@@ -1,0 +1,241 @@
+"""Gold and outputs from files: one example a line, as JSON.
+
+Gold of boxes is {"id", "modules": [{"index", "module", "boxes": [[[x1, y1, x2, y2], …] per image]}]}, and
+outputs are {"id", "proposals": [[[x1, y1, x2, y2], …] per image], "modules": [{"index", "module",
+"probabilities": [p of the first image's proposals, then of the next one's, …]}]}.
+
+Gold of spans is {"id", "modules": [{"module", "spans": [[start, end], …]}]}, in tokens, end exclusive, and
+outputs are {"id", "modules": [{"module", "attention": [p of each token]}]}; several attentions that stand for
+one gold list may be a list of lists.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from analysis.errors import InputError, first_problem
+from analysis.faithfulness.examples import (
+    GoldExample,
+    GoldModule,
+    OutputExample,
+    OutputModule,
+    canonical,
+)
+from analysis.faithfulness.overlap import Index
+from analysis.faithfulness.spans import GoldSpans, SpanOutput
+from analysis.grid import Array
+from analysis.reading import read_json
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Probability = Annotated[float, Field(ge=0, le=1 + 1e-6, allow_inf_nan=False)]
+Name = Annotated[str, Field(min_length=1)]
+Place = Annotated[int, Field(ge=0)]
+Boxes = list[tuple[Number, Number, Number, Number]]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
+class _GoldNode(_Line):
+    index: Place
+    module: Name
+    boxes: list[Boxes] | None = None
+
+
+class _Gold(_Line):
+    id: Name
+    modules: list[_GoldNode]
+
+
+class _OutputNode(_Line):
+    index: Place
+    module: Name
+    probabilities: list[Probability]
+
+
+class _Output(_Line):
+    id: Name
+    proposals: list[Boxes]
+    modules: list[_OutputNode]
+
+
+class _GoldList(_Line):
+    module: Name
+    spans: list[tuple[Place, Place]]
+
+
+class _SpanGold(_Line):
+    id: Name
+    modules: list[_GoldList]
+
+
+class _Attention(_Line):
+    module: Name
+    attention: list[Probability] | list[list[Probability]]
+
+
+class _SpanOutput(_Line):
+    id: Name
+    modules: list[_Attention]
+
+
+Wire = TypeVar("Wire", bound=_Line)
+Made = TypeVar("Made", GoldExample, OutputExample, GoldSpans, SpanOutput)
+
+
+def read_box_gold(path: Path) -> list[GoldExample]:
+    """Gold boxes, in the file's order. Raises InputError, naming file, line and field."""
+    return _read(path, _Gold, _box_gold)
+
+
+def read_box_outputs(path: Path) -> dict[str, OutputExample]:
+    """A system's boxes, by id. Raises InputError, naming file, line and field."""
+    return {one.id: one for one in _read(path, _Output, _box_output)}
+
+
+def read_span_gold(path: Path) -> list[GoldSpans]:
+    """Gold spans, in the file's order, from JSON lines or the released DROP annotations (`.json`).
+
+    Raises InputError, naming file, line (or question) and field.
+    """
+    if path.suffix == ".json":
+        return _released_drop(path)
+    return _read(path, _SpanGold, _span_gold)
+
+
+def read_span_outputs(path: Path) -> dict[str, SpanOutput]:
+    """A system's attentions, by id. Raises InputError, naming file, line and field."""
+    return {one.id: one for one in _read(path, _SpanOutput, _span_output)}
+
+
+def line_of(path: Path, id: str) -> int | None:
+    """The line of an example in a file of JSON lines; None where it has none."""
+    for number, line in _lines(path):
+        if json.loads(line).get("id") == id:
+            return number
+    return None
+
+
+def _read(path: Path, wire: type[Wire], make: Callable[[Wire], Made]) -> list[Made]:
+    """Every line of a file as what it stands for; no id may be there twice."""
+    seen: dict[str, int] = {}
+    found = []
+    for number, line in _lines(path):
+        where = f"line {number}"
+        try:
+            one = make(wire.model_validate_json(line))
+        except ValidationError as error:
+            field, problem = first_problem(error)
+            raise InputError(path, problem, where=where, field=field) from None
+        except _Malformed as error:
+            raise InputError(path, error.problem, where=where, field=error.field) from None
+        if one.id in seen:
+            problem = f"{one.id!r} is already in line {seen[one.id]}"
+            raise InputError(path, problem, where=where, field="id")
+        seen[one.id] = number
+        found.append(one)
+    if not found:
+        raise InputError(path, "holds no example")
+    return found
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield number, line
+    except FileNotFoundError:
+        raise InputError(path, "there is no such file") from None
+    except OSError as error:
+        raise InputError(path, error.strerror or "cannot be read") from None
+
+
+class _Malformed(ValueError):
+    """A line has the right types, but contradicts itself."""
+
+    def __init__(self, problem: str, field: str) -> None:
+        self.problem, self.field = problem, field
+        super().__init__(problem)
+
+
+def _box_gold(wire: _Gold) -> GoldExample:
+    _check_indices([node.index for node in wire.modules])
+    images = {len(node.boxes) for node in wire.modules if node.boxes is not None}
+    if len(images) > 1:
+        raise _Malformed("nodes differ in their number of images", "modules")
+    nodes = []
+    for place, node in enumerate(wire.modules):
+        boxes = None
+        if node.boxes is not None:
+            boxes = tuple(_boxes(image, f"modules.{place}.boxes.{k}") for k, image in enumerate(node.boxes))
+        nodes.append(GoldModule(node.index, canonical(node.module), boxes))
+    return GoldExample(wire.id, tuple(nodes))
+
+
+def _box_output(wire: _Output) -> OutputExample:
+    _check_indices([node.index for node in wire.modules])
+    proposals = tuple(_boxes(image, f"proposals.{k}") for k, image in enumerate(wire.proposals))
+    total = sum(map(len, proposals))
+    for place, node in enumerate(wire.modules):
+        if len(node.probabilities) != total:
+            problem = f"there are {len(node.probabilities)} probabilities for {total} proposals"
+            raise _Malformed(problem, f"modules.{place}.probabilities")
+    nodes = (
+        OutputModule(one.index, canonical(one.module), np.array(one.probabilities)) for one in wire.modules
+    )
+    return OutputExample(wire.id, proposals, tuple(nodes))
+
+
+def _span_gold(wire: _SpanGold) -> GoldSpans:
+    return GoldSpans(wire.id, tuple((node.module, _spans(node.spans)) for node in wire.modules))
+
+
+def _span_output(wire: _SpanOutput) -> SpanOutput:
+    modules = []
+    for place, node in enumerate(wire.modules):
+        field = f"modules.{place}.attention"
+        rows = node.attention if node.attention and isinstance(node.attention[0], list) else [node.attention]
+        if len({len(row) for row in rows}) != 1:
+            raise _Malformed("attentions to be merged must be over the same tokens", field)
+        modules.append((node.module, np.array(rows, dtype=float)))
+    return SpanOutput(wire.id, tuple(modules))
+
+
+def _check_indices(indices: list[int]) -> None:
+    for place, index in enumerate(indices):
+        if index in indices[:place]:
+            raise _Malformed(f"node {index} is there twice", f"modules.{place}.index")
+
+
+def _boxes(boxes: Boxes, field: str) -> Array:
+    array = np.array(boxes, dtype=float).reshape(-1, 4)
+    turned = (array[:, 2] < array[:, 0]) | (array[:, 3] < array[:, 1])
+    if turned.any():
+        problem = "a box must be [left, top, right, bottom], with right and bottom not below left and top"
+        raise _Malformed(problem, f"{field}.{int(turned.argmax())}")
+    return array
+
+
+def _spans(spans: list[tuple[int, int]]) -> Index:
+    return np.array(spans, dtype=np.int64).reshape(-1, 2)
+
+
+def _released_drop(path: Path) -> list[GoldSpans]:
+    """The module outputs of the released DROP annotations: one example per question."""
+    passages = read_json(path)
+    found = []
+    try:
+        for passage in passages.values():
+            for question in passage["qa_pairs"]:
+                lists = ((name, _spans(spans)) for name, spans in question["module_output_annotations"])
+                found.append(GoldSpans(question["query_id"], tuple(lists)))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        problem = f"is not of the form of the released DROP module outputs ({type(error).__name__}: {error})"
+        raise InputError(path, problem, where=f"after {len(found)} questions") from None
+    return found

@@ -1,0 +1,112 @@
+"""Counts of matched boxes, for all nodes and images of a data set at once.
+
+A box's best overlap exceeds a threshold where any of its overlaps does, so no maximum is taken: the pairs
+over a threshold mark their boxes.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.faithfulness.examples import Cells
+from analysis.faithfulness.overlap import Index, overlapping
+from analysis.grid import Array
+
+PUT_OUT = 0.5  # a proposal's probability must exceed it
+ALIGNED = 0.5  # an overlap must exceed it
+APART = 1e-8  # negative-IoU variant: a box whose best overlap is below it is wrong
+GOOD, BAD, APART_BAD, HIT, GOLD = range(5)  # the columns of counts
+
+Truth = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Counts of one system, or of the upper bound.
+
+    counts: examples × modules × 5, the put-out boxes that are good, those that are bad, those that are bad in
+    the negative-IoU variant, the gold boxes that are hit, and all gold boxes. occurrences: examples × modules
+    × 4, sums of precision, recall and F1 over nodes and images, and how many there are. The first module is
+    all of them together. by_node: nodes × 5.
+    """
+
+    counts: Array
+    occurrences: Array
+    by_node: Array
+
+
+def prf(counts: Array, bad: int = BAD) -> Array:
+    """Precision, recall and F1 of counts: (…, 5) to (…, 3). bad: the column of the boxes that are wrong.
+
+    Nothing that counts makes precision 1, no gold makes recall 1, and F1 is 0 where both are 0.
+    """
+    good, hit, gold = counts[..., GOOD], counts[..., HIT], counts[..., GOLD]
+    output = good + counts[..., bad]
+    precision = np.where(output > 0, good / np.maximum(output, 1), 1.0)
+    recall = np.where(gold > 0, hit / np.maximum(gold, 1), 1.0)
+    both = precision + recall
+    f1 = 2 * precision * recall / np.where(both > 0, both, 1.0)
+    return np.stack([precision, recall, f1], axis=-1)
+
+
+def count(cells: Cells, *, reference: bool = False) -> Counted:
+    """Counts of the system: only the proposals that it puts out are compared with gold.
+
+    reference: a put-out box whose best overlap is exactly 0.5 is no bad one.
+    """
+    slots = np.flatnonzero(cells.probabilities > PUT_OUT)
+    slot_cell = np.searchsorted(cells.first_probability, slots, side="right") - 1
+    counts = np.bincount(slot_cell, minlength=len(cells.node))
+    starts = np.cumsum(counts) - counts
+    proposals = cells.proposals[slots + (cells.first_proposal - cells.first_probability)[slot_cell]]
+    aligned, touched, near = np.zeros((3, len(slots)), dtype=bool)
+    hit = np.zeros(len(cells.boxes), dtype=bool)
+    cell = cells.box_cell
+    for box, place, overlap in overlapping(cells.boxes, proposals, starts[cell], counts[cell]):
+        over = overlap > ALIGNED
+        aligned[place[over]] = True
+        hit[box[over]] = True
+        touched[place[overlap >= ALIGNED]] = True
+        near[place[overlap >= APART]] = True
+    bad = ~(touched if reference else aligned)
+    return _counted(cells, [slot_cell[marked] for marked in (aligned, bad, ~near)], hit)
+
+
+def count_upper(cells: Cells) -> Counted:
+    """Counts of a system that puts out exactly the proposals aligned with some gold box of the node."""
+    aligned = np.zeros(len(cells.probabilities), dtype=bool)
+    hit = np.zeros(len(cells.boxes), dtype=bool)
+    cell = cells.box_cell
+    first, ahead = cells.first_proposal, cells.first_probability - cells.first_proposal
+    for box, proposal, overlap in overlapping(
+        cells.boxes, cells.proposals, first[cell], cells.size[cell], least=ALIGNED
+    ):
+        over = overlap > ALIGNED
+        hit[box[over]] = True
+        aligned[(proposal + ahead[cell[box]])[over]] = True
+    slot_cell = np.searchsorted(cells.first_probability, np.flatnonzero(aligned), side="right") - 1
+    return _counted(cells, [slot_cell, slot_cell[:0], slot_cell[:0]], hit)
+
+
+def _counted(cells: Cells, marked: list[Index], hit: Truth) -> Counted:
+    """Sums by node, and by example and module. marked: the cells of good, bad and apart boxes, one a box."""
+    cell_count, nodes = len(cells.node), len(cells.node_module)
+    marked = [*marked, cells.box_cell[hit], cells.box_cell]
+    by_cell = np.stack([np.bincount(cell, minlength=cell_count) for cell in marked], axis=1).astype(float)
+    occurrences = np.concatenate([prf(by_cell), np.ones((cell_count, 1))], axis=1)
+    key = (cells.node_example * len(cells.modules) + cells.node_module)[cells.node]
+    shape = (len(cells.examples), len(cells.modules))
+    counts, occurrences = (_summed(values, key, shape) for values in (by_cell, occurrences))
+    return Counted(counts, occurrences, _grouped(by_cell, cells.node, nodes))
+
+
+def _summed(values: Array, key: Index, shape: tuple[int, int]) -> Array:
+    """Sums by example and module, with those over all modules in front."""
+    sums = _grouped(values, key, shape[0] * shape[1]).reshape(*shape, values.shape[1])
+    sums[:, 0] = sums.sum(axis=1)
+    return sums
+
+
+def _grouped(values: Array, key: Index, groups: int) -> Array:
+    return np.stack([np.bincount(key, column, minlength=groups) for column in values.T], axis=1)

@@ -1,0 +1,66 @@
+"""Which boxes of two lists overlap, and by how much: many pairs at once."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from analysis.grid import Array
+
+Index = NDArray[np.int64]
+PAIRS_PER_CHUNK = 12_288  # pairs looked at at once: their arrays stay in the processor's cache
+ROUNDING = 1e-9  # relative; no pair at a threshold may be lost to it
+
+
+def ragged(starts: Index, counts: Index) -> tuple[Index, Index]:
+    """All members of many ranges, one after the other.
+
+    Range i is starts[i], …, starts[i] + counts[i] − 1. Returns the range and the value of each member.
+
+    >>> [part.tolist() for part in ragged(np.array([5, 0]), np.array([2, 1]))]
+    [[0, 0, 1], [5, 6, 0]]
+    """
+    owner = np.repeat(np.arange(len(counts)), counts)
+    before = np.cumsum(counts) - counts
+    return owner, np.arange(len(owner)) + np.repeat(starts - before, counts)
+
+
+def overlapping(
+    first: Array, second: Array, starts: Index, counts: Index, *, least: float = 0.0
+) -> Iterator[tuple[Index, Index, Array]]:
+    """Pairs of boxes that share an area, with their intersection over union, in chunks.
+
+    first: n × 4, left, top, right, bottom. second: m × 4. Box i of the first is compared with the boxes
+    starts[i], …, starts[i] + counts[i] − 1 of the second. least: pairs that overlap less may be left out.
+    Yields the places in first and second, and the overlaps. A box without width or height overlaps nothing.
+    """
+    ours, theirs = _columns(first), _columns(second)
+    for count in map(int, np.unique(counts[counts > 0])):
+        rows = np.flatnonzero(counts == count)
+        windows = sliding_window_view(theirs, count, axis=1)
+        chunk = max(1, PAIRS_PER_CHUNK // count)
+        for low in range(0, len(rows), chunk):
+            i = rows[low : low + chunk]
+            shared, union = _areas(ours[:, i, None], windows[:, starts[i]])
+            kept = np.flatnonzero((shared > 0) & (shared >= (least * (1 - ROUNDING)) * union))
+            row = i[kept // count]
+            yield row, starts[row] + kept % count, shared.ravel()[kept] / union.ravel()[kept]
+
+
+def _columns(boxes: Array) -> Array:
+    """Left, top, right, bottom and area: 5 × n."""
+    width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
+    return np.stack([*boxes.T, width * height])
+
+
+def _areas(ours: Array, theirs: Array) -> tuple[Array, Array]:
+    """Area that boxes share (5 × rows × 1 with 5 × rows × count: rows × count), and of both together."""
+    left, top, right, bottom, area = ours
+    left_, top_, right_, bottom_, area_ = theirs
+    width, height = np.minimum(right, right_), np.minimum(bottom, bottom_)
+    width -= np.maximum(left, left_)
+    height -= np.maximum(top, top_)
+    shared = np.maximum(width, 0, out=width)
+    shared *= np.maximum(height, 0, out=height)
+    return shared, area + area_ - shared

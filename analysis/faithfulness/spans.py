@@ -1,0 +1,243 @@
+"""Module-wise faithfulness of spans: how little attention a system's modules leave on the gold spans.
+
+Source: Subramanian et al. 2020, section 3.2. The loss of a node with gold spans S and attention p over tokens
+is I = −Σ_{s in S} ln max(Σ_{t in s} p_t, 1e-20), ends exclusive, not divided by the number of spans; lower is
+better. Where one gold list stands for two outputs, such as the two finds of a comparison, their attentions
+are first merged by element-wise maximum; the merged sum over a span may exceed 1, and its part of the loss
+then lies below 0.
+
+Reported are the mean over questions of the sum over their modules (`overall`), the sum over instances of a
+module by their number, with the groups of Table 2, and the mean over all instances (`micro`). The released
+script leaves find-num and find-date in beside their group find-arg, so that its micro average counts them
+twice (`micro_reference`); the overall values published in Table 2 are reproduced by that.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from analysis.faithfulness.examples import MatchError, canonical
+from analysis.faithfulness.overlap import Index, ragged
+from analysis.grid import Array
+from analysis.tallies import Quantity, Tally, mean_of, quantities
+
+LEAST = 1e-20  # attention on a span below it counts as this much
+OVERALL, MICRO, MICRO_REFERENCE = "overall", "micro", "micro_reference"
+# Name in a file, with how many outputs it stands for and the module it is of.
+NAMES: dict[str, tuple[str, int]] = {
+    "find-events": ("find", 1),
+    "find-one-event": ("find", 1),
+    "find-two-events": ("find", 2),
+    "after-filter-events": ("filter", 1),
+    "after-max-event": ("find-max-num", 1),
+    "after-min-event": ("find-min-num", 1),
+    "find-nums": ("find-num", 1),
+    "ground-two-nums": ("find-num", 2),
+    "ground-two-dates": ("find-date", 2),
+}
+GROUPS = {
+    "min-max": ("find-min-num", "find-max-num"),
+    "find-arg": ("find-num", "find-date"),
+}  # of Table 2
+
+
+@dataclass(frozen=True)
+class GoldSpans:
+    """Gold of one question: per scored node its name and its spans, tokens, n × 2, end exclusive."""
+
+    id: str
+    modules: tuple[tuple[str, Index], ...]
+
+
+@dataclass(frozen=True)
+class SpanOutput:
+    """A system's attentions for one question, in the order of the gold: attentions × tokens for each."""
+
+    id: str
+    modules: tuple[tuple[str, Array], ...]
+
+
+@dataclass(frozen=True)
+class SpanScore:
+    """A mean loss in nats. n: questions for `overall`, instances for all others."""
+
+    loss: float
+    n: int
+
+
+@dataclass(frozen=True)
+class WorstQuestion:
+    """A question with its loss and the node that adds most to it; the node is None where there is none."""
+
+    id: str
+    loss: float
+    place: int | None
+    module: str | None
+    module_loss: float | None
+
+
+@dataclass(frozen=True)
+class SpanScores:
+    """Losses of one system.
+
+    question, module, place, loss: of every scored node, its question (a place in `examples`), its module, its
+    place in the gold's list, and its loss.
+    """
+
+    examples: tuple[str, ...]
+    question: Index
+    module: tuple[str, ...]
+    place: Index
+    loss: Array
+
+    @cached_property
+    def tallies(self) -> dict[str, Tally]:
+        """Every mean loss as sums over questions: losses, and what they are divided by."""
+        every = self._sums(dict.fromkeys(self.module))
+        per_question = np.stack([every[:, 0], np.ones(len(self.examples))], axis=1)
+        arguments = self._sums(GROUPS["find-arg"])
+        found = {
+            OVERALL: _tally(per_question),
+            MICRO: _tally(every),
+            MICRO_REFERENCE: _tally(every + arguments),
+        }
+        for name in dict.fromkeys(self.module):
+            found[name] = _tally(self._sums([name]))
+        for name, members in GROUPS.items():
+            if set(members) & set(self.module):
+                found[name] = _tally(self._sums(members))
+        return found
+
+    def table(self) -> dict[str, SpanScore]:
+        """Mean losses: overall, both micro averages, every module and the groups of Table 2."""
+        return {name: SpanScore(tally.value, tally.n) for name, tally in self.tallies.items() if tally.n}
+
+    def intervals(
+        self, *, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
+    ) -> dict[str, Quantity]:
+        """Mean losses with BCa intervals of one bootstrap over questions."""
+        return quantities(self.tallies, rng=rng, resamples=resamples, level=level)
+
+    def worst(self, most: int | None = None) -> list[WorstQuestion]:
+        """Questions from the highest loss down, each with its worst node."""
+        totals = self.tallies[OVERALL].sums[:, 0]
+        found = []
+        for question in np.argsort(-totals, kind="stable")[:most]:
+            own = np.flatnonzero(self.question == question)
+            if not len(own):
+                found.append(WorstQuestion(self.examples[question], 0.0, None, None, None))
+                continue
+            node = own[np.argmax(self.loss[own])]
+            found.append(
+                WorstQuestion(
+                    self.examples[question],
+                    float(totals[question]),
+                    int(self.place[node]),
+                    self.module[node],
+                    float(self.loss[node]),
+                )
+            )
+        return found
+
+    def _sums(self, modules: Iterable[str]) -> Array:
+        """Losses and number of the instances of some modules: questions × 2."""
+        chosen = np.isin(self.module, list(modules))
+        questions, size = self.question[chosen], len(self.examples)
+        losses = np.bincount(questions, self.loss[chosen], minlength=size)
+        return np.stack([losses, np.bincount(questions, minlength=size)], axis=1).astype(float)
+
+
+def score_spans(
+    gold: Sequence[GoldSpans], outputs: Mapping[str, SpanOutput], *, partial: bool = False
+) -> SpanScores:
+    """Scores a system's attentions against gold spans.
+
+    outputs: by id, of every gold question; others are left out. partial: leave out gold questions without
+    output instead of failing. Outputs pair with the gold lists by position; where a gold list stands for two
+    outputs (`NAMES`), either both follow one another, or one is given, already merged or as two rows.
+
+    Raises MatchError where they do not fit together.
+    """
+    kept = [one for one in gold if not partial or one.id in outputs]
+    question, places, modules, attentions, spans = [], [], [], [], []
+    for number, one in enumerate(kept):
+        if one.id not in outputs:
+            raise MatchError("there is no output", one.id)
+        for place, attention in enumerate(_merged(one, outputs[one.id])):
+            question.append(number)
+            places.append(place)
+            modules.append(module_of(one.modules[place][0])[0])
+            attentions.append(attention)
+            spans.append(_checked(one, place, len(attention)))
+    return SpanScores(
+        examples=tuple(one.id for one in kept),
+        question=np.array(question, dtype=np.int64),
+        module=tuple(modules),
+        place=np.array(places, dtype=np.int64),
+        loss=_losses(attentions, spans),
+    )
+
+
+def module_of(name: str) -> tuple[str, int]:
+    """The module that a name in a file is of, and for how many outputs it stands.
+
+    >>> module_of("ground-two-dates"), module_of("find_num")
+    (('find-date', 2), ('find-num', 1))
+    """
+    plain = canonical(name)
+    return NAMES.get(plain, (plain, 1))
+
+
+def _merged(gold: GoldSpans, output: SpanOutput) -> list[Array]:
+    """The attention for each gold list, those that belong together merged by element-wise maximum."""
+    counts = [module_of(name)[1] for name, _ in gold.modules]
+    if len(output.modules) == len(gold.modules):
+        counts = [1] * len(gold.modules)
+    elif len(output.modules) != sum(counts):
+        wanted = f"{len(counts)}" + (f" (or {sum(counts)}, unmerged)" if sum(counts) > len(counts) else "")
+        raise MatchError(f"there are {len(output.modules)} modules, gold has {wanted}", gold.id, "modules")
+    merged, start = [], 0
+    for (name, _), count in zip(gold.modules, counts, strict=True):
+        parts = output.modules[start : start + count]
+        for place, (told, _) in enumerate(parts, start):
+            if module_of(told.rstrip("0123456789"))[0] != module_of(name)[0]:
+                problem = f"the output is of {told!r}, gold of {name!r}"
+                raise MatchError(problem, gold.id, f"module {place}")
+        rows = [row for _, attention in parts for row in np.atleast_2d(attention)]
+        if len({len(row) for row in rows}) != 1:
+            problem = "attentions to be merged must be over the same tokens"
+            raise MatchError(problem, gold.id, f"module {start}")
+        merged.append(np.maximum.reduce(rows))
+        start += count
+    return merged
+
+
+def _checked(gold: GoldSpans, place: int, tokens: int) -> Index:
+    """The spans of a gold list; MatchError where one is empty or ends beyond the attention."""
+    name, spans = gold.modules[place]
+    for start, end in spans:
+        if not 0 <= start < end <= tokens:
+            problem = f"the span [{start}, {end}] does not lie within {tokens} tokens"
+            raise MatchError(problem, gold.id, f"module {place} ({name})")
+    return spans
+
+
+def _losses(attentions: Sequence[Array], spans: Sequence[Index]) -> Array:
+    """Loss of every node: minus the sum over its spans of the logarithm of their attention."""
+    lengths = np.array([len(attention) for attention in attentions], dtype=np.int64)
+    counts = [len(own) for own in spans]
+    if not sum(counts):
+        return np.zeros(len(spans))
+    node = np.repeat(np.arange(len(spans)), counts)
+    starts, ends = np.concatenate([own for own in spans if len(own)]).T
+    _, tokens = ragged((np.cumsum(lengths) - lengths)[node] + starts, ends - starts)
+    first = np.cumsum(ends - starts) - (ends - starts)
+    sums = np.add.reduceat(np.concatenate(attentions)[tokens], first)
+    losses: Array = -np.log(np.maximum(sums, LEAST))
+    return np.bincount(node, losses, minlength=len(spans)).astype(float)
+
+
+def _tally(sums: Array) -> Tally:
+    return Tally(sums, mean_of, int(sums[:, 1].sum()), "no question has this module")

@@ -1,0 +1,115 @@
+"""What every example adds to a score, as `faithfulness` prints it and `compare-faithfulness` reads it.
+
+"examples" of a printed result is {id: {module: parts}}, with `overall` among the modules. The parts of boxes
+are {"f1", "counts": [good, bad, bad when apart, hit, gold], "occurrences": [sum of P, of R, of F1, number]},
+those of spans [sum of losses, divisor].
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from analysis.errors import AnalysisError, InputError, first_problem
+from analysis.faithfulness.boxes import Averaging, BoxScores, f1_tally, parts
+from analysis.faithfulness.spans import SpanScores
+from analysis.reading import read_json
+from analysis.tallies import Tally, mean_of
+
+Json = dict[str, Any]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Five = tuple[Number, Number, Number, Number, Number]
+Four = tuple[Number, Number, Number, Number]
+
+
+class BoxParts(BaseModel):
+    """Of one example and module type."""
+
+    model_config = ConfigDict(frozen=True)
+    f1: Number
+    counts: Five
+    occurrences: Four
+
+
+class Stored(BaseModel):
+    """A system's scores as they were printed; fields that a comparison does not need are left out."""
+
+    model_config = ConfigDict(frozen=True)
+    kind: Literal["boxes", "spans"]
+    reference: bool = False
+    examples: dict[str, dict[str, BoxParts | tuple[Number, Number]]]
+
+    def tally(self, ids: Sequence[str], module: str, averaging: Averaging) -> Tally:
+        """One score as sums over the examples, in the order of `ids`.
+
+        Raises AnalysisError where no example has the module.
+        """
+        own = [self.examples[id].get(module) for id in ids]
+        if all(one is None for one in own):
+            names = dict.fromkeys(name for one in self.examples.values() for name in one)
+            raise AnalysisError(f"no example has the module {module!r}; there are {', '.join(names)}")
+        if self.kind == "spans":
+            sums = np.array([one if isinstance(one, tuple) else (0.0, 0.0) for one in own], dtype=float)
+            return Tally(sums, mean_of, int(sums[:, 1].sum()), f"no question has {module}")
+        counts = np.array([one.counts if isinstance(one, BoxParts) else [0.0] * 5 for one in own])
+        occurrences = np.array([one.occurrences if isinstance(one, BoxParts) else [0.0] * 4 for one in own])
+        present = np.array([one is not None for one in own])
+        return f1_tally(averaging, parts(averaging, counts, occurrences, present))
+
+
+def load_scores(path: Path) -> Stored:
+    """Reads what `faithfulness` printed. Raises InputError, naming file and field."""
+    raw = read_json(path)
+    try:
+        found = Stored.model_validate(raw)
+    except ValidationError as error:
+        field, problem = first_problem(error)
+        raise InputError(path, f"is not what `faithfulness` prints: {problem}", field=field) from None
+    wanted = BoxParts if found.kind == "boxes" else tuple
+    for id, one in found.examples.items():
+        for name, stored in one.items():
+            if not isinstance(stored, wanted):
+                raise InputError(path, f"is not of the kind {found.kind!r}", field=f"examples.{id}.{name}")
+    return found
+
+
+def box_examples(scores: BoxScores) -> dict[str, dict[str, Json]]:
+    """The "examples" of a system's boxes."""
+    f1 = scores.example_scores()[..., 2]
+    return {
+        id: {
+            name: {
+                "f1": float(f1[row, column]),
+                "counts": [int(count) for count in scores.system.counts[row, column]],
+                "occurrences": scores.system.occurrences[row, column].tolist(),
+            }
+            for column, name in enumerate(scores.modules)
+            if not np.isnan(f1[row, column])
+        }
+        for row, id in enumerate(scores.examples)
+    }
+
+
+def span_examples(scores: SpanScores) -> dict[str, dict[str, list[float]]]:
+    """The "examples" of a system's spans."""
+    return {
+        id: {
+            name: tally.sums[row].tolist()
+            for name, tally in scores.tallies.items()
+            if tally.sums[row, -1] > 0
+        }
+        for row, id in enumerate(scores.examples)
+    }
+
+
+def same_examples(first: Stored, second: Stored, paths: tuple[Path, Path]) -> list[str]:
+    """The ids that both have. Raises InputError where one lacks an example, or they were scored otherwise."""
+    if (first.kind, first.reference) != (second.kind, second.reference):
+        raise InputError(paths[1], f"was not scored as {paths[0]} was", field="kind, reference")
+    for one, other, path in ((first, second, paths[1]), (second, first, paths[0])):
+        missing = next((id for id in one.examples if id not in other.examples), None)
+        if missing is not None:
+            raise InputError(path, f"lacks the example {missing!r}", field="examples")
+    return list(first.examples)

@@ -1,0 +1,192 @@
+"""`python -m analysis faithfulness` and `compare-faithfulness`: JSON on standard output, one-line errors."""
+
+import json
+
+import pytest
+
+from analysis.__main__ import main
+from tests.analysis.faithfulness.test_faithful_nmn import FIND, WHOLE, rows_of
+from tests.analysis.faithfulness.test_faithful_nmn import write as write_released
+
+BOX, APART = [0, 0, 1, 1], [2, 2, 3, 3]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Gold of three examples; one system finds the first two, another none."""
+    gold: list[dict] = []
+    right: list[dict] = []
+    wrong: list[dict] = []
+    for number in range(3):
+        id = f"e{number}"
+        gold.append({"id": id, "modules": [{"index": 0, "module": "find", "boxes": [[BOX], []]}]})
+        for system, p in ((right, [0.9, 0.1]), (wrong, [0.2, 0.8])):
+            node = {"index": 0, "module": "find", "probabilities": p if number < 2 else [0.1, 0.1]}
+            system.append({"id": id, "proposals": [[BOX, APART], []], "modules": [node]})
+    for name, lines in (("gold", gold), ("right", right), ("wrong", wrong)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    status = main([str(argument) for argument in arguments])
+    printed = capsys.readouterr()
+    assert status == 0, printed.err
+    return json.loads(printed.out), printed.err
+
+
+def boxes(capsys, folder, system, *more, gold="gold.jsonl"):
+    return run(
+        capsys, "faithfulness", "boxes", "--gold", folder / gold, "--outputs", folder / f"{system}.jsonl",
+        "--resamples", 50, *more,
+    )  # fmt: skip
+
+
+def failure(capsys, *arguments):
+    assert main([str(argument) for argument in arguments]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("error: ")
+    assert printed.err.count("\n") == 1
+    return printed.err
+
+
+def test_boxes(folder, capsys):
+    found, notes = boxes(capsys, folder, "right")
+    expected = {"precision": 1.0, "recall": 2 / 3, "f1": 2 / 3, "n": 3}
+    assert found["per_example"] == {"overall": expected, "find": expected}
+    assert found["cumulative"]["find"] == {"precision": 1, "recall": 2 / 3, "f1": 0.8, "n": 3}
+    assert found["per_occurrence"]["find"]["n"] == 6
+    assert found["negative_iou"]["overall"] == expected
+    assert found["upper_bound"]["per_example"]["overall"]["f1"] == 1
+    assert found["worst"][0]["id"] == "e2"
+    assert found["worst"][0]["node"]["module"] == "find"
+    assert found["examples"]["e2"]["overall"]["f1"] == 0
+    low, high = found["f1_intervals"]["per_example"]["overall"]
+    assert low <= 2 / 3 <= high
+    assert notes == ""
+
+
+def test_the_seed_repeats_and_no_resamples_mean_no_intervals(folder, capsys):
+    first, second = (boxes(capsys, folder, "right", "--seed", 4)[0] for _ in range(2))
+    assert first == second
+    found, _ = boxes(capsys, folder, "right", "--resamples", 0, "--worst", 1)
+    assert found["f1_intervals"]["cumulative"]["find"] is None
+    assert len(found["worst"]) == 1
+
+
+def test_compare(folder, capsys):
+    for system in ("right", "wrong"):
+        found, _ = boxes(capsys, folder, system)
+        (folder / f"{system}.json").write_text(json.dumps(found), "utf-8")
+    compared = ("compare-faithfulness", folder / "right.json", folder / "wrong.json")
+    found, _ = run(capsys, *compared, "--trials", 4000, "--seed", 2)
+    assert found == run(capsys, *compared, "--trials", 4000, "--seed", 2)[0]
+    assert (found["n"], found["trials"], found["difference"]) == (3, 4000, pytest.approx(2 / 3))
+    assert found["p"] == pytest.approx(0.5, abs=0.05)  # two of the four swaps that matter
+    assert (found["averaging"], found["module"]) == ("per_example", "overall")
+    for averaging in ("cumulative", "per_occurrence", "negative_iou"):
+        other, _ = run(capsys, *compared, "--averaging", averaging, "--module", "find", "--trials", 100)
+        one = json.loads((folder / "right.json").read_text("utf-8"))[averaging]["find"]["f1"]
+        assert other["first"] == pytest.approx(one)
+
+
+def test_compare_refuses(folder, capsys):
+    found, _ = boxes(capsys, folder, "right")
+    paths = [folder / name for name in ("a.json", "b.json")]
+
+    def refused(change, *more):
+        for path, value in zip(paths, (found, {**found, **change}), strict=True):
+            path.write_text(json.dumps(value), "utf-8")
+        return failure(capsys, "compare-faithfulness", *paths, *more)
+
+    fewer = {id: one for id, one in found["examples"].items() if id != "e1"}
+    assert "b.json, examples: lacks the example 'e1'" in refused({"examples": fewer})
+    assert "was not scored as" in refused({"reference": True})
+    assert "no example has the module 'filter'; there are overall, find" in refused({}, "--module", "filter")
+    assert "trials must be at least 1" in refused({}, "--trials", "0")
+    assert "is not what `faithfulness` prints" in refused({"examples": {"e0": {"find": {"f1": "?"}}}})
+    assert "is not of the kind 'spans'" in refused({"kind": "spans"})
+
+
+def test_reference_and_the_released_files(tmp_path, capsys):
+    rows = [*rows_of(), ("", "e", "m0-0", "count", "1")]
+    write_released(tmp_path, rows[:4])
+    nodes = [{"index": i, "module": m, "probabilities": [1, 1]} for i, m in ((1, "filter"), (3, "find"))]
+    line = {"id": "e", "proposals": [[[0, 0, 0.5, 0.5]]] * 2, "modules": nodes}
+    (tmp_path / "out.jsonl").write_text(json.dumps(line), "utf-8")
+    arguments = ("--programs", tmp_path / "programs.tsv")
+    found, _ = boxes(capsys, tmp_path, "out", *arguments, gold="boxes.csv")
+    assert found["per_example"]["filter"]["precision"] == 1
+    found, _ = boxes(capsys, tmp_path, "out", *arguments, "--reference", gold="boxes.csv")
+    assert found["per_example"]["filter"]["precision"] == 0.5  # the right image is not chosen
+    assert found["reference"] is True
+    write_released(tmp_path, [*rows_of(), ("", "f", "m3-0", FIND, WHOLE)])
+    _, notes = boxes(capsys, tmp_path, "out", *arguments, gold="boxes.csv")
+    assert "note: examples left out: no program fits the annotated lines: 1" in notes
+
+
+def test_spans(tmp_path, capsys):
+    gold = [{"id": f"q{n}", "modules": [{"module": "find", "spans": [[0, 1]]}]} for n in range(3)]
+    for name, p in (("a", 0.5), ("b", 0.25)):
+        lines = [{"id": one["id"], "modules": [{"module": "find", "attention": [p, 1 - p]}]} for one in gold]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    (tmp_path / "gold.jsonl").write_text("\n".join(map(json.dumps, gold)), "utf-8")
+    for name, loss in (("a", 0.6931471805599453), ("b", 1.3862943611198906)):
+        outputs = tmp_path / f"{name}.jsonl"
+        found, _ = run(
+            capsys, "faithfulness", "spans", "--gold", tmp_path / "gold.jsonl", "--outputs", outputs
+        )
+        assert {key: found[key] for key in ("overall", "micro", "micro_reference", "find")} == pytest.approx(
+            dict.fromkeys(("overall", "micro", "micro_reference", "find"), loss)
+        )
+        assert found["n"]["find"] == 3
+        (tmp_path / f"{name}.json").write_text(json.dumps(found), "utf-8")
+    for module in ("overall", "micro", "find"):
+        compared = run(
+            capsys,
+            "compare-faithfulness",
+            tmp_path / "a.json",
+            tmp_path / "b.json",
+            "--module",
+            module,
+            "--trials",
+            2000,
+        )[0]
+        assert compared["difference"] == pytest.approx(-0.6931471805599453)
+        assert compared["p"] == pytest.approx(0.25, abs=0.05)
+
+
+def test_what_does_not_fit_is_named(folder, capsys):
+    arguments = ["faithfulness", "boxes", "--gold", folder / "gold.jsonl", "--outputs", folder / "x.jsonl"]
+    lines = (folder / "right.jsonl").read_text("utf-8").splitlines()
+    (folder / "x.jsonl").write_text("\n".join(lines[:2]), "utf-8")
+    assert "x.jsonl: there is no output for the example 'e2' (--partial scores what is there)" in failure(
+        capsys, *arguments
+    )
+    found, notes = run(capsys, *arguments, "--partial")
+    assert found["per_example"]["overall"]["n"] == 2
+    assert notes == "note: gold examples without output, left out: 1\n"
+    (folder / "x.jsonl").write_text("\n".join([*lines, lines[0].replace("e0", "e9")]), "utf-8")
+    assert run(capsys, *arguments)[1] == "note: outputs without gold, left out: 1\n"
+    (folder / "x.jsonl").write_text("\n".join(lines).replace("find", "filter"), "utf-8")
+    line = failure(capsys, *arguments)
+    assert "x.jsonl, line 1 (e0), column module 0 (find): the output is of 'filter'" in line
+    assert "needs its programs (--programs TSV)" in failure(
+        capsys, "faithfulness", "boxes", "--gold", folder / "g.csv", "--outputs", folder / "right.jsonl"
+    )
+    assert "--programs belongs to a faithful-nmn CSV" in failure(
+        capsys, *arguments, "--programs", folder / "p.tsv"
+    )
+
+
+def test_bad_usage(capsys):
+    for arguments in (
+        ["faithfulness"],
+        ["faithfulness", "boxes"],
+        ["compare-faithfulness", "a", "--trials", "-1"],
+    ):
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        assert caught.value.code == 2
+    capsys.readouterr()
