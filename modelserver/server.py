@@ -12,7 +12,7 @@ import math
 import re
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
@@ -58,7 +58,7 @@ HTTP_CODES = {
 SOON = 1.0  # seconds after which to come back, where nothing better is known
 
 
-def create_app(service: Service) -> FastAPI:
+def create_app(service: Service) -> Edge:
     """Return the application. All errors have the form of ErrorBody."""
     # No interactive pages: they load scripts from other hosts.
     app = FastAPI(title="Touchstone model server", docs_url=None, redoc_url=None, openapi_url="/openapi.json")
@@ -100,8 +100,7 @@ def create_app(service: Service) -> FastAPI:
         return await _predicted(service, body, x_timeout_seconds, request.scope, request.receive)
 
     _answer_errors(app)
-    app.add_middleware(Edge, service=service, paths=frozenset(_paths(app)))
-    return app
+    return Edge(app, service=service, paths=frozenset(_paths(app)))
 
 
 def _paths(app: FastAPI) -> list[str]:
@@ -132,25 +131,40 @@ async def _predicted(
 
 async def _raced(work: Coroutine[Any, Any, T], receive: Receive, deadline: float) -> T:
     """Do the work unless its caller's time is up or the caller has gone; then it is cancelled."""
-    doing = asyncio.create_task(work)
-    gone = asyncio.create_task(_disconnected(receive))
+    caller = _Caller(receive)
     try:
-        left = max(0.0, deadline - time.monotonic())
-        await asyncio.wait({doing, gone}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-        if doing.done():
-            return doing.result()
-        if gone.done():
-            raise _CallerGoneError("the caller closed the connection")
-        raise DeadlineExceeded("the deadline of the request passed before it could be answered in full")
+        async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+            return await work
+    except TimeoutError as error:
+        message = "the deadline of the request passed before it could be answered in full"
+        raise DeadlineExceeded(message) from error
+    except asyncio.CancelledError:
+        if not caller.gone:
+            raise
+        caller.worker.uncancel()
+        raise _CallerGoneError("the caller closed the connection") from None
     finally:
-        gone.cancel()
-        if doing.cancel():
-            await asyncio.wait({doing})  # what it held is let go before the caller hears of it
+        caller.forget()
 
 
-async def _disconnected(receive: Callable[[], Awaitable[Message]]) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+class _Caller:
+    """Whoever waits for an answer; the task that works for them is cancelled when they go."""
+
+    def __init__(self, receive: Receive) -> None:
+        self.gone = False
+        worker = asyncio.current_task()
+        assert worker is not None  # requests are worked for in tasks
+        self.worker = worker
+        self._listening = asyncio.create_task(self._listen(receive))
+
+    async def _listen(self, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self.gone = True
+        self.worker.cancel()
+
+    def forget(self) -> None:
+        self._listening.cancel()
 
 
 class _CallerGoneError(ModelServerError):

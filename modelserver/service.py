@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from typing import Literal
 
 from modelserver.batching import (
@@ -30,6 +34,7 @@ from modelserver.shelf import Change, Loader, Shelf, Source
 
 logger = logging.getLogger(__name__)
 
+QUICK_SECONDS = 0.001  # a check that takes no longer is made in the event loop
 CALLS_ELSEWHERE = 8  # batches that may be on their way to servers elsewhere at once
 
 
@@ -132,6 +137,7 @@ class Service:
             else None
         )
         self._preload = preload
+        self._check_pace: dict[str, float] = {}  # seconds a character, by system
         self._expecting = 0
 
     @property
@@ -229,8 +235,7 @@ class Service:
 
     async def _outcomes(self, system: Predictor, request: PredictRequest, request_id: str) -> list[Outcome]:
         """Check every item by itself, queue those that can be predicted, and wait for them."""
-        # In a thread of its own: counting the tokens of many items would hold up every other request.
-        checked = await asyncio.to_thread(_check, system, request.items, self.limits.batch.item_tokens)
+        checked = await self._checked(system, request.items)
         self.require_ready()
         ticket = Ticket(system, [error for error, _ in checked], request_id)
         jobs = [
@@ -241,11 +246,28 @@ class Service:
         batcher = self._away if self._away and request.system in self._elsewhere else self.batcher
         batcher.submit(ticket, jobs)
         try:
-            await asyncio.wait({ticket.done})
-        finally:
-            if not ticket.done.done():
-                batcher.withdraw(ticket)
+            await ticket.done
+        except asyncio.CancelledError:
+            batcher.withdraw(ticket)
+            raise
         return ticket.outcomes()
+
+    async def _checked(
+        self, system: Predictor, items: Sequence[QAItem]
+    ) -> list[tuple[ItemError | None, int]]:
+        """Check items: at once where that will be quick, judged by those before, else in a thread.
+
+        Counting the tokens of many items would hold up every other request, and a system may be anybody's;
+        but handing one quick item to a thread takes longer than checking it.
+        """
+        check = partial(_timed_check, system, items, self.limits.batch.item_tokens)
+        characters = sum(map(_characters, items))
+        pace = self._check_pace.get(system.name, math.inf)
+        quick = characters * pace <= QUICK_SECONDS
+        checked, seconds = check() if quick else await asyncio.to_thread(check)
+        latest = seconds / max(1, characters)
+        self._check_pace[system.name] = latest if pace == math.inf else 0.9 * pace + 0.1 * latest
+        return checked
 
     def _computing(self, name: str) -> bool:
         return any(batcher.computing(name) for batcher in self._batchers)
@@ -259,11 +281,17 @@ def _shutting_down() -> Unavailable:
     return Unavailable("the server is shutting down", retry_after=5)
 
 
-def _check(
+def _characters(item: QAItem) -> int:
+    return len(item.question) + sum(map(len, chain.from_iterable(text for _title, text in item.context)))
+
+
+def _timed_check(
     system: Predictor, items: Sequence[QAItem], most_tokens: int
-) -> list[tuple[ItemError | None, int]]:
-    """Return for each item why it cannot be predicted (None when it can) and its cost."""
-    return [_check_item(system, item, most_tokens) for item in items]
+) -> tuple[list[tuple[ItemError | None, int]], float]:
+    """Return for each item why it cannot be predicted (None when it can) and its cost; and the seconds."""
+    started = time.perf_counter()
+    checked = [_check_item(system, item, most_tokens) for item in items]
+    return checked, time.perf_counter() - started
 
 
 def _check_item(system: Predictor, item: QAItem, most_tokens: int) -> tuple[ItemError | None, int]:

@@ -89,7 +89,7 @@ async def serve(
     """
     config = uvicorn.Config(
         create_app(service), log_config=None, access_log=False, lifespan="off", ws="none",
-        server_header=False, timeout_keep_alive=30, timeout_graceful_shutdown=5,
+        server_header=False, proxy_headers=False, timeout_keep_alive=30, timeout_graceful_shutdown=5,
     )  # fmt: skip
     http = _Http(config)
     answering = asyncio.create_task(http.serve(sockets=[listener]))
