@@ -26,16 +26,18 @@ from analysis.design import (
 )
 from analysis.errors import AnalysisError, InputError
 from analysis.faithfulness import command as faithfulness
-from analysis.page import write_page
+from analysis.page import write_page, write_text
 from analysis.plain import relate_tables
 from analysis.plan import load_plan
 from analysis.preregistration import Plan, load_frozen, preregistration
+from analysis.question_scores import read_question_scores
 from analysis.ranks import Direction
 from analysis.reading import read_json, sha256
 from analysis.report import build_correlation_report, build_report
 from analysis.sequential import Spending, boundaries
 from analysis.study import Options, analyse
-from analysis.xqa import score
+from analysis.tables import csv_text
+from analysis.xqa import score, score_each
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,11 +58,14 @@ def _report(options: argparse.Namespace) -> None:
         reading = progress.add_task("Reading the bundle", total=None)
         bundle = load_bundle(options.bundle)
         scores = load_scores(options.scores) if options.scores else None
-        for path in filter(None, (options.scores, options.plan)):
+        questions = read_question_scores(options.question_scores) if options.question_scores else None
+        for path in filter(None, (options.scores, options.question_scores, options.plan)):
             bundle.hashes[path.name] = sha256(path)
         progress.update(reading, total=1, completed=1)
         resampling = progress.add_task("Resampling", total=2 * settings.resamples)
-        study = analyse(bundle, settings, scores, lambda count: progress.advance(resampling, count))
+        study = analyse(
+            bundle, settings, scores, questions, lambda count: progress.advance(resampling, count)
+        )
         writing = progress.add_task("Drawing and writing", total=None)
         plan = load_plan(options.plan) if options.plan else None
         paths = write_page(build_report(study, plan), options.out)
@@ -69,7 +74,7 @@ def _report(options: argparse.Namespace) -> None:
 
 
 def _xqa_scores(options: argparse.Namespace) -> None:
-    """Prints the official scores as JSON."""
+    """Prints the official scores as JSON; writes those of each question where asked."""
     gold, predictions = read_json(options.gold), read_json(options.predictions)
     if not isinstance(gold, list):
         raise InputError(options.gold, "must be a JSON list of questions")
@@ -77,6 +82,9 @@ def _xqa_scores(options: argparse.Namespace) -> None:
         scores = score(gold, predictions)
     except ValueError as error:
         raise AnalysisError(f"{options.gold} with {options.predictions}: {error}") from None
+    if options.questions:
+        rows = [(options.system, name, *own.values()) for name, own in score_each(gold, predictions)]
+        write_text(options.questions, csv_text(("system", "question_id", *scores), rows))
     for part, what in (("answer", "answer"), ("sp", "fact list")):
         given = predictions.get(part, {})
         missing = sum(question["_id"] not in given for question in gold)
@@ -153,6 +161,12 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("bundle", type=Path, metavar="BUNDLE", help="folder that export_results wrote")
     report.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the report")
     report.add_argument("--scores", type=Path, metavar="FILE.json", help="model scores, not the bundle's own")
+    report.add_argument(
+        "--question-scores",
+        type=Path,
+        metavar="FILE",
+        help="table of what each question adds to the model scores (CSV, Parquet or JSON lines)",
+    )
     report.add_argument("--plan", type=Path, metavar="PLAN.json", help="what was declared beforehand")
     report.add_argument("--seed", type=_natural, default=1, help="seed of the bootstrap (default 1)")
     report.add_argument(
@@ -170,6 +184,10 @@ def _parser() -> argparse.ArgumentParser:
     scores = commands.add_parser("xqa-scores", help="HotpotQA's official scores, as JSON")
     scores.add_argument("--gold", type=Path, required=True, metavar="GOLD.json")
     scores.add_argument("--predictions", type=Path, required=True, metavar="PRED.json")
+    scores.add_argument(
+        "--questions", type=Path, metavar="OUT.csv", help="also write what each question adds, for the report"
+    )
+    scores.add_argument("--system", default="system", help="name of the system in that table")
     scores.set_defaults(command=_xqa_scores)
 
     correlate = commands.add_parser("correlate", help="rank table and correlations of two plain tables")

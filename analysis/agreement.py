@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.bundle import Points, Question
-from analysis.grid import Array, Grid
-from analysis.measures import ratio
+from analysis.grid import Array, Grid, ratio
 from analysis.resampling import percentile_interval
 
 Metric = Literal["nominal", "ordinal", "interval"]

@@ -13,6 +13,8 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from analysis.errors import AnalysisError, InputError, first_problem
 from analysis.exclusions import CLOCK_COLUMNS, Answered, Rule, parse_rules
+from analysis.question_scores import TABLE as QUESTION_SCORES
+from analysis.question_scores import read_question_scores
 from analysis.reading import Column, Table, find_table, read_json, read_table, sha256
 
 MODES = ("live", "pilot", "bot")
@@ -178,7 +180,8 @@ class Bundle:
     """A checked bundle. Tables hold all modes and versions; `trials` holds submitted trials only.
 
     trials, participants, post_survey: data frames; booleans and numbers are floats, NaN where missing.
-    assigned: trials that were assigned, submitted or not. hashes: file name to SHA-256.
+    assigned: trials that were assigned, submitted or not. question_scores: what each question adds to the
+    model scores, None where the folder does not hold it. hashes: file name to SHA-256.
     """
 
     path: Path
@@ -190,6 +193,7 @@ class Bundle:
     rules: list[Rule]
     flow: dict[str, ModeFlow]
     scores: Scores | None
+    question_scores: pd.DataFrame | None
     hashes: dict[str, str]
 
     def version(self, number: int) -> Version:
@@ -212,6 +216,7 @@ def load_bundle(path: Path) -> Bundle:
     if post is not None:
         _check_conditions(post, study)
         _check_unique(post, ["participant_id"])
+    questions_path = find_table(path, QUESTION_SCORES)
     flow_path, scores_path = path / "flow.json", path / "scores.json"
     answers = [question.key for version in study.versions for question in version.item_questionnaire]
     submitted = trials.frame["submitted_at"].notna() | trials.frame[answers].notna().any(axis=1)
@@ -225,6 +230,7 @@ def load_bundle(path: Path) -> Bundle:
         rules=rules,
         flow=_parse(flow_path, _Flow).modes if flow_path.exists() else {},
         scores=load_scores(scores_path) if scores_path.exists() else None,
+        question_scores=read_question_scores(questions_path) if questions_path else None,
         hashes={file.name: sha256(file) for file in sorted(path.iterdir()) if file.is_file()},
     )
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.grid import Array, Grid
+from analysis.grid import Array, Grid, ratio
 from analysis.learning import ratings_right
-from analysis.measures import ratio
 from analysis.participant_means import (
     EVERYBODY,
     Part,

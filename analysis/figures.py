@@ -224,13 +224,17 @@ def _draw_pairs(
     scale: float,
     styles: dict[str, Look],
 ) -> None:
-    for arm, estimate, x in zip(study.systems, estimates, score.values * 100, strict=True):
-        look = styles[arm.name]
+    for system, (arm, estimate) in enumerate(zip(study.systems, estimates, strict=True)):
+        look, x = styles[arm.name], score.values[system] * 100
         if estimate.value is None or np.isnan(x):
             continue
         if estimate.interval:
             low, high = estimate.interval
             panel.vlines(x, low * scale, high * scale, color=look.colour, linewidth=1.4)
+        if bounds := score.interval(system):
+            panel.hlines(
+                estimate.value * scale, bounds[0] * 100, bounds[1] * 100, color=look.colour, linewidth=1.4
+            )
         panel.scatter(
             [x],
             [estimate.value * scale],

@@ -49,6 +49,12 @@ class Grid:
         return self.answers.get(role, np.full(self.present.shape, np.nan))
 
 
+def ratio(numerator: Array, denominator: Array) -> Array:
+    """Quotient, NaN where the denominator is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(denominator == 0, np.nan, numerator / denominator)
+
+
 def build_grids(
     trials: pd.DataFrame,
     participants: pd.DataFrame,

@@ -13,9 +13,8 @@ import pandas as pd
 from scipy.special import ndtri, stdtrit
 
 from analysis.agreement import pair_agreement
-from analysis.grid import Array, Grid
+from analysis.grid import Array, Grid, ratio
 from analysis.learning import ratings_right
-from analysis.measures import ratio
 
 WILSON = "share, 95 % Wilson interval over participants"
 STUDENT = "mean, 95 % t interval over participants"

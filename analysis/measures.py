@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from analysis.bundle import Question
-from analysis.grid import Array, Sums
+from analysis.grid import Array, Sums, ratio
 
 Wanted = Literal["higher", "lower"] | None
 Unit = Literal["share", "seconds", "points", "number"]
@@ -42,12 +42,6 @@ class Measure:
     definition: str
     geometric: bool = False
     headline: bool = True
-
-
-def ratio(numerator: Array, denominator: Array) -> Array:
-    """Quotient, NaN where the denominator is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(denominator == 0, np.nan, numerator / denominator)
 
 
 def precision(s: Sums) -> Array:

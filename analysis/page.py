@@ -155,6 +155,14 @@ def write_page(page: Page, out: Path) -> list[Path]:
     return [out / name for name in files]
 
 
+def write_text(path: Path, text: str) -> None:
+    """Writes one file, whole or not at all. Raises InputError where it cannot be written."""
+    try:
+        _replace(path, text.encode())
+    except OSError as error:
+        raise InputError(path, f"cannot be written: {error.strerror}") from None
+
+
 def _earlier_files(out: Path) -> set[str]:
     """What the report written here before said it wrote; only names of the forms that a report uses."""
     try:

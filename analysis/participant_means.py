@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.estimates import mean_of_totals, weighted_totals
-from analysis.grid import EVERY_ROW, Array
-from analysis.measures import ratio
+from analysis.grid import EVERY_ROW, Array, ratio
 from analysis.resampling import Weights, percentile_interval, resample, row_blocks
 
 EVERYBODY = ""  # the condition of a mean over the participants of all conditions

@@ -9,13 +9,15 @@ import numpy as np
 from analysis.correlations import COEFFICIENTS, Coefficient, Correlation, correlate
 from analysis.grid import Array
 from analysis.ranks import Direction, RankRelation, desirability, rank_relation
+from analysis.resampling import percentile_interval
 
 
 @dataclass(frozen=True)
 class Quantity:
     """A human measure or a model score, over the systems.
 
-    values: one per system, NaN where it is not known. replicates: bootstrap replicates × systems, if any.
+    values: one per system, NaN where it is not known. replicates: bootstrap replicates × systems, if any: of
+    a human measure over participants and items, of a score over its questions.
     """
 
     key: str
@@ -24,6 +26,10 @@ class Quantity:
     values: Array
     replicates: Array | None = None
     headline: bool = True
+
+    def interval(self, system: int) -> tuple[float, float] | None:
+        """95 % percentile interval of the system's value; None without replicates of it."""
+        return None if self.replicates is None else percentile_interval(self.replicates[:, system])
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,10 @@
 """The report on a study: puts the sections together."""
 
 import platform
+from collections.abc import Sequence
 from importlib.metadata import version as installed_version
+
+import numpy as np
 
 from analysis.behaviour import behaviour_section, describe_behaviour
 from analysis.between import differences_section, models_section
@@ -19,7 +22,7 @@ from analysis.people import (
     participants_section,
 )
 from analysis.preregistration import Plan
-from analysis.relations import Relations
+from analysis.relations import Quantity, Relations
 from analysis.rscript import r_script
 from analysis.scores import SCORES, STANDARD_GROUPS
 from analysis.study import Options, Study
@@ -65,10 +68,10 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
             models_section(study, inference),
             behaviour_section(study, describe_behaviour(study)),
             missing_section(study),
-            scores_section(names, study.scores, study.unused_scores),
+            scores_section(names, study.scores, study.unused_scores, relations.scores),
             ranks_section(relations, study.everything.relations),
             correlations_section(relations, intervals=study.options.resamples > 0),
-            _against_scores_section(study),
+            against_scores_section(study),
             choices_section(study, choices),
             _methods_section(study, inference),
             _reproduction_section(study),
@@ -155,7 +158,7 @@ def _headlines(study: Study) -> list[str]:
     return sentences
 
 
-def _against_scores_section(study: Study) -> Section:
+def against_scores_section(study: Study) -> Section:
     """The human measure of most weight against each score: false positives, or agreement where unknown."""
     relations = study.retained.relations
     available = {measure.key: measure for measure in relations.measures}
@@ -177,13 +180,33 @@ def _against_scores_section(study: Study) -> Section:
             s for s in relations.scores if s.headline and (groups[s.key] in STANDARD_GROUPS) is standard
         ]
         caption = (
-            f"{measure.label} against {words} (%), one mark per system with the measure's 95 % interval. "
-            "The sign in a title is the rank relation."
+            f"{measure.label} against {words} (%), one mark per system. Vertical lines are 95 % intervals of "
+            f"the measure. {_score_intervals(study, scores)} The sign in a title is the rank relation."
         )
         figure = scores_figure(study, study.retained, measure, scores, f"{measure.key}-{name}", caption)
         if figure:
             blocks.append(figure)
     return Section("against-scores", title, blocks)
+
+
+def _score_intervals(study: Study, scores: Sequence[Quantity]) -> str:
+    """What the horizontal lines are, and for which systems or scores there are none."""
+    given = {
+        (arm.title, score.label): score.interval(column) is not None
+        for score in scores
+        for column, arm in enumerate(study.systems)
+        if not np.isnan(score.values[column])
+    }
+    if not study.options.resamples:
+        return "How sure the scores are is not drawn: no intervals were asked for."
+    lacking = [f"{label} of {title}" for (title, label), known in given.items() if not known]
+    if len(lacking) == len(given):
+        return (
+            "How sure the scores are is not drawn: what each question adds to them is not known (there is no "
+            "table question_scores)."
+        )
+    text = "Horizontal lines are those of the score, from a bootstrap over its questions."
+    return f"{text} Not known, and not drawn, for {', '.join(lacking)}." if lacking else text
 
 
 def _methods_section(study: Study, inference: Inference) -> Section:

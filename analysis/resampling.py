@@ -66,7 +66,9 @@ def resample(
     size = max(1, min(replicates, max(LEAST_AT_ONCE, CELLS_PER_CHUNK // max(1, sum(participants)))))
     for start in range(0, replicates, size):
         count = min(size, replicates - start)
-        yield Weights(_draw(rng, items, count), [_draw(rng, people, count) for people in participants])
+        yield Weights(
+            draw_counts(rng, items, count), [draw_counts(rng, people, count) for people in participants]
+        )
 
 
 def row_blocks(participants: int, replicates: int) -> Iterator[slice]:
@@ -172,7 +174,8 @@ def _bca_shares(bias: float, acceleration: float, level: float) -> Array | None:
     return np.asarray(ndtr(bias + shifted / shrunk))
 
 
-def _draw(rng: np.random.Generator, count: int, replicates: int) -> Array:
+def draw_counts(rng: np.random.Generator, count: int, replicates: int) -> Array:
+    """How often each of `count` units is drawn in as many draws with replacement: count × replicates."""
     if count == 0:
         return np.zeros((0, replicates))
     drawn = rng.integers(0, count, (count, replicates)) * replicates + np.arange(replicates)

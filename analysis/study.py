@@ -14,6 +14,7 @@ from analysis.estimates import Estimates, estimate
 from analysis.exclusions import CLOCK_COLUMNS, Clock, Exclusions, MaxTime, MinTime, Rule, apply_rules
 from analysis.grid import Grid, build_grids
 from analysis.measures import MEASURES, own_measures
+from analysis.question_scores import check_agreement, score_replicates
 from analysis.relations import Quantity, Relations, relate
 from analysis.scores import SCORES
 
@@ -77,14 +78,17 @@ def analyse(
     bundle: Bundle,
     options: Options,
     scores: Scores | None = None,
+    question_scores: pd.DataFrame | None = None,
     advance: Callable[[int], None] = lambda replicates: None,
 ) -> Study:
     """Analyses one mode and one version of the study.
 
-    scores: model scores to use instead of the bundle's own. advance: told of finished replicates; there are
+    scores, question_scores: model scores, and what each question adds to them, to use instead of the bundle's
+    own; its own questions belong to its own scores. advance: told of finished replicates; there are
     2 × `resamples` of them.
 
-    Raises AnalysisError where nothing was submitted in the mode and version.
+    Raises AnalysisError where nothing was submitted in the mode and version, and where the questions do not
+    give the scores.
     """
     mode = options.mode or choose_mode(bundle)
     version = bundle.version(choose_version(bundle, mode, options.version))
@@ -101,7 +105,9 @@ def analyse(
     used = scores or bundle.scores
     systems = [arm for arm in version.conditions if arm.system is not None and not arm.ground_truth]
     known = used.systems if used else {}
-    view = _Viewer(bundle, options, version, people, clock, systems, known, advance)
+    questions = question_scores if scores or question_scores is not None else bundle.question_scores
+    replicates = _score_replicates(questions, known, systems, options)
+    view = _Viewer(bundle, options, version, people, clock, systems, known, replicates, advance)
     return Study(
         bundle=bundle,
         options=options,
@@ -159,6 +165,23 @@ def _rows(trials: pd.DataFrame, version: Version) -> Iterator[dict[Any, Any]]:
         yield from read.iloc[start : start + ROWS_AT_ONCE].to_dict("records")
 
 
+def _score_replicates(
+    questions: pd.DataFrame | None,
+    known: dict[str, SystemScores],
+    systems: Sequence[Condition],
+    options: Options,
+) -> dict[str, np.ndarray]:
+    """Score to its replicates over questions, resamples × systems; none without questions or resamples."""
+    if questions is None:
+        return {}
+    check_agreement(questions, {name: entry.scores for name, entry in known.items()})
+    if not options.resamples:
+        return {}
+    rng = np.random.default_rng([options.seed, 8])
+    names = [arm.system or "" for arm in systems]
+    return score_replicates(questions, names, rng=rng, resamples=options.resamples)
+
+
 class _Viewer:
     """Makes a view of a set of trials; both views share everything else, and the seed."""
 
@@ -171,11 +194,12 @@ class _Viewer:
         clock: Clock | None,
         systems: list[Condition],
         scores: dict[str, SystemScores],
+        score_draws: dict[str, np.ndarray],
         advance: Callable[[int], None],
     ) -> None:
         self.bundle, self.options, self.version = bundle, options, version
         self.people, self.clock, self.systems, self.scores = people, clock, systems, scores
-        self.advance = advance
+        self.score_draws, self.advance = score_draws, advance
         self.measures = [*MEASURES, *own_measures(version.item_questionnaire, version.post_survey)]
 
     def __call__(self, trials: pd.DataFrame) -> View:
@@ -232,8 +256,9 @@ class _Viewer:
                 for arm in self.systems
             ]
             if any(value is not None for value in values):
+                draws = self.score_draws.get(score.key)
                 model.append(
-                    Quantity(score.key, score.label, score.wanted, _array(values), headline=score.headline)
+                    Quantity(score.key, score.label, score.wanted, _array(values), draws, score.headline)
                 )
         return model
 

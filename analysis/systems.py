@@ -42,20 +42,32 @@ class _Part:
 
 
 def scores_section(
-    systems: Sequence[tuple[str, str]], known: Mapping[str, SystemScores], unused: Sequence[str]
+    systems: Sequence[tuple[str, str]],
+    known: Mapping[str, SystemScores],
+    unused: Sequence[str],
+    quantities: Sequence[Quantity] = (),
 ) -> Section:
     """The systems' model scores; a score that is missing says why.
 
     systems: title for people and name in the scores file, per system. unused: systems without a condition.
+    quantities: the scores over the systems, for the intervals of those that have replicates.
     """
     if not systems:
         text = "No condition of this study shows a system, so there are no model scores to relate."
         return Section("scores", "Model scores", [Text(text)])
     reasons: list[str] = []
+    bounds = {
+        (quantity.key, name): found
+        for quantity in quantities
+        for column, (_, name) in enumerate(systems)
+        if (found := quantity.interval(column))
+    }
     rows = []
     for score in SCORES:
         if any(score.key in known[name].scores for _, name in systems if name in known):
-            cells = [_score_cell(score, name, known, reasons) for _, name in systems]
+            cells = [
+                _score_cell(score, name, known, reasons, bounds.get((score.key, name))) for _, name in systems
+            ]
             rows.append([Cell(score.label), Cell(score.wanted or ""), *cells])
     blocks: list[Block] = []
     absent = [name for _, name in systems if name not in known]
@@ -66,7 +78,9 @@ def scores_section(
         notes += [f"({mark}) {reason}" for mark, reason in enumerate(reasons, start=1)]
         header = ["Score (%)", "Better", *(title for title, _ in systems)]
         caption = "Model scores of the systems in this study"
-        data_header, data = _scores_data(systems, known)
+        if bounds:
+            notes.append("In brackets: 95 % percentile intervals of a bootstrap over the questions.")
+        data_header, data = _scores_data(systems, known, bounds)
         blocks.append(Table("scores", caption, header, rows, notes, data_header, data, words=(1,)))
     if unused:
         text = f"Systems with scores but without a condition in this study: {_quoted(unused)}."
@@ -185,12 +199,19 @@ def _quoted(names: Sequence[str]) -> str:
     return ", ".join(f"“{name}”" for name in names)
 
 
-def _score_cell(score: Score, name: str, known: Mapping[str, SystemScores], reasons: list[str]) -> Cell:
+def _score_cell(
+    score: Score,
+    name: str,
+    known: Mapping[str, SystemScores],
+    reasons: list[str],
+    bounds: tuple[float, float] | None,
+) -> Cell:
     """The score in percent, or a mark of the reason why it is missing, which is added to `reasons`."""
     entry = known.get(name)
     value = entry.scores.get(score.key) if entry else None
     if value is not None:
-        return Cell(number(100 * value, 2))
+        shown = (100 * bounds[0], 100 * bounds[1]) if bounds else None
+        return Cell(number(100 * value, 2), detail=interval(shown, 1))
     reason = "no scores for this system"
     if entry:
         reason = entry.reasons.get(score.key, "not in the scores file")
@@ -200,7 +221,9 @@ def _score_cell(score: Score, name: str, known: Mapping[str, SystemScores], reas
 
 
 def _scores_data(
-    systems: Sequence[tuple[str, str]], known: Mapping[str, SystemScores]
+    systems: Sequence[tuple[str, str]],
+    known: Mapping[str, SystemScores],
+    bounds: Mapping[tuple[str, str], tuple[float, float]],
 ) -> tuple[list[str], list[list[object]]]:
     rows: list[list[object]] = []
     for _, name in systems:
@@ -208,8 +231,9 @@ def _scores_data(
             entry = known.get(name)
             value = entry.scores.get(score.key) if entry else None
             reason = entry.reasons.get(score.key, "") if entry and value is None else ""
-            rows.append([name, score.key, score.wanted, value, reason])
-    return ["system", "score", "wanted", "value", "reason"], rows
+            ends = bounds.get((score.key, name), (None, None))
+            rows.append([name, score.key, score.wanted, value, *ends, reason])
+    return ["system", "score", "wanted", "value", "low", "high", "reason"], rows
 
 
 def _provenance(title: str, name: str, entry: SystemScores) -> str:

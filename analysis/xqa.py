@@ -7,7 +7,7 @@ Standard library only: the site and the model server import this module.
 import re
 import string
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import add
 from typing import Any, NamedTuple
 
@@ -136,8 +136,24 @@ def score(gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]) -> 
     >>> score(gold, predictions)["joint_f1"]
     0.6666666666666666
     """
+    totals, n = [0.0] * len(KEYS), 0
+    for _, values in _each(gold, predictions):
+        totals, n = list(map(add, totals, values)), n + 1
+    return {key: total / n for key, total in zip(KEYS, totals, strict=True)}
+
+
+def score_each(
+    gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]
+) -> Iterator[tuple[str, dict[str, float]]]:
+    """Id and scores of every gold question, in order; their means are those of `score`, which see."""
+    for question_id, values in _each(gold, predictions):
+        yield question_id, dict(zip(KEYS, values, strict=True))
+
+
+def _each(
+    gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]
+) -> Iterator[tuple[str, tuple[float, ...]]]:
     answers, facts = _predicted_parts(predictions)
-    totals = [0.0] * len(KEYS)
     n = 0
     for n, question in enumerate(gold, start=1):
         question_id, gold_answer, gold_facts = _gold_parts(question, n)
@@ -145,13 +161,11 @@ def score(gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]) -> 
         if answer is not None and not isinstance(answer, str):
             raise ValueError(f"predictions: answer of {question_id!r} must be text, not {answer!r}")
         try:
-            values = _values(gold_answer, gold_facts, answer, facts.get(question_id))
+            yield question_id, _values(gold_answer, gold_facts, answer, facts.get(question_id))
         except ValueError as error:
             raise ValueError(f"question {question_id!r}: {error}") from error
-        totals = list(map(add, totals, values))
     if n == 0:
         raise ValueError("gold: holds no questions")
-    return {key: total / n for key, total in zip(KEYS, totals, strict=True)}
 
 
 def _predicted_parts(predictions: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
