@@ -17,8 +17,8 @@ State = Literal["open", "done", "nothing", "unsure"]
 Value = bool | int | float | str
 ObjectId = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.:-]+$")]
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Position = Annotated[int, Field(ge=0)]
-Note = Annotated[str, Field(max_length=2000)]
+Position = Annotated[int, Field(ge=0, lt=2**31)]  # what both databases can store
+Note = Annotated[str, Field(max_length=2000, pattern=r"^[^\x00]*$")]
 
 
 class Payload(BaseModel):

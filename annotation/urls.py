@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from annotation.api import urls as data_api
 from annotation.api import work as work_api
 from annotation.views import annotators, managers
 
@@ -37,4 +38,5 @@ urlpatterns = [
         work_api.ResolveView.as_view(),
         name="api_resolve",
     ),
+    *data_api.urlpatterns,
 ]

@@ -46,6 +46,7 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "rest_framework",
     "rest_framework.authtoken",
+    "drf_spectacular",
     "axes",
     "csp",
     "accounts",
@@ -186,6 +187,15 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Touchstone",
+    "DESCRIPTION": "Annotation projects, and how far studies are. See docs/reference/annotation-api.md.",
+    "VERSION": "0.1.0",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "POSTPROCESSING_HOOKS": ["annotation.api.describe.ids_are_natural"],
 }
 
 REDIS_URL = env.str("REDIS_URL", default=f"redis+socket://{VAR_DIR / 'broker.sock'}")
@@ -205,12 +215,20 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 # A sweep that finds no free worker before the next one is due is dropped. No file of last times is kept: at
 # worst a sweep comes a little later.
 RUN_SWEEP_SECONDS = env.int("RUN_SWEEP_SECONDS", default=120)
+WEBHOOK_SECONDS = env.int("WEBHOOK_SECONDS", default=10)
+# Addresses of this machine and of private networks are refused: a webhook must not reach what only we reach.
+WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", default=False)
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {
         "task": "studyapp.tasks.sweep_runs",
         "schedule": RUN_SWEEP_SECONDS,
         "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True},
-    }
+    },
+    "deliver-webhooks": {
+        "task": "annotation.tasks.deliver_webhooks",
+        "schedule": WEBHOOK_SECONDS,
+        "options": {"expires": WEBHOOK_SECONDS, "ignore_result": True},
+    },
 }
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_TASK_IGNORE_RESULT = True

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 
+from drf_spectacular.utils import extend_schema
 from rest_framework import generics, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -33,9 +34,40 @@ class StudyList(generics.ListAPIView):
     serializer_class = StudySerializer
 
 
+class ConditionSerializer(serializers.Serializer):
+    """Participants of one condition, in one mode."""
+
+    version = serializers.IntegerField()
+    condition = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field may be called as it is
+    is_open = serializers.BooleanField()
+    assigned = serializers.IntegerField()
+    completed = serializers.IntegerField()
+    active = serializers.IntegerField()
+    stale = serializers.IntegerField()
+    withdrawn = serializers.IntegerField()
+    median_seconds = serializers.FloatField(allow_null=True)
+
+
+class ModeSerializer(serializers.Serializer):
+    """All conditions for the participants who came in one mode."""
+
+    mode = serializers.CharField()
+    conditions = ConditionSerializer(many=True)
+
+
+class ProgressSerializer(serializers.Serializer):
+    """How far a study is."""
+
+    study = serializers.CharField()
+    status = serializers.CharField()
+    modes = ModeSerializer(many=True)
+
+
 class Progress(APIView):
     """Participants per mode, version and condition, and the median server time of an item in seconds."""
 
+    @extend_schema(summary="How far a study is", responses=ProgressSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """The progress of one study."""
         study = study_or_404(slug)

@@ -16,10 +16,13 @@ from accounts.models import User
 from annotation import images
 from annotation.actions import audit
 from annotation.actions.bulk import as_json, as_time, check_storable, insert
+from annotation.actions.review import set_gold
+from annotation.editing import checked
 from annotation.errors import Conflict
 from annotation.formats.images import ImageFolder
 from annotation.models import Gold, ImageFile, Item, Membership, Project, Role, Work
-from annotation.payloads import Annotation, Image, ItemRecord
+from annotation.payloads import Annotation, Document, Image, ItemRecord
+from annotation.subjects import program_of, subject_of
 
 BATCH = 1000
 Row = TypeVar("Row")
@@ -81,6 +84,18 @@ def import_items(
     if dry_run:
         transaction.set_rollback(True)
     return job.report
+
+
+@transaction.atomic
+def bring_gold(*, item: Item, document: Document, by: User) -> Gold:
+    """Give an item gold that was made elsewhere. The versions before stay.
+
+    Raises BadEdit, which names the field, where the document does not follow the rules of editing.
+    """
+    kind = item.project.kind
+    checked(document, program_of(item, kind), subject_of(item, kind))
+    check_storable(item.external_id, (), (document.model_dump_json(),))
+    return set_gold(item=item, document=document, method=Gold.Method.IMPORTED, by=by)
 
 
 def batches(records: Iterable[Row]) -> Iterator[list[Row]]:

@@ -118,13 +118,16 @@ def _fitted(one: SystemRecord, output: ModuleOutput, item: Item, kind: str) -> M
     return output
 
 
-@transaction.atomic
-def note_shown(*, work: Work, predictions: Sequence[dict[str, Any]]) -> None:
-    """Note on a work which systems' outputs its annotator had before their eyes; kept for ever."""
-    shown = {f"{one['system']}@{one['revision']}" for one in predictions}
-    if shown <= set(work.predictions_shown):
+def note_shown(*, work: Work, predictions: Sequence[dict[str, Any]] | None, to: int) -> None:
+    """Note on a work which systems' outputs its annotator had before their eyes; kept for ever.
+
+    ``to`` is the id of the user who sees them: what a reviewer sees changes nothing.
+    """
+    shown = {f"{one['system']}@{one['revision']}" for one in predictions or ()}
+    if to != work.annotator_id or shown <= set(work.predictions_shown):
         return
-    held = Work.objects.select_for_update(of=("self",)).get(pk=work.pk)
-    held.predictions_shown = sorted(shown | set(held.predictions_shown))
-    held.save(update_fields=["predictions_shown"])
+    with transaction.atomic():  # only where there is something to write: most reads change nothing
+        held = Work.objects.select_for_update(of=("self",)).get(pk=work.pk)
+        held.predictions_shown = sorted(shown | set(held.predictions_shown))
+        held.save(update_fields=["predictions_shown"])
     work.predictions_shown = held.predictions_shown

@@ -3,14 +3,14 @@
 from typing import Annotated, Any
 
 from django.urls import reverse
-from pydantic import Field, TypeAdapter
-from rest_framework.permissions import IsAuthenticated
+from pydantic import Field, RootModel
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from annotation.actions import editing, places, projects, review
-from annotation.api.errors import answer_error
+from annotation.actions import editing, outputs, places, projects, review
+from annotation.api.base import EditorView
+from annotation.api.describe import described
+from annotation.api.shapes import CommentRow, Next, Saved, WorkState
 from annotation.editing import OperationIn
 from annotation.errors import StaleBase
 from annotation.models import Work
@@ -18,6 +18,8 @@ from annotation.payloads import Note, ObjectId, Payload, Position
 from annotation.queries import works
 from annotation.subjects import document_of
 from annotation.views.access import comment_or_404, user_of, work_or_404
+
+KeyName = Annotated[str, Field(max_length=40, pattern=r"^[^\x00]*$")]
 
 
 class Operations(Payload):
@@ -40,31 +42,25 @@ class NewComment(Payload):
     object: ObjectId | None = None
 
 
-KEYS = TypeAdapter(
-    dict[Annotated[str, Field(max_length=40)], Annotated[str, Field(min_length=1, max_length=40)]]
-)
-
-
-class EditorView(APIView):
-    """The base of these endpoints: for everybody with a login, errors as sentences."""
-
-    permission_classes = [IsAuthenticated]
-
-    def get_exception_handler(self) -> Any:
-        return answer_error
+class Keys(RootModel[dict[KeyName, Annotated[KeyName, Field(min_length=1)]]]):
+    """Acts of the editor and their keys."""
 
 
 class WorkView(EditorView):
     """A work with all that the editor shows."""
 
+    @described("One work as the editor shows it", answers=WorkState)
     def get(self, request: Request, pk: int) -> Response:
-        work, _member = work_or_404(request, pk)
-        return Response(works.work_state(work))
+        work, member = work_or_404(request, pk)
+        state = works.work_state(work)
+        outputs.note_shown(work=work, predictions=state["predictions"], to=member.user_id)
+        return Response(state)
 
 
 class OperationsView(EditorView):
     """Saving edits. 409 carries what is stored now, so that nobody's edit has to be thrown away."""
 
+    @described("Save operations", answers=Saved, takes=Operations, errors=(409, 410))
     def post(self, request: Request, pk: int) -> Response:
         work, _member = work_or_404(request, pk)
         sent = Operations.model_validate(request.data).operations
@@ -99,6 +95,7 @@ def _stale(pk: int, base: int, message: str) -> dict[str, Any]:
 class SubmitView(EditorView):
     """Handing a work in; ``next`` is where to go on."""
 
+    @described("Submit a work", answers=Next, takes=Revision, errors=(409, 410))
     def post(self, request: Request, pk: int) -> Response:
         work, _member = work_or_404(request, pk)
         revision = Revision.model_validate(request.data).revision
@@ -112,6 +109,7 @@ class SubmitView(EditorView):
 class ReleaseView(EditorView):
     """Giving an item back undone. What was drawn is kept."""
 
+    @described("Give an item back undone", answers=Next, errors=(409,))
     def post(self, request: Request, pk: int) -> Response:
         work, _member = work_or_404(request, pk)
         places.release(work=work, by=user_of(request))
@@ -121,6 +119,7 @@ class ReleaseView(EditorView):
 class TakeBackView(EditorView):
     """Opening a submitted work again."""
 
+    @described("Take a submitted work back", answers=WorkState, errors=(409,))
     def post(self, request: Request, pk: int) -> Response:
         work, _member = work_or_404(request, pk)
         editing.take_back(work=work.pk, by=user_of(request))
@@ -130,6 +129,7 @@ class TakeBackView(EditorView):
 class CommentsView(EditorView):
     """The comments of a work."""
 
+    @described("Comment on a work", answers=CommentRow, status=201, takes=NewComment)
     def post(self, request: Request, pk: int) -> Response:
         work, _member = work_or_404(request, pk)
         new = NewComment.model_validate(request.data)
@@ -142,6 +142,7 @@ class CommentsView(EditorView):
 class ResolveView(EditorView):
     """Marking a comment as dealt with."""
 
+    @described("Resolve a comment", answers=CommentRow)
     def post(self, request: Request, pk: int, comment: int) -> Response:
         work, _member = work_or_404(request, pk)
         done = review.resolve_comment(comment=comment_or_404(work, comment), by=user_of(request))
@@ -151,6 +152,7 @@ class ResolveView(EditorView):
 class KeysView(EditorView):
     """The keys that a person prefers in the editor."""
 
+    @described("Choose my keys", answers=Keys, takes=Keys)
     def put(self, request: Request) -> Response:
-        bindings = projects.bind_keys(user=user_of(request), keys=KEYS.validate_python(request.data))
+        bindings = projects.bind_keys(user=user_of(request), keys=Keys.model_validate(request.data).root)
         return Response(bindings.keys)

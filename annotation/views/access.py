@@ -14,9 +14,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 
 from accounts.models import User
-from annotation.models import Comment, Item, Membership, Role, Work
+from annotation.models import Comment, Item, Membership, Role, Webhook, Work
 from annotation.policies import can_see, has_role
 from annotation.queries.members import membership, membership_in
+from annotation.queries.records import items_for, webhooks, works_for
 from annotation.queries.works import work_with_item
 
 NOT_THERE = "There is nothing here for you under this address."
@@ -53,6 +54,30 @@ def item_or_404(member: Membership, external_id: str) -> Item:
     if item is None:
         raise Http404(NOT_THERE)
     return item
+
+
+def project_item_or_404(member: Membership, pk: int) -> Item:
+    """An item of the member's project that they may look at: annotators only those they were handed."""
+    item = items_for(member).select_related("project").filter(pk=pk).first()
+    if item is None:
+        raise Http404(NOT_THERE)
+    return item
+
+
+def project_work_or_404(member: Membership, pk: int) -> Work:
+    """A work of the member's project that they may look at: annotators only their own."""
+    work = works_for(member).filter(pk=pk).first()
+    if work is None:
+        raise Http404(NOT_THERE)
+    return work
+
+
+def webhook_or_404(member: Membership, pk: int) -> Webhook:
+    """A webhook of the member's project."""
+    webhook = webhooks(member.project).filter(pk=pk).first()
+    if webhook is None:
+        raise Http404(NOT_THERE)
+    return webhook
 
 
 def comment_or_404(work: Work, pk: int) -> Comment:

@@ -10,7 +10,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import images
-from annotation.actions import places
+from annotation.actions import outputs, places
 from annotation.errors import NothingLeft
 from annotation.models import ImageFile, Membership, Role, Work
 from annotation.policies import NotAllowed, has_role
@@ -59,10 +59,12 @@ def next_item(request: HttpRequest, member: Membership) -> HttpResponse:
 @login_required
 def work(request: HttpRequest, pk: int) -> HttpResponse:
     """The editor."""
-    found, member = work_or_404(request, pk)
+    found, member = work_or_404(request, pk, item=True)
     done = own_works(member).filter(task=Work.Task.ANNOTATION, submitted_at__isnull=False).count()
+    state = work_state(found)
+    outputs.note_shown(work=found, predictions=state["predictions"], to=member.user_id)
     context = {
-        "work_json": work_state(found),
+        "work_json": state,
         "work_url": reverse("annotation:api_work", args=[pk]),
         "back_url": reverse("annotation:project", args=[found.project.slug]),
         "progress": ngettext("%(done)d item finished", "%(done)d items finished", done) % {"done": done},

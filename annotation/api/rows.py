@@ -1,0 +1,221 @@
+"""Rows of the database as the data API shows them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.urls import reverse
+
+from annotation.api.shapes import (
+    AnnotationRow,
+    CommentRow,
+    DeliveryRow,
+    GoldRow,
+    GuidelineRow,
+    HistoryRow,
+    ImageRow,
+    ItemRow,
+    MemberRow,
+    PredictionRow,
+    ProjectRow,
+    WebhookRow,
+)
+from annotation.models import (
+    Comment,
+    Delivery,
+    Gold,
+    Guideline,
+    ImageFile,
+    Item,
+    Membership,
+    Operation,
+    Project,
+    Role,
+    SystemOutput,
+    Webhook,
+    Work,
+)
+from annotation.policies import has_role
+from annotation.queries.records import image_files
+from annotation.subjects import document_of
+
+
+def project_row(member: Membership) -> ProjectRow:
+    return ProjectRow(**project_fields(member))
+
+
+def project_fields(member: Membership) -> dict[str, Any]:
+    """What is shown of a project everywhere."""
+    project = member.project
+    return {
+        "slug": project.slug,
+        "title": project.title,
+        "kind": project.kind,
+        "status": project.status,
+        "role": member.role,
+        "annotators_per_item": project.annotators_per_item,
+    }
+
+
+def item_rows(member: Membership, items: Sequence[Item]) -> list[ItemRow]:
+    """Items of a project; annotators are not told what would give gold away."""
+    files, all_of_it = image_files(member.project, items), has_role(member, Role.ADJUDICATOR)
+    return [_item_row(member.project, item, files, all_of_it) for item in items]
+
+
+def _item_row(project: Project, item: Item, files: Mapping[str, ImageFile], all_of_it: bool) -> ItemRow:
+    return ItemRow.model_validate(
+        {
+            "id": item.pk,
+            "external_id": item.external_id,
+            "position": item.position,
+            "kind": project.kind,
+            "program": item.program,
+            "text": item.text,
+            "passage": item.passage,
+            "tokens": item.tokens,
+            "images": [image_row(project, name, files.get(name)) for name in item.images],
+            "answer": item.answer if all_of_it or project.show_answer else None,
+            "purpose": item.purpose if all_of_it else None,
+            "extra": item.extra if all_of_it else None,
+            "places": item.places if all_of_it else None,
+            "taken": item.taken if all_of_it else None,
+            "submitted": item.submitted if all_of_it else None,
+            "has_gold": getattr(item, "has_gold", None) if all_of_it else None,
+        }
+    )
+
+
+def image_row(project: Project, name: str, file: ImageFile | None) -> ImageRow:
+    """An image; the site may know its name only."""
+    if file is None:
+        return ImageRow(name=name, width=None, height=None, url="")
+    url = reverse("annotation:image", args=[project.slug, file.pk]) if file.path else ""
+    return ImageRow(name=name, width=file.width, height=file.height, url=url)
+
+
+def annotation_row(work: Work) -> AnnotationRow:
+    return AnnotationRow(**annotation_fields(work))
+
+
+def annotation_fields(work: Work) -> dict[str, Any]:
+    """What is shown of a work everywhere."""
+    return {
+        "id": work.pk,
+        "item_id": work.item_id,
+        "item": work.item.external_id,
+        "annotator": work.annotator.get_username(),
+        "task": work.task,
+        "status": work.status,
+        "revision": work.revision,
+        "started_at": work.started_at,
+        "saved_at": work.saved_at,
+        "submitted_at": work.submitted_at,
+        "active_seconds": work.active_seconds,
+        "predictions_shown": work.predictions_shown,
+        "document": document_of(work.document),
+    }
+
+
+def history_row(operation: Operation) -> HistoryRow:
+    return HistoryRow(
+        id=operation.uid,
+        revision=operation.revision,
+        by=operation.by.get_username(),
+        at=operation.at,
+        edit=operation.edit,
+        inverse=operation.inverse,
+        undoes=operation.undoes,
+    )
+
+
+def comment_row(comment: Comment) -> CommentRow:
+    return CommentRow(
+        id=comment.pk,
+        node=comment.node,
+        object=comment.object_id,
+        text=comment.text,
+        by=comment.by.get_username(),
+        at=comment.at,
+        resolved=comment.resolved_at is not None,
+    )
+
+
+def gold_row(gold: Gold) -> GoldRow:
+    return GoldRow.model_validate(
+        {
+            "id": gold.pk,
+            "item_id": gold.item_id,
+            "item": gold.item.external_id,
+            "version": gold.version,
+            "current": gold.current,
+            "method": gold.method,
+            "work": gold.work_id,
+            "by": gold.by.get_username() if gold.by else None,
+            "at": gold.at,
+            "document": document_of(gold.document),
+        }
+    )
+
+
+def prediction_row(output: SystemOutput) -> PredictionRow:
+    return PredictionRow(
+        id=output.pk,
+        item_id=output.item_id,
+        item=output.item.external_id,
+        system=output.system,
+        revision=output.revision,
+        created_at=output.created_at,
+        proposals=output.proposals,
+        modules=output.modules,
+    )
+
+
+def member_row(member: Membership) -> MemberRow:
+    return MemberRow.model_validate(
+        {
+            "username": member.user.get_username(),
+            "role": member.role,
+            "active": member.active,
+            "qualified": member.qualified,
+            "joined_at": member.joined_at,
+        }
+    )
+
+
+def guideline_row(guideline: Guideline) -> GuidelineRow:
+    return GuidelineRow(
+        module=guideline.module,
+        version=guideline.version,
+        text=guideline.text,
+        created_at=guideline.created_at,
+        created_by=guideline.created_by.get_username() if guideline.created_by else None,
+    )
+
+
+def webhook_row(webhook: Webhook) -> WebhookRow:
+    return WebhookRow(**webhook_fields(webhook))
+
+
+def webhook_fields(webhook: Webhook) -> dict[str, Any]:
+    """What is shown of a webhook everywhere; its secret is not."""
+    return {
+        "id": webhook.pk,
+        "url": webhook.url,
+        "kinds": webhook.kinds,
+        "active": webhook.active,
+        "created_at": webhook.created_at,
+        "waiting": getattr(webhook, "waiting", 0),
+        "failed": getattr(webhook, "failed", 0),
+    }
+
+
+def delivery_row(delivery: Delivery) -> DeliveryRow:
+    return DeliveryRow(
+        id=delivery.pk,
+        kind=delivery.kind,
+        created_at=delivery.created_at,
+        attempts=delivery.attempts,
+        next_at=delivery.next_at,
+        delivered_at=delivery.delivered_at,
+        last_error=delivery.last_error,
+    )
