@@ -1,0 +1,10 @@
+"""Label Studio's JSON: tasks with annotations, whose results are boxes in percent or stretches of text.
+
+The results of step ``index`` come from the control called ``m{index}``. Images are ``image0``, ``image1``, …
+of a task's data, the passage is ``passage``.
+"""
+
+from annotation.formats.label_studio.reader import TaskFields, read_label_studio
+from annotation.formats.label_studio.writer import write_label_studio
+
+__all__ = ["TaskFields", "read_label_studio", "write_label_studio"]

@@ -1,0 +1,116 @@
+"""Single results of Label Studio as objects: percent to fractions, offsets to code points."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from annotation.formats.boxes import Edges, fitted
+from annotation.formats.report import Report
+from annotation.formats.texts import Tokens, code_point, span_of, trimmed
+from annotation.payloads import Box, Image, Span
+
+SLACK = 0.005  # of an image's size: what rounding in a browser puts past the edge
+BOXES, SPANS = ("rectanglelabels", "rectangle"), ("labels",)
+
+ROTATED = "rotated box, replaced by the upright one around it"
+UTF_16 = "offsets in UTF-16 units, counted again in code points"
+TRIMMED = "white space at the ends of a span, left out"
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    x: float
+    y: float
+    width: float
+    height: float
+    rotation: float = 0
+
+
+class _Stretch(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    start: int
+    end: int
+    text: str | None = None
+
+
+def box_of(
+    result: dict[str, Any], name: str, images: Sequence[Image], report: Report, place: str
+) -> Box | None:
+    """The box of a result, None where it has no area. Raises ValueError where it cannot be read."""
+    shape = _Shape.model_validate(result.get("value", {}))
+    if result.get("image_rotation"):
+        raise ValueError("image_rotation: boxes on a turned image have no place in the image as it is shown")
+    number = _image(result.get("to_name"), images)
+    edges = (shape.x / 100, shape.y / 100, (shape.x + shape.width) / 100, (shape.y + shape.height) / 100)
+    slack = SLACK
+    if shape.rotation % 360:
+        edges, slack = _upright(shape, result, images[number]), 1.0
+        report.add(ROTATED, place)
+    fits = fitted(edges, slack=slack, report=report, place=place)
+    return None if fits is None else Box(id=name, image=number, box=fits)
+
+
+def _image(name: Any, images: Sequence[Image]) -> int:
+    """Which image a result belongs to: that of its number, or the only one."""
+    found = re.fullmatch(r"image[-_]?(\d+)", str(name))
+    if found and int(found[1]) < len(images):
+        return int(found[1])
+    if len(images) == 1:
+        return 0
+    raise ValueError(f"to_name: {name!r} names none of the task's {len(images)} images (image0, image1, …)")
+
+
+def _upright(shape: _Shape, result: dict[str, Any], image: Image) -> Edges:
+    """The upright box around one turned clockwise about its left top corner, by degrees, in pixels."""
+    width = result.get("original_width") or image.width
+    height = result.get("original_height") or image.height
+    if not width or not height:
+        raise ValueError("original_width: is missing, and a rotated box needs the size of its image")
+    turn = math.radians(shape.rotation)
+    across, down = shape.width * width, shape.height * height  # in hundredths of pixels
+    corners = [(0.0, 0.0), (across, 0.0), (0.0, down), (across, down)]
+    xs = [shape.x * width + u * math.cos(turn) - v * math.sin(turn) for u, v in corners]
+    ys = [shape.y * height + u * math.sin(turn) + v * math.cos(turn) for u, v in corners]
+    scale = (100 * width, 100 * height)
+    return min(xs) / scale[0], min(ys) / scale[1], max(xs) / scale[0], max(ys) / scale[1]
+
+
+def span_of_result(
+    result: dict[str, Any], name: str, passage: str, tokens: Tokens, report: Report, place: str
+) -> Span:
+    """The span of a result. Raises ValueError where its offsets and its text name different places."""
+    stretch = _Stretch.model_validate(result.get("value", {}))
+    start, end = stretch.start, stretch.end
+    if stretch.text is not None and not _same(passage[start:end], stretch.text):
+        # Versions before 1.5 counted as JavaScript does.
+        start, end = _in_code_points(passage, stretch)
+        report.add(UTF_16, place)
+    if not 0 <= start < end <= len(passage):
+        raise ValueError(f"value: {start} to {end} is no stretch of a passage of {len(passage)} characters")
+    first, last = trimmed(start, end, passage)
+    if (first, last) != (start, end):
+        report.add(TRIMMED, place)
+    return span_of(name, first, last, passage, tokens)
+
+
+def _in_code_points(passage: str, stretch: _Stretch) -> tuple[int, int]:
+    try:
+        start, end = code_point(passage, stretch.start), code_point(passage, stretch.end)
+    except ValueError:
+        start = end = 0
+    if not _same(passage[start:end], stretch.text or ""):
+        here = passage[stretch.start : stretch.end]
+        raise ValueError(f"value.text: is {stretch.text!r}, but {here!r} stands at its place")
+    return start, end
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two texts are equal but for how white space is written (line breaks come as ``\\n`` too)."""
+    return re.sub(r"(\s|\\n)+", " ", one).strip() == re.sub(r"(\s|\\n)+", " ", other).strip()

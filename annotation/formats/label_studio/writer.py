@@ -1,0 +1,141 @@
+"""Writes items as Label Studio tasks, with all that people and the gold say of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from analysis.programs import Program, describe
+from annotation.editing import resolved
+from annotation.formats.checks import record_program
+from annotation.formats.label_studio.reader import NAME, OURS
+from annotation.formats.writing import written
+from annotation.payloads import Annotation, Box, Chosen, Document, ItemRecord, Layer, Object, Span
+
+
+def write_label_studio(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write a list of tasks. The gold is the annotation that is ground truth; unknown fields come back."""
+    with written(path) as file:
+        before = b"["
+        for record in records:
+            file.write(before + b"\n" + json.dumps(_task(record), ensure_ascii=False).encode())
+            before = b","
+        file.write(b"\n]\n" if before == b"," else b"[]\n")
+
+
+def _task(record: ItemRecord) -> dict[str, Any]:
+    kept = record.extra.get(NAME, {})
+    task = dict(kept.get("task", {}))
+    images = {f"image{number}": image.name for number, image in enumerate(record.images)}
+    data = {
+        **kept.get("data", {}),
+        "external_id": record.external_id,
+        "text": record.text,
+        "program": record.program,
+        **images,
+        **({} if record.kind == "boxes" else {"passage": record.passage}),
+        **({} if record.answer is None else {"answer": record.answer}),
+    }
+    ours = {
+        "images": [image.model_dump(mode="json", exclude={"name"}) for image in record.images],
+        "tokens": [list(token) for token in record.tokens],
+        "extra": {key: value for key, value in record.extra.items() if key != NAME},
+    }
+    works = kept.get("works", {})
+    people = [_work(record, one, works.get(str(number), {})) for number, one in enumerate(record.annotations)]
+    gold = [_gold(record, record.gold, works.get("gold", {}))] if record.gold is not None else []
+    meta = {**task.get("meta", {}), OURS: {key: value for key, value in ours.items() if value}}
+    return {**task, "data": data, "meta": meta, "annotations": gold + people}
+
+
+def _gold(record: ItemRecord, gold: Document, kept: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **kept.get("fields", {}),
+        "ground_truth": True,
+        "was_cancelled": False,
+        "result": list(_results(record, gold, kept)),
+    }
+
+
+def _work(record: ItemRecord, work: Annotation, kept: dict[str, Any]) -> dict[str, Any]:
+    ours = {
+        "status": work.status,
+        "revision": work.revision,
+        "predictions_shown": list(work.predictions_shown),
+    }
+    return {
+        "completed_by": work.annotator,
+        **kept.get("fields", {}),
+        "ground_truth": False,
+        "was_cancelled": work.status == "skipped",
+        "created_at": _moment(work.started),
+        "updated_at": _moment(work.submitted),
+        OURS: ours,
+        "result": list(_results(record, work.document, kept)),
+    }
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
+
+
+def _results(record: ItemRecord, document: Document, kept: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    program = record_program(record)
+    target = "image0" if record.kind == "boxes" else "passage"
+    if program is not None:
+        shapes = resolved(document, program)
+        for node, layer in document.layers.items():
+            for one, shape in zip(layer.objects, shapes.get(node, ()), strict=True):
+                yield _object(record, program, node, one, shape, kept.get("results", {}).get(one.id, {}))
+            yield from _told(node, layer, target)
+    if document.problem is not None:
+        text = document.problem.model_dump_json(exclude_defaults=True)
+        yield {"from_name": "problem", "to_name": target, "type": "textarea", "value": {"text": [text]}}
+    yield from kept.get("aside", [])
+
+
+def _told(node: int, layer: Layer, target: str) -> Iterator[dict[str, Any]]:
+    """A layer's state, note and value as results of their own."""
+    state = {"choices": [layer.state]}
+    yield {"from_name": f"m{node}-state", "to_name": target, "type": "choices", "value": state}
+    if layer.note:
+        note = {"text": [layer.note]}
+        yield {"from_name": f"m{node}-note", "to_name": target, "type": "textarea", "value": note}
+    if layer.value is not None:
+        value = {"text": [json.dumps(layer.value)]}
+        yield {"from_name": f"m{node}-value", "to_name": target, "type": "textarea", "value": value}
+
+
+def _object(
+    record: ItemRecord, program: Program, node: int, one: Object, shape: Box | Span, rest: dict[str, Any]
+) -> dict[str, Any]:
+    """One box or span; a chosen object has the place of the one it refers to."""
+    label = describe(program.nodes[node])
+    result: dict[str, Any] = {"id": one.id, "from_name": f"m{node}"}
+    if isinstance(shape, Box):
+        image = record.images[shape.image]
+        left, top, right, bottom = (100 * edge for edge in shape.box)
+        result |= {"to_name": f"image{shape.image}", "type": "rectanglelabels", "image_rotation": 0}
+        result |= {"original_width": image.width, "original_height": image.height} if image.width else {}
+        value: dict[str, Any] = {
+            "x": left,
+            "y": top,
+            "width": right - left,
+            "height": bottom - top,
+            "rotation": 0,
+        }
+        labels = {"rectanglelabels": [label]}
+    else:
+        result |= {"to_name": "passage", "type": "labels"}
+        value = {"start": shape.span[0], "end": shape.span[1], "text": shape.quote}
+        labels = {"labels": [label]}
+    ours: dict[str, Any] = {"ref": one.ref} if isinstance(one, Chosen) else {}
+    if not isinstance(one, Chosen):
+        ours |= {"links": list(one.links)} if one.links else {}
+        ours |= {"reason": one.reason} if one.reason else {}
+    meta = {**rest.get("meta", {}), **({OURS: ours} if ours else {})}
+    value = {**(rest.get("value") or labels), **value}
+    return {**result, **rest, "value": value, **({"meta": meta} if meta else {})}
