@@ -1,0 +1,293 @@
+"""Questions of DROP's kinds about a report, each with its program, its known gold and its answer.
+
+One function a kind of question; it returns None where the report has nothing to ask for. The answer is
+worked out from the game as it was played, not by running the program.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+
+from modelserver.world.games.prose import Span
+from modelserver.world.games.reports import (
+    FIELD_GOAL,
+    PASS,
+    QUARTERS,
+    RUN,
+    TOTALS,
+    Dated,
+    Report,
+    Score,
+    Total,
+)
+from modelserver.world.games.steps import Step, answer, computed, extreme, find, keep, linked
+
+KINDS = (FIELD_GOAL, RUN, PASS)
+ACTORS = {FIELD_GOAL: "kicked", RUN: "scored", PASS: "threw"}
+DONE = {FIELD_GOAL: "kicked", RUN: "scored", PASS: "thrown"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with the steps to its answer."""
+
+    text: str
+    steps: Step
+    answer: int | str
+
+
+Ask = Callable[[random.Random, Report], Question | None]
+
+
+def _event(score: Score) -> Span:
+    return score.spans["event"]
+
+
+def _yards(score: Score) -> int:
+    return score.yards
+
+
+def _of(report: Report, kind: str) -> list[Score]:
+    return [score for score in report.scores if score.kind == kind]
+
+
+def _found(report: Report, kind: str, *, many: bool) -> Step:
+    """The step that finds all scoring plays of a kind, touchdowns of both kinds for ``touchdown``."""
+    scores = [score for score in report.scores if score.kind.startswith(kind)]
+    return find(kind + ("es" if many and kind == PASS else "s" if many else ""), scores, _event)
+
+
+def _numbers(step: Step) -> Step:
+    return linked("find-num", None, step, lambda score: score.spans["yards"])
+
+
+def _condition(rng: random.Random, report: Report, kind: str) -> tuple[str, Callable[[Score], bool]]:
+    """Return a condition on scoring plays in words, and as a test."""
+    quarter, half, team = rng.choice(QUARTERS), rng.choice((0, 1)), rng.choice(report.teams)
+    scores = _of(report, kind)
+    yards = rng.choice([score.yards for score in scores]) if scores else 30
+    bound = max(10, yards // 10 * 10)
+    conditions: tuple[tuple[str, Callable[[Score], bool]], ...] = (
+        (f"in the {quarter} quarter", lambda score: score.quarter == quarter),
+        (f"in the {QUARTERS[half]} half", lambda s: QUARTERS.index(s.quarter) // 2 == half),
+        (f"over {bound} yards", lambda score: score.yards > bound),
+        (f"under {bound} yards", lambda score: score.yards < bound),
+        (f"by the {team}", lambda score: score.team == team),
+    )
+    return rng.choice(conditions)
+
+
+def _count(rng: random.Random, report: Report) -> Question | None:
+    kind = rng.choice((FIELD_GOAL, PASS, RUN, "touchdown"))
+    step = _found(report, kind, many=True)
+    n = len(step.mentions)
+    if not n:
+        return None
+    words = step.program.argument
+    text = rng.choice(
+        (f"How many {words} were there in the game?", f"How many {words} does the report mention?")
+    )
+    return Question(text, computed("count", step), n)
+
+
+def _count_some(rng: random.Random, report: Report) -> Question | None:
+    kind = rng.choice(KINDS)
+    words, test = _condition(rng, report, kind)
+    found = _found(report, kind, many=True)
+    step = keep(words, found, test)
+    if not found.mentions or (not step.mentions and rng.random() < 0.7):
+        return None
+    what = found.program.argument
+    text = rng.choice((f"How many {what} {words} were there?", f"How many {what} {words} did the game have?"))
+    return Question(text, computed("count", step), len(step.mentions))
+
+
+def _count_of_player(rng: random.Random, report: Report) -> Question | None:
+    score = rng.choice(report.scores)
+    found = _found(report, score.kind, many=True)
+    words = f"{DONE[score.kind]} by {score.who}"
+    step = keep(words, found, lambda other: other.who == score.who)
+    return Question(
+        f"How many {found.program.argument} were {words}?", computed("count", step), len(step.mentions)
+    )
+
+
+def _extreme(rng: random.Random, report: Report, *, some: bool) -> tuple[str, str, Step] | None:
+    """Return ``longest`` or ``shortest``, the words after it, and the step to its number of yards."""
+    kind = rng.choice(KINDS)
+    found, words = _found(report, kind, many=False), kind
+    if some:
+        condition, test = _condition(rng, report, kind)
+        if "yards" in condition:
+            return None
+        found, words = keep(condition, found, test), f"{kind} {condition}"
+    if len(found.mentions) < 2:
+        return None
+    module = rng.choice(("find-max-num", "find-min-num"))
+    longest = "longest" if module == "find-max-num" else "shortest"
+    return longest, words, extreme(module, _numbers(found), _yards)
+
+
+def _how_long(rng: random.Random, report: Report) -> Question | None:
+    drawn = _extreme(rng, report, some=rng.random() < 0.5)
+    if not drawn:
+        return None
+    longest, words, step = drawn
+    text = rng.choice(
+        (f"How many yards was the {longest} {words}?", f"How long was the {longest} {words}, in yards?")
+    )
+    return Question(text, step, step.mentions[0].about.yards)
+
+
+def _who(rng: random.Random, report: Report) -> Question | None:
+    drawn = _extreme(rng, report, some=rng.random() < 0.5)
+    if not drawn:
+        return None
+    longest, words, step = drawn
+    score = step.mentions[0].about
+    caught = score.kind == PASS and rng.random() < 0.5
+    asked, slot = ("Who caught", "receiver") if caught else (f"Who {ACTORS[score.kind]}", "who")
+    step = linked("relocate", asked, step, lambda score: score.spans[slot])
+    return Question(f"{asked} the {longest} {words}?", step, score.receiver if caught else score.who)
+
+
+def _who_so_long(rng: random.Random, report: Report) -> Question | None:
+    score = rng.choice(report.scores)
+    asked = f"Who {ACTORS[score.kind]}"
+    words = f"{score.yards}-yard {score.kind}"
+    step = linked("relocate", asked, find(words, [score], _event), lambda score: score.spans["who"])
+    return Question(f"{asked} the {words}?", step, score.who)
+
+
+def _only(rng: random.Random, report: Report) -> Question | None:
+    """Ask for the yards of a play that is the only one of its kind in its quarter."""
+    score = rng.choice(report.scores)
+    words = f"of the {score.quarter} quarter"
+    found = _found(report, score.kind, many=False)
+    step = _numbers(keep(words, found, lambda other: other.quarter == score.quarter))
+    if len(step.mentions) > 1:
+        return None
+    return Question(f"How many yards was the only {score.kind} {words}?", step, score.yards)
+
+
+def _difference(rng: random.Random, report: Report) -> Question | None:
+    kind = rng.choice(KINDS)
+    scores = _of(report, kind)
+    if len(scores) < 2:
+        return None
+    numbers = _numbers(_found(report, kind, many=False))
+    ends = [extreme(module, numbers, _yards) for module in ("find-max-num", "find-min-num")]
+    text = rng.choice(
+        (
+            f"How many yards longer was the longest {kind} than the shortest?",
+            f"How many yards lie between the longest and the shortest {kind}?",
+        )
+    )
+    lengths = [score.yards for score in scores]
+    return Question(text, computed("subtraction", *ends), max(lengths) - min(lengths))
+
+
+def _together(rng: random.Random, report: Report) -> Question | None:
+    kinds = rng.sample(KINDS, 2)
+    longest = [max(_of(report, kind), key=_yards, default=None) for kind in kinds]
+    one, other = longest
+    if one is None or other is None:
+        return None
+    ends = [extreme("find-max-num", _numbers(_found(report, kind, many=False)), _yards) for kind in kinds]
+    text = f"How many yards were the longest {kinds[0]} and the longest {kinds[1]} together?"
+    return Question(text, computed("addition", *ends), one.yards + other.yards)
+
+
+def _which_more(rng: random.Random, report: Report) -> Question | None:
+    kind = rng.choice(report.totals).kind
+    (verb, noun), _, _ = TOTALS[kind]
+    totals = [total for total in report.totals if total.kind == kind]
+    rng.shuffle(totals)
+    wanted = rng.choice(("greater", "less"))
+    more = "more" if wanted == "greater" else "fewer"
+    winner = (max if wanted == "greater" else min)(totals, key=lambda total: total.number)
+    one, other = (total.team for total in totals)
+    text = rng.choice(
+        (
+            f"Did the {one} or the {other} {verb} {more} {noun}?",
+            f"In total, did the {one} or the {other} {verb} {more} {noun}?",
+        )
+    )
+    return Question(text, computed("num-compare", *map(_total, totals), argument=wanted), winner.team)
+
+
+def _total(total: Total) -> Step:
+    (verb, noun), _, _ = TOTALS[total.kind]
+    found = find(f"{total.team} {verb} {noun}", [total], lambda each: each.event)
+    return linked("find-num", None, found, lambda each: each.span)
+
+
+def _which_team_by_how_many(rng: random.Random, report: Report) -> Question | None:
+    kind = rng.choice(report.totals).kind
+    (verb, noun), _, _ = TOTALS[kind]
+    totals = sorted((t for t in report.totals if t.kind == kind), key=lambda total: -total.number)
+    more, less = totals
+    text = f"How many more {noun} did the {more.team} {verb} than the {less.team}?"
+    return Question(text, computed("subtraction", *map(_total, totals)), more.number - less.number)
+
+
+def _dated(thing: Dated) -> Step:
+    return linked("find-date", None, find(thing.words, [thing], lambda t: t.event), lambda t: t.date)
+
+
+def _which_first(rng: random.Random, report: Report) -> Question | None:
+    one, other = rng.sample(report.dated, 2)
+    wanted = rng.choice(("earlier", "later"))
+    chosen = (min if wanted == "earlier" else max)((one, other), key=lambda thing: thing.day)
+    asked = "first" if wanted == "earlier" else "later"
+    text = rng.choice(
+        (
+            f"Which happened {asked}, the {one.words} or the {other.words}?",
+            f"What came {asked}: the {one.words} or the {other.words}?",
+        )
+    )
+    return Question(
+        text, computed("date-compare", _dated(one), _dated(other), argument=wanted), chosen.event.quote
+    )
+
+
+def _years(rng: random.Random, report: Report) -> Question | None:
+    """Ask for years between two events whose full years are also the difference of the years' numbers."""
+    pairs = [sorted(pair, key=lambda thing: thing.day) for pair in combinations(report.dated, 2)]
+    full = [(one, other) for one, other in pairs if one.day.timetuple()[1:3] <= other.day.timetuple()[1:3]]
+    if not full:
+        return None
+    one, other = rng.choice(full)
+    text = rng.choice(
+        (
+            f"How many years passed between the {one.words} and the {other.words}?",
+            f"How many full years after the {one.words} was the {other.words}?",
+        )
+    )
+    return Question(text, computed("subtraction", _dated(one), _dated(other)), other.day.year - one.day.year)
+
+
+def _where(rng: random.Random, report: Report) -> Question | None:
+    text = rng.choice(("Where was the game played?", "In which place was the game played?"))
+    return Question(text, answer("was the game played", report.stadium), report.stadium.quote)
+
+
+ASKED: dict[str, Ask] = {
+    "count": _count,
+    "count-filtered": _count_some,
+    "count-player": _count_of_player,
+    "extreme": _how_long,
+    "who-extreme": _who,
+    "who": _who_so_long,
+    "number": _only,
+    "difference": _difference,
+    "sum": _together,
+    "compare-numbers": _which_more,
+    "difference-of-teams": _which_team_by_how_many,
+    "compare-dates": _which_first,
+    "years": _years,
+    "extract": _where,
+}

@@ -1,0 +1,110 @@
+"""Programs over reports built step by step, each step with the spans that it gives: the known gold.
+
+A span may come from one of the child's: chosen from among them (`filter`, `find-max-num`, `find-min-num`)
+or linked to it (`find-num`, `find-date`, `relocate`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from modelserver.world.calls import Call, call, firsts
+from modelserver.world.games.prose import Place, Span
+
+CHOOSE = frozenset({"filter", "find-max-num", "find-min-num"})
+DRAWN = frozenset({"find", "extract-answer", "relocate", "find-num", "find-date"}) | CHOOSE
+
+
+@dataclass(frozen=True, eq=False)
+class Mention:
+    """A span with what it is about, and the span of the step below that it comes from."""
+
+    about: Any
+    span: Span
+    source: Mention | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A node of a program with what it gives: mentions, if it gives spans."""
+
+    program: Call
+    mentions: tuple[Mention, ...] = ()
+    below: tuple[Step, ...] = ()
+
+    def nodes(self) -> Iterator[Step]:
+        yield self
+        for step in self.below:
+            yield from step.nodes()
+
+
+def find(words: str, about: Iterable[Any], span: Callable[[Any], Span]) -> Step:
+    return Step(call("find", argument=words), tuple(Mention(each, span(each)) for each in about))
+
+
+def answer(words: str, span: Span) -> Step:
+    return Step(call("extract-answer", argument=words), (Mention(None, span),))
+
+
+def keep(words: str, step: Step, test: Callable[[Any], bool]) -> Step:
+    """Filter: those of a step that the words hold for."""
+    return _chosen("filter", words, step, [m for m in step.mentions if test(m.about)])
+
+
+def extreme(module: str, step: Step, number: Callable[[Any], int]) -> Step:
+    """The mention with the largest or the smallest number (`find-max-num`, `find-min-num`)."""
+    best = max if module == "find-max-num" else min
+    return _chosen(module, None, step, [best(step.mentions, key=lambda m: number(m.about))])
+
+
+def linked(module: str, words: str | None, step: Step, span: Callable[[Any], Span]) -> Step:
+    """A new span for each one of a step (`find-num`, `find-date`, `relocate`)."""
+    mentions = tuple(Mention(m.about, span(m.about), m) for m in step.mentions)
+    return Step(call(module, step.program, argument=words), mentions, (step,))
+
+
+def computed(module: str, *steps: Step, argument: str | None = None) -> Step:
+    return Step(call(module, *(step.program for step in steps), argument=argument), (), steps)
+
+
+def _chosen(module: str, words: str | None, step: Step, mentions: Sequence[Mention]) -> Step:
+    kept = tuple(Mention(m.about, m.span, m) for m in mentions)
+    return Step(call(module, step.program, argument=words), kept, (step,))
+
+
+def gold(root: Step, tokens: Sequence[Place]) -> dict[str, Any]:
+    """Return the document with a layer for each distinct subtree that a person would mark spans for."""
+    numbers = firsts(root.program)
+    layers: dict[str, Any] = {}
+    for step in root.nodes():
+        name = str(numbers[step.program])
+        if step.program.module in DRAWN and name not in layers:
+            layers[name] = _layer(step, numbers, tokens)
+    return {"layers": layers, "problem": None}
+
+
+def _layer(step: Step, numbers: dict[Call, int], tokens: Sequence[Place]) -> dict[str, Any]:
+    objects = []
+    for mention in step.mentions:
+        source = [_id(step.below[0], mention.source, numbers)] if mention.source else []
+        own: dict[str, Any] = {"id": _id(step, mention, numbers)}
+        if step.program.module in CHOOSE:
+            objects.append({**own, "ref": source[0]})
+        else:
+            objects.append({**own, **placed(mention.span, tokens), "links": source, "reason": ""})
+    return {"state": "done" if objects else "nothing", "objects": objects, "value": None, "note": ""}
+
+
+def _id(step: Step, mention: Mention, numbers: dict[Call, int]) -> str:
+    return f"n{numbers[step.program]}.{mention.span.place[0]}"
+
+
+def placed(span: Span, tokens: Sequence[Place]) -> dict[str, Any]:
+    """Return a span as code points, tokens and quote; ends exclusive."""
+    start, end = span.place
+    first = bisect_right(tokens, start, key=lambda token: token[1])
+    beyond = bisect_left(tokens, end, key=lambda token: token[0])
+    return {"span": [start, end], "tokens": [first, beyond], "quote": span.quote}
