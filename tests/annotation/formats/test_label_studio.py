@@ -14,28 +14,13 @@ from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio import TaskFields, read_label_studio, reader, results, write_label_studio
 from annotation.formats.report import Report
 from annotation.payloads import Box, Chosen, ItemRecord, Span
+from tests.annotation.formats.closeness import close, same
 from tests.annotation.formats.records import box_item, box_items, passages, picture, span_item
 
 
 def again(folder: Path, items: list[ItemRecord]) -> list[ItemRecord]:
     write_label_studio(items, folder / "tasks.json")
     return list(read_label_studio(folder / "tasks.json"))
-
-
-def same(one: ItemRecord, other: ItemRecord) -> bool:
-    """Equal but for rounding in the last digits of boxes, which stand in percent there."""
-    return _close(one.model_dump(mode="json"), other.model_dump(mode="json"))
-
-
-def _close(one: Any, other: Any) -> bool:
-    number = (int, float)
-    if isinstance(one, number) and isinstance(other, number):
-        return abs(one - other) < 1e-9
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_close(value, other[key]) for key, value in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_close, one, other))
-    return bool(one == other)
 
 
 def test_it_works(tmp_path: Path):
@@ -150,7 +135,7 @@ def test_what_an_item_has_no_place_for_goes_out_again(tmp_path: Path):
         assert work[key] == given["annotations"][0][key]
     assert work["created_at"] == "2026-01-02T03:04:05.600000Z"
     (written,) = [one for one in work["result"] if one.get("from_name") == "m2"]
-    assert _close(written, box())
+    assert close(written, box())
     assert choice in work["result"]
     assert relation in work["result"]
 
