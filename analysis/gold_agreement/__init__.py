@@ -1,0 +1,23 @@
+"""Agreement between people who annotated the same items with boxes or spans, node by node of a program.
+
+`agreement` measures it, with where every two people first part; `clusters` groups the objects of several
+people that mean the same thing, for adjudication.
+"""
+
+from analysis.gold_agreement.agreement import Agreement, Group, Metrics, Parting, agreement
+from analysis.gold_agreement.clusters import Cluster, box_clusters, span_clusters
+from analysis.gold_agreement.items import Item, Node, nodes_of
+
+__all__ = [
+    "Agreement",
+    "Cluster",
+    "Group",
+    "Item",
+    "Metrics",
+    "Node",
+    "Parting",
+    "agreement",
+    "box_clusters",
+    "nodes_of",
+    "span_clusters",
+]

@@ -1,0 +1,165 @@
+"""Items with what several people annotated at them, and the same as flat arrays."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+
+from analysis.faithfulness.overlap import Index
+from analysis.grid import Array
+from analysis.programs import Program
+
+Kind = Literal["boxes", "spans"]
+Box = tuple[int, tuple[float, float, float, float]]  # image; left, top, right, bottom
+Span = tuple[int, int]  # tokens, end exclusive
+Value = bool | int | float | str
+
+
+@dataclass(frozen=True)
+class Node:
+    """A distinct subtree of an item's program. depth: of the root 0. children: indices of nodes."""
+
+    index: int
+    module: str
+    depth: int
+    children: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item.
+
+    nodes: in the order of work, children before parents. objects: annotator to node to what they drew or
+    chose there; an empty list says that there is nothing, a node left out that it was not annotated. values:
+    annotator to node to a value, for nodes that have no objects. tokens: of the passage, for spans.
+    """
+
+    id: str
+    nodes: tuple[Node, ...]
+    objects: Mapping[str, Mapping[int, Sequence[Box] | Sequence[Span]]]
+    values: Mapping[str, Mapping[int, Value]] = field(default_factory=dict)
+    tokens: int = 0
+
+
+@dataclass(frozen=True)
+class Layers:
+    """All layers (one person at one node) and pairs of layers of the same node.
+
+    A unit is a node of an item that somebody annotated. unit_item, unit_node: its item, and the place of its
+    node in the item's order of work. layer_unit: of each layer; start, count: its objects in `boxes` (n × 4;
+    a span is a box of height 1) and `image`. number: the value given there, else how many objects; NaN where
+    the value is no number. valued: whether a value was given. first, second: the layers of each pair.
+    """
+
+    unit_item: Index
+    unit_node: Index
+    layer_unit: Index
+    annotator: tuple[str, ...]
+    start: Index
+    count: Index
+    number: Array
+    valued: tuple[Value | None, ...]
+    boxes: Array
+    image: Index
+    first: Index
+    second: Index
+
+
+def nodes_of(program: Program) -> tuple[Node, ...]:
+    """The distinct subtrees of a program in the order of work: what people annotate once."""
+    return tuple(
+        Node(
+            index=index,
+            module=program.nodes[index].module,
+            depth=program.nodes[index].depth,
+            children=tuple(program.representative[child] for child in program.nodes[index].children),
+        )
+        for index in program.walk
+    )
+
+
+def flatten(items: Sequence[Item], kind: Kind) -> Layers:
+    """All layers of all items. Raises ValueError, naming item, annotator and node, for what is no object."""
+    units: list[tuple[int, int]] = []
+    layers: list[tuple[int, int, int]] = []  # unit, start, count
+    annotators: list[str] = []
+    valued: list[Value | None] = []
+    pairs: list[tuple[int, int]] = []
+    rows: list[tuple[float, ...]] = []
+    for place, item in enumerate(items):
+        _check_item(item)
+        people = sorted(item.objects.keys() | item.values.keys())
+        for order, node in enumerate(item.nodes):
+            before = len(layers)
+            for person in people:
+                objects = item.objects.get(person, {}).get(node.index)
+                value = item.values.get(person, {}).get(node.index)
+                if objects is None and value is None:
+                    continue
+                found = [_row(item, person, node, one, kind) for one in objects or ()]
+                layers.append((len(units), len(rows), len(found)))
+                annotators.append(person)
+                valued.append(value)
+                rows += found
+            if len(layers) > before:
+                units.append((place, order))
+                pairs += combinations(range(before, len(layers)), 2)
+    table = np.array(rows, dtype=float).reshape(-1, 5)
+    unit, start, count = _columns(layers, 3)
+    unit_item, unit_node = _columns(units, 2)
+    first, second = _columns(pairs, 2)
+    return Layers(
+        unit_item=unit_item,
+        unit_node=unit_node,
+        layer_unit=unit,
+        annotator=tuple(annotators),
+        start=start,
+        count=count,
+        number=_numbers(count, valued),
+        valued=tuple(valued),
+        boxes=table[:, 1:],
+        image=table[:, 0].astype(np.int64),
+        first=first,
+        second=second,
+    )
+
+
+def _check_item(item: Item) -> None:
+    known = {node.index for node in item.nodes}
+    if len(known) < len(item.nodes):
+        raise ValueError(f"item {item.id!r} has a node twice")
+    for person in item.objects.keys() | item.values.keys():
+        told = item.objects.get(person, {}).keys() | item.values.get(person, {}).keys()
+        if told - known:
+            raise ValueError(f"item {item.id!r}, {person}: there is no node {min(told - known)}")
+
+
+def _row(item: Item, person: str, node: Node, one: tuple[Any, Any], kind: Kind) -> tuple[float, ...]:
+    """Image, left, top, right and bottom of an object; a span stands in image 0, from 0 to 1."""
+    where = f"item {item.id!r}, {person}, node {node.index}"
+    try:
+        first, second = one
+        if kind == "boxes":
+            image, (left, top, right, bottom) = float(first), map(float, second)
+        else:
+            image, left, top, right, bottom = 0.0, float(first), 0.0, float(second), 1.0
+    except (TypeError, ValueError):
+        raise ValueError(f"{where}: {one!r} is not of {kind}") from None
+    if not (left < right and top < bottom):
+        raise ValueError(f"{where}: {one!r} covers nothing")
+    if kind == "spans" and not 0 <= left < right <= item.tokens:
+        raise ValueError(f"{where}: {one!r} leaves the {item.tokens} tokens")
+    return image, left, top, right, bottom
+
+
+def _columns(rows: Sequence[tuple[int, ...]], width: int) -> Index:
+    """The columns of rows of whole numbers, also of none."""
+    return np.array(rows, dtype=np.int64).reshape(-1, width).T
+
+
+def _numbers(counts: Index, valued: Sequence[Value | None]) -> Array:
+    given = [np.nan if isinstance(value, str) or value is None else float(value) for value in valued]
+    without = np.array([value is None for value in valued], dtype=bool)
+    return np.where(without, counts, np.array(given, dtype=float))

@@ -1,0 +1,46 @@
+"""Tokens that spans cover, for many people and places at once, without a cell for every token."""
+
+import numpy as np
+
+from analysis.faithfulness.overlap import Index
+from analysis.grid import Array
+
+
+def merged(group: Index, start: Index, end: Index) -> tuple[Index, Index, Index]:
+    """The spans of each group joined where they overlap or touch: group, start and end, sorted.
+
+    >>> [part.tolist() for part in merged(*np.array([[0, 0, 0, 1], [3, 0, 1, 0], [5, 2, 3, 1]]))]
+    [[0, 1], [0, 0], [5, 1]]
+    """
+    order = np.lexsort((start, group))
+    group, start, end = group[order], start[order], end[order]
+    if not len(group):
+        return group, start, end
+    shift = group * (int(end.max()) + 1)  # groups lie one after the other, so that one running maximum does
+    reach = np.maximum.accumulate(end + shift)
+    opens = np.ones(len(group), dtype=bool)
+    opens[1:] = (group[1:] != group[:-1]) | (start[1:] + shift[1:] > reach[:-1])
+    closes = np.flatnonzero(np.append(opens[1:], True))
+    return group[opens], start[opens], (reach - shift)[closes]
+
+
+def covered(group: Index, start: Index, end: Index, groups: int) -> Index:
+    """How many tokens the spans of each group cover."""
+    group, start, end = merged(group, start, end)
+    return np.bincount(group, end - start, minlength=groups).astype(np.int64)
+
+
+def disagreement(unit: Index, start: Index, end: Index, raters: Index) -> Array:
+    """Sum over a unit's tokens of c (m − c) / (m − 1), where c of its m raters cover the token.
+
+    unit, start, end: spans, those of one rater not overlapping. raters: of each unit, two or more.
+    """
+    place = np.concatenate([start, end])
+    step = np.repeat([1, -1], len(start))
+    of = np.concatenate([unit, unit])
+    order = np.lexsort((place, of))
+    place, of, marks = place[order], of[order], np.cumsum(step[order])
+    length = np.where(of[1:] == of[:-1], np.diff(place), 0)
+    m = raters[of[:-1]]
+    sums = marks[:-1] * (m - marks[:-1]) / (m - 1) * length
+    return np.bincount(of[:-1], sums, minlength=len(raters)).astype(float)

@@ -1,0 +1,334 @@
+"""Agreement between annotators: by hand, against plain loops and a dense alpha, and where it is undefined."""
+
+from dataclasses import replace
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.agreement import krippendorff_alpha
+from analysis.gold_agreement import Group, Item, Node, agreement, nodes_of
+from analysis.programs import parse
+from tests.analysis.faithfulness.brute import overlap
+from tests.analysis.gold_agreement.people import (
+    CHAIN,
+    FAR,
+    FIND,
+    HALF,
+    WHOLE,
+    box_item,
+    random_items,
+    span_item,
+)
+
+ALL = Group("all", "all")
+GIVEN = "given agreed children"
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def measured(items, kind="boxes", group=ALL):
+    return {name: one.value for name, one in agreement(items, kind).groups[group].items()}
+
+
+def test_boxes():
+    # Ada's whole box and Ben's part of it overlap by 0.6; Ben's other box is his alone.
+    found = measured([box_item("i", ada=[WHOLE], ben=[HALF, FAR])])
+    assert found["f1_50"] == pytest.approx(2 / 3)
+    assert found["f1_75"] == 0
+    assert found["mean_iou"] == pytest.approx(0.6)
+    assert found["agreed"] == 0
+    assert measured([box_item("i", ada=[WHOLE], ben=[HALF])])["agreed"] == 1
+
+
+def test_objects_are_pooled_over_items_and_people():
+    items = [box_item("i", ada=[WHOLE, FAR], ben=[WHOLE], cleo=[]), box_item("j", ada=[FAR], ben=[FAR])]
+    found = agreement(items, "boxes").groups[ALL]
+    # Pairs of people: 2 of 3 boxes, 0 of 2, 0 of 1, and 2 of 2.
+    assert found["f1_50"].value == pytest.approx((2 + 2) / (3 + 2 + 1 + 2))
+    assert (found["f1_50"].n, found["agreed"].value) == (4, 0.25)
+
+
+def test_the_best_matching_is_taken_and_not_the_first():
+    # Ben's first box overlaps both of Ada's; only the right choice matches both.
+    ada = [(0, 0, 10, 10), (0, 3, 10, 13)]
+    ben = [(0, 2, 10, 12), (0, 5, 10, 15)]
+    assert measured([box_item("i", ada=ada, ben=ben)])["f1_50"] == 1
+    greedy = overlap((0, 3, 10, 13), (0, 2, 10, 12))
+    assert greedy > overlap(ada[0], ben[0])  # matching the best pair first would leave the others alone
+    assert overlap(ada[0], ben[1]) < 0.5
+
+
+def test_images_are_compared_apart():
+    items = [Item("i", (FIND,), {"ada": {0: [(0, WHOLE)]}, "ben": {0: [(1, WHOLE)]}})]
+    assert measured(items)["f1_50"] == 0
+
+
+def test_spans():
+    found = measured([span_item("i", ada=[(0, 4), (6, 8)], ben=[(0, 4), (7, 10)])], "spans")
+    assert found["exact_f1"] == 0.5
+    assert found["overlap_f1"] == 1
+    assert found["token_f1"] == pytest.approx(2 * 5 / (6 + 7))
+    assert found["agreed"] == 0
+
+
+def test_token_alpha_by_hand():
+    # Four tokens, two people: marked by both, by one, by one, by none.
+    found = measured([span_item("i", 4, ada=[(0, 2)], ben=[(0, 1), (2, 3)])], "spans")["token_alpha"]
+    observed, marked, unmarked = 2 / 1, 4, 4
+    assert found == pytest.approx(1 - (8 - 1) * observed / (marked * unmarked))
+    table = [[1, 1, 0, 0], [1, 0, 1, 0]]
+    assert found == pytest.approx(krippendorff_alpha(table, "nominal").value)
+
+
+def dense(items):
+    """Marks of every person on every token of every node two people annotated; and the numbers given."""
+    people = sorted({who for item in items for who in item.objects})
+    marks, numbers = [], []
+    for item in items:
+        for node in item.nodes:
+            table = np.full((len(people), item.tokens), np.nan)
+            given = np.full(len(people), np.nan)
+            for row, who in enumerate(people):
+                spans = item.objects.get(who, {}).get(node.index)
+                value = item.values.get(who, {}).get(node.index)
+                if spans is not None or value is not None:
+                    table[row] = 0
+                    given[row] = len(spans or ()) if value is None else value
+                for start, end in spans or ():
+                    table[row, start:end] = 1
+            marks.append(table)
+            numbers.append(given)
+    return np.concatenate(marks, axis=1), np.array(numbers).T
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_alphas_agree_with_a_table_of_all_tokens(seed):
+    items = random_items(seed, "spans", missing=0.3)
+    found = measured(items, "spans")
+    marks, numbers = dense(items)
+    for name, table, metric in (("token_alpha", marks, "nominal"), ("count_alpha", numbers, "interval")):
+        expected = krippendorff_alpha(table, metric).value
+        assert found[name] == (None if expected is None else pytest.approx(expected))
+
+
+def test_alphas_agree_with_the_krippendorff_package():
+    # krippendorff 0.9.0: krippendorff.alpha(reliability_data=table, level_of_measurement=…) on both tables of
+    # dense(random_items(11, "spans", items=30, missing=0.2))
+    found = measured(random_items(11, "spans", items=30, missing=0.2), "spans")
+    assert found["token_alpha"] == pytest.approx(0.22890009125544886, abs=1e-12)
+    assert found["count_alpha"] == pytest.approx(0.0728548419124948, abs=1e-12)
+
+
+def brute(items, kind, above):
+    """Matched objects and all objects of all pairs of people, by trying every assignment."""
+    hits = total = 0
+    for item in items:
+        for node in item.nodes:
+            drawn = [
+                item.objects[who][node.index]
+                for who in sorted(item.objects)
+                if node.index in item.objects[who]
+            ]
+            for one, other in combinations(drawn, 2):
+                few, many = sorted((one, other), key=len)
+                hits += max(
+                    sum(same(a, b, kind, above) for a, b in zip(few, chosen, strict=True))
+                    for chosen in permutations(many, len(few))
+                )
+                total += len(one) + len(other)
+    return 2 * hits, total
+
+
+def same(one, other, kind, above):
+    if kind == "boxes":
+        return one[0] == other[0] and overlap(one[1], other[1]) > above
+    return overlap((one[0], 0, one[1], 1), (other[0], 0, other[1], 1)) > above
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    SEEDS, st.sampled_from([("boxes", "f1_50", 0.5), ("boxes", "f1_75", 0.75), ("spans", "overlap_f1", 0.0)])
+)
+def test_matching_is_optimal(seed, case):
+    kind, name, above = case
+    items = random_items(seed, kind, items=3)
+    hits, total = brute(items, kind, above)
+    assert measured(items, kind)[name] == (pytest.approx(hits / total) if total else None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.sampled_from(["boxes", "spans"]))
+def test_it_does_not_matter_who_is_who(seed, kind):
+    items = random_items(seed, kind)
+    renamed = [
+        replace(
+            item,
+            objects={swapped(who): told for who, told in item.objects.items()},
+            values={swapped(who): told for who, told in item.values.items()},
+        )
+        for item in reversed(items)
+    ]
+    first, second = agreement(items, kind).groups, agreement(renamed, kind).groups
+    assert set(first) == set(second)
+    for group, metrics in first.items():
+        for name, one in metrics.items():
+            other = second[group][name]
+            assert (other.n, other.value) == (
+                one.n,
+                one.value if one.value is None else pytest.approx(one.value),
+            )
+
+
+def swapped(who):
+    return {"ada": "cleo", "cleo": "ada"}.get(who, who)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_mirror_images_agree_alike(seed):
+    def mirrored(boxes):
+        return [
+            (image, (10 - right, 10 - low, 10 - left, 10 - top)) for image, (left, top, right, low) in boxes
+        ]
+
+    items = random_items(seed, "boxes")
+    others = [
+        replace(
+            item,
+            objects={who: {n: mirrored(d) for n, d in told.items()} for who, told in item.objects.items()},
+        )
+        for item in items
+    ]
+    for name, value in measured(items).items():
+        assert measured(others)[name] == (value if value is None else pytest.approx(value))
+
+
+def chain(name, **people):
+    """find, filter over it and their count; people: annotator to (boxes, boxes, count)."""
+    objects = {
+        who: {2: [(0, b) for b in found], 1: [(0, b) for b in kept]}
+        for who, (found, kept, _) in people.items()
+    }
+    return Item(name, CHAIN, objects, {who: {0: count} for who, (_, _, count) in people.items()})
+
+
+def test_groups_and_given_agreed_children():
+    items = [
+        chain("same find", ada=([WHOLE, FAR], [WHOLE], 1), ben=([WHOLE, FAR], [FAR], 1)),
+        chain("other find", ada=([WHOLE], [WHOLE], 1), ben=([FAR], [FAR], 2)),
+    ]
+    groups = agreement(items, "boxes").groups
+    assert groups[Group("module", "find")]["f1_50"].value == pytest.approx(4 / 6)
+    assert groups[Group("depth", "2")] == groups[Group("module", "find")]
+    assert groups[Group("module", "filter")]["f1_50"].value == 0
+    assert groups[Group(GIVEN, "filter")]["agreed"].n == 1  # only where the find is agreed on
+    assert Group(GIVEN, "find") not in groups
+    assert Group(GIVEN, "count") not in groups
+    assert groups[Group("module", "count")]["agreed"].value == 0.5
+    assert groups[Group(GIVEN, "all")]["agreed"].value == 0
+
+
+def test_a_child_that_nobody_annotates_is_looked_through():
+    nodes = (Node(2, "find", 2), Node(1, "in-left-image", 1, (2,)), Node(0, "filter", 0, (1,)))
+    boxes = {2: [(0, WHOLE)], 0: [(0, WHOLE)]}
+    items = [Item("i", nodes, {"ada": boxes, "ben": {**boxes, 0: []}})]
+    found = agreement(items, "boxes").groups
+    assert found[Group(GIVEN, "filter")]["agreed"].n == 1
+    items = [Item("i", nodes, {"ada": boxes, "ben": {2: [], 0: []}})]
+    assert Group(GIVEN, "filter") not in agreement(items, "boxes").groups
+
+
+def test_the_first_node_where_two_people_part():
+    items = [
+        chain("below", ada=([WHOLE], [WHOLE], 1), ben=([FAR], [FAR], 2), cleo=([HALF], [HALF], 1)),
+        chain("above", ada=([WHOLE], [WHOLE], 1), ben=([WHOLE], [], 0)),
+    ]
+    found = agreement(items, "boxes")
+    parted = {(one.item, one.first, one.second): (one.node, one.module) for one in found.partings}
+    assert parted == {
+        ("below", "ada", "ben"): (2, "find"),
+        ("below", "ada", "cleo"): (None, None),
+        ("below", "ben", "cleo"): (2, "find"),
+        ("above", "ada", "ben"): (1, "filter"),
+    }
+    assert found.first_parting_modules() == {"find": 2, None: 1, "filter": 1}
+
+
+def test_undefined_with_a_reason():
+    def reasons(items, kind="boxes"):
+        found = agreement(items, kind, rng=np.random.default_rng(1), resamples=20).groups[ALL]
+        assert all(one.interval is None for one in found.values() if one.value is None)
+        return {name: one.reason for name, one in found.items() if one.value is None}
+
+    nobody = [box_item("i", ada=[], ben=[]), box_item("j", ada=[], ben=[])]
+    assert reasons(nobody) == {
+        "f1_50": "nobody drew anything",
+        "f1_75": "nobody drew anything",
+        "mean_iou": "no two objects overlap by more than one half",
+        "count_alpha": "all values are the same, so chance agreement is complete",
+    }
+    assert measured(nobody)["agreed"] == 1
+    alone = [box_item("i", ada=[WHOLE]), box_item("j", ben=[WHOLE])]
+    assert set(reasons(alone).values()) == {"no two people annotated the same node"}
+    assert reasons([])["f1_50"] == "no two people annotated the same node"
+    assert set(reasons([span_item("i", ada=[], ben=[])], "spans").values()) == {
+        "nobody drew anything",
+        "all values are the same, so chance agreement is complete",
+    }
+    everything = [span_item("i", 4, ada=[(0, 4)], ben=[(0, 4)])]
+    assert reasons(everything, "spans")["token_alpha"].startswith("all values are the same")
+
+
+def test_a_node_left_out_is_not_one_with_nothing():
+    items = [Item("i", (FIND,), {"ada": {0: []}, "ben": {}}), box_item("j", ada=[WHOLE], ben=[WHOLE])]
+    found = agreement(items, "boxes").groups[ALL]["agreed"]
+    assert (found.n, found.value) == (1, 1)
+
+
+def test_intervals_resample_items():
+    items = random_items(5, "boxes", items=60)
+    found = agreement(items, "boxes", rng=np.random.default_rng(1), resamples=400).groups
+    again = agreement(items, "boxes", rng=np.random.default_rng(1), resamples=400).groups
+    for name in ("f1_50", "mean_iou", "agreed", "count_alpha"):
+        one = found[ALL][name]
+        low, high = one.interval.bounds
+        assert low < one.value < high  # type: ignore[operator]
+        assert again[ALL][name].interval == one.interval
+    narrow = found[ALL]["f1_50"].interval
+    wide = found[Group("module", "find")]["f1_50"].interval
+    assert narrow.high - narrow.low < wide.high - wide.low
+
+
+def test_nodes_of_a_program_are_its_distinct_subtrees_bottom_up():
+    program = parse("equal(count(find[dogs]), count(filter[black](find[dogs])))", kind="boxes")
+    assert [(node.index, node.module, node.depth, node.children) for node in nodes_of(program)] == [
+        (2, "find", 2, ()),
+        (1, "count", 1, (2,)),
+        (4, "filter", 2, (2,)),
+        (3, "count", 1, (4,)),
+        (0, "equal", 0, (1, 3)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "kind, objects, problem",
+    [
+        ("boxes", {"ada": {0: [(0, (0, 0, 1))]}}, "item 'i', ada, node 0: .* is not of boxes"),
+        ("boxes", {"ada": {0: [(0, (1, 0, 1, 1))]}}, "covers nothing"),
+        ("boxes", {"ada": {7: []}}, "item 'i', ada: there is no node 7"),
+        ("spans", {"ada": {0: [(3, 3)]}}, "covers nothing"),
+        ("spans", {"ada": {0: [(3, 11)]}}, "leaves the 10 tokens"),
+        ("spans", {"ada": {0: [5]}}, "is not of spans"),
+    ],
+)
+def test_malformed_objects_are_named(kind, objects, problem):
+    with pytest.raises(ValueError, match=problem):
+        agreement([Item("i", (FIND,), objects, tokens=10)], kind)
+
+
+def test_a_node_twice_is_refused():
+    with pytest.raises(ValueError, match="has a node twice"):
+        agreement([Item("i", (FIND, FIND), {})], "boxes")
