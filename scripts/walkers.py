@@ -16,6 +16,7 @@ import random
 import re
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode, urlsplit
 
@@ -47,24 +48,33 @@ class Connection:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, method: str, path: str, form: dict[str, str] | None = None) -> tuple[int, str, bytes]:
-        """Send one request; return status, Location header and body."""
-        body = urlencode(form).encode() if form is not None else b""
+        """Send one request, with a form where there is one; return status, Location header and body."""
+        if form is None:
+            return await self.send(method, path)
+        fields = {"Content-Type": "application/x-www-form-urlencoded"}
+        return await self.send(method, path, fields, urlencode(form).encode())
+
+    async def send(
+        self, method: str, path: str, fields: Mapping[str, str] | None = None, body: bytes = b""
+    ) -> tuple[int, str, bytes]:
+        """Send one request with these header fields; return status, Location header and body."""
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         head = f"{method} {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\nCookie: {cookies}\r\n"
-        if form is not None:
-            head += f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n"
+        if method == "POST":
+            head += f"Content-Length: {len(body)}\r\n"
+        head += "".join(f"{name}: {value}\r\n" for name, value in (fields or {}).items())
         begun = time.perf_counter()
         if self._streams is None:
             self._streams = await asyncio.open_connection(self.host, self.port)
         reader, writer = self._streams
         writer.write(head.encode() + b"\r\n" + body)
         header = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-        status, fields = self._parse(header)
-        if "content-length" not in fields:
+        status, answered = self._parse(header)
+        if "content-length" not in answered:
             raise Unexpected(f"{method} {path}: an answer without a length:\n{header}")
-        content = await reader.readexactly(int(fields["content-length"]))
+        content = await reader.readexactly(int(answered["content-length"]))
         self.tally.seconds.append(time.perf_counter() - begun)
-        return status, fields.get("location", ""), content
+        return status, answered.get("location", ""), content
 
     def _parse(self, header: str) -> tuple[int, dict[str, str]]:
         first, *lines = header.split("\r\n")

@@ -15,7 +15,7 @@ from annotation.editing import OperationIn, apply, open_nodes
 from annotation.errors import BadEdit, NotReady, StaleBase
 from annotation.models import Item, Operation, Work
 from annotation.payloads import Document
-from annotation.policies import check_editing, check_owner
+from annotation.policies import NotAllowed, check_editing, check_owner
 from annotation.subjects import document_of, program_of, subject_of
 
 PAUSE = timedelta(minutes=2)  # what is longer between two edits was not work
@@ -42,7 +42,7 @@ def save_operations(*, work: int, operations: Sequence[OperationIn], by: User) -
         PlaceLost: the reservation ran out and others took the item; nothing stored is lost.
         NotAllowed: the work is not theirs, or submitted.
     """
-    held = lock(work, by)
+    held = lock(work, by, subject=True)
     known = {row.uid: row for row in held.operations.filter(uid__in=[one.id for one in operations])}
     new = [one for one in operations if one.id not in known]
     document = document_of(held.document)
@@ -55,10 +55,34 @@ def save_operations(*, work: int, operations: Sequence[OperationIn], by: User) -
     return Saved(held, document, [known[one.id] for one in operations])
 
 
-def lock(pk: int, by: User) -> Work:
-    """The work for a change by its annotator, its row locked; an expired one takes its place again."""
-    work = Work.objects.select_for_update(of=("self",)).select_related("item", "project").get(pk=pk)
-    check_owner(by, work)
+# What changes of a work look at besides the work itself. Columns are named, because long ones cost more to
+# fetch than all the rest of a save: what is not named here is fetched when it is asked for.
+_COLUMNS = (
+    "annotator_id", "task", "status", "document", "revision", "reserved_until", "started_at", "saved_at",
+    "submitted_at", "active_seconds", "item__external_id", "item__program", "item__answer", "project__slug",
+    "project__kind", "project__reservation_minutes", "project__show_answer",
+)  # fmt: skip
+_SUBJECT = ("item__images", "item__passage", "item__tokens")
+
+
+def lock(pk: int, by: User, *, subject: bool = False) -> Work:
+    """The work for a change by its annotator, its row locked; an expired one takes its place again.
+
+    ``subject``: with what edits are checked against. Raises NotAllowed where there is no such work of theirs.
+    """
+    return _opened(_locked(pk, by, subject=subject), by)
+
+
+def _locked(pk: int, by: User, *, subject: bool = False) -> Work:
+    works = Work.objects.select_for_update(of=("self",)).select_related("item", "project")
+    own = works.filter(pk=pk, annotator=by, project__memberships__user=by, project__memberships__active=True)
+    work = next(iter(own.only(*_COLUMNS, *(_SUBJECT if subject else ()))), None)
+    if work is None:
+        raise NotAllowed("Only the person who does a work changes it.")
+    return work
+
+
+def _opened(work: Work, by: User) -> Work:
     if work.status in (Work.Status.EXPIRED, Work.Status.RELEASED):
         work = places.resume(work=work)
     check_editing(by, work)
@@ -108,10 +132,10 @@ def submit(*, work: int, revision: int, by: User) -> Work:
         NotReady: steps are left to do; names them.
         PlaceLost, NotAllowed: as `save_operations`.
     """
-    done = Work.objects.filter(pk=work, annotator=by, revision=revision, status=Work.Status.SUBMITTED).first()
-    if done is not None:
-        return done
-    held = lock(work, by)
+    held = _locked(work, by)
+    if (held.revision, held.status) == (revision, Work.Status.SUBMITTED):
+        return held
+    held = _opened(held, by)
     if held.revision != revision:
         raise StaleBase(f"This work is at revision {held.revision}; what was to be submitted is {revision}.")
     left = open_nodes(document_of(held.document), program_of(held.item, held.project.kind))

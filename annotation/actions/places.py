@@ -1,6 +1,7 @@
 """Handing out items: places are taken, kept for a while, given back, and never overbooked."""
 
 import random
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -30,28 +31,40 @@ def next_work(*, member: Membership) -> Work:
     check_annotating(member)
     now = timezone.now()
     expire(project=member.project, now=now)
-    own = Work.objects.filter(project=member.project, annotator=member.user, task=Work.Task.ANNOTATION)
-    begun = (
-        own.filter(status__in=(Work.Status.RETURNED, Work.Status.RESERVED)).order_by("status", "pk").first()
-    )
-    if begun is not None:  # "reserved" sorts before "returned": what is begun is finished first
+    own = _own(member, Work.Status.RESERVED, Work.Status.RETURNED, Work.Status.EXPIRED)
+    # "reserved" sorts before "returned": what is begun is finished first.
+    begun = next((work for work in own if work.status != Work.Status.EXPIRED), None)
+    if begun is not None:
         return extend(work=begun, now=now)
     if (item := _unqualified_item(member)) is not None or (item := _hidden_gold_item(member)) is not None:
         return _hand_out(member, item, now)
     work = (
-        _take_up_again(own.filter(status=Work.Status.EXPIRED))
-        or _claim_next(member, now)
-        or _take_up_again(own.filter(status=Work.Status.RELEASED))
+        _take_up_again(own) or _claim_next(member, now) or _take_up_again(_own(member, Work.Status.RELEASED))
     )
     if work is None:
         raise NothingLeft("Every item has enough annotators, or you have done it. Thank you!")
     return work
 
 
-def _take_up_again(works: QuerySet[Work]) -> Work | None:
-    """Resume the first of a member's works whose item has a free place again."""
-    free = Q(item__taken__lt=F("item__places")) | ~Q(item__purpose=Item.Purpose.ORDINARY)
-    for work in works.filter(free).select_related("project").order_by("pk")[:TRIES]:
+def _own(member: Membership, *statuses: Work.Status) -> list[Work]:
+    """A member's works in these states, without what was drawn."""
+    works = Work.objects.filter(
+        project=member.project_id, annotator=member.user_id, task=Work.Task.ANNOTATION, status__in=statuses
+    )
+    found = list(works.only("item_id", "task", "status", "reserved_until").order_by("status", "pk"))
+    for work in found:
+        work.project = member.project
+    return found
+
+
+def _take_up_again(works: Sequence[Work]) -> Work | None:
+    """Resume the first of some works whose item has a free place again."""
+    if not works:
+        return None
+    free = Q(taken__lt=F("places")) | ~Q(purpose=Item.Purpose.ORDINARY)
+    items = Item.objects.filter(free, pk__in=[work.item_id for work in works])
+    there = set(items.values_list("pk", flat=True))
+    for work in [work for work in works if work.item_id in there][:TRIES]:
         try:
             return resume(work=work)
         except PlaceLost:
@@ -62,18 +75,18 @@ def _take_up_again(works: QuerySet[Work]) -> Work | None:
 def expire(*, project: Project, now: datetime) -> int:
     """End the reservations whose time is over, and give their places back. What was drawn is kept."""
     works = Work.objects.filter(project=project, status=Work.Status.RESERVED, reserved_until__lt=now)
-    over = list(_unlocked(works).values_list("pk", "item_id", "item__position"))
-    if not over:
+    ids = list(_unlocked(works).values_list("pk", flat=True))
+    if not ids:
         return 0
-    ids = [pk for pk, _item, _position in over]
     Work.objects.filter(pk__in=ids).update(
         status=states.next_status(states.WORK, "expire", Work.Status.RESERVED)
     )
-    for _pk, item, _position in over:
+    items = list(Item.objects.filter(works__in=ids).values_list("pk", "position"))
+    for item, _position in items:
         Item.objects.filter(pk=item).update(taken=F("taken") - 1)
-    _look_again(project, min(position for _pk, _item, position in over))
+    _look_again(project, min(position for _item, position in items))
     audit.record(project=project, kind="reservations_expired", by=None, data={"works": ids})
-    return len(over)
+    return len(ids)
 
 
 def extend(*, work: Work, now: datetime) -> Work:
@@ -145,7 +158,7 @@ def _reserve(member: Membership, item: Item, now: datetime) -> Work:
     return Work.objects.create(
         item=item,
         project=member.project,
-        annotator=member.user,
+        annotator_id=member.user_id,
         reserved_until=now + timedelta(minutes=member.project.reservation_minutes),
     )
 
@@ -158,7 +171,7 @@ def _hand_out(member: Membership, item: Item, now: datetime) -> Work:
 
 
 def _not_yet(member: Membership, items: QuerySet[Item]) -> QuerySet[Item]:
-    mine = Work.objects.filter(item=OuterRef("pk"), annotator=member.user, task=Work.Task.ANNOTATION)
+    mine = Work.objects.filter(item=OuterRef("pk"), annotator=member.user_id, task=Work.Task.ANNOTATION)
     return items.filter(~Exists(mine)).order_by("position")
 
 
@@ -182,7 +195,7 @@ def _hidden_gold_item(member: Membership) -> Item | None:
 def _claim_next(member: Membership, now: datetime) -> Work | None:
     """Claim the first item in order that has a free place and that the member has not had."""
     ordinary = member.project.items.filter(purpose=Item.Purpose.ORDINARY, taken__lt=F("places"))
-    free = _not_yet(member, ordinary)
+    free = _not_yet(member, ordinary).only("project_id", "position")  # a passage and its tokens are long
     for start in dict.fromkeys((member.scanned_to, 0)):
         item = _unlocked(free.filter(position__gte=start)).first()
         if item is not None and _take(item.pk):

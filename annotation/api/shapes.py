@@ -184,9 +184,10 @@ class WorkState(Outcome):
 
 
 class Next(Payload):
-    """Where to go on."""
+    """Where to go on, and with ``go_on`` the item that was handed out there."""
 
     next: str | None
+    work: WorkState | None = None
 
 
 class GoldRow(Payload):
@@ -387,3 +388,65 @@ class WebhookList(Payload):
     """The webhooks of a project."""
 
     results: list[WebhookRow]
+
+
+class SystemRow(Payload):
+    """A revision of a system: for how many items it has outputs, and how many of those have gold."""
+
+    system: str
+    revision: str
+    items: int
+    with_gold: int
+
+
+class SystemList(Payload):
+    """The systems with outputs in a project."""
+
+    results: list[SystemRow]
+
+
+class FigureRow(Payload):
+    """One score: precision, recall and F1 of boxes, or the loss of spans in nats; with a 95 % interval."""
+
+    n: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    loss: float | None
+    interval: tuple[float, float] | None
+
+
+class WorstRow(Payload):
+    """An item with its score (F1, or loss) and the step that went most wrong."""
+
+    item_id: Key
+    item: str
+    score: float
+    node: int | None
+    module: str | None
+    module_score: float | None
+
+
+class FaithfulnessRow(Payload):
+    """A system against the current gold: figures by averaging and module, and the worst items first."""
+
+    system: str
+    revision: str
+    kind: Kind
+    items: int
+    without_gold: int
+    figures: dict[str, dict[str, FigureRow]]
+    upper: dict[str, dict[str, FigureRow]]
+    worst: list[WorstRow]
+
+
+class ComparisonRow(Payload):
+    """A first system against a second by a paired permutation test; ``difference`` is first minus second."""
+
+    first: float
+    second: float
+    difference: float
+    n: int
+    trials: int
+    as_extreme: int
+    p: float

@@ -12,12 +12,13 @@ from annotation.api.base import EditorView
 from annotation.api.describe import described
 from annotation.api.shapes import CommentRow, Next, Saved, WorkState
 from annotation.editing import OperationIn
-from annotation.errors import StaleBase
-from annotation.models import Work
+from annotation.errors import NothingLeft, StaleBase
+from annotation.models import Membership, Work
 from annotation.payloads import Note, ObjectId, Payload, Position
+from annotation.policies import NotAllowed
 from annotation.queries import works
 from annotation.subjects import document_of
-from annotation.views.access import comment_or_404, user_of, work_or_404
+from annotation.views.access import comment_or_404, or_404, user_of, work_or_404
 
 KeyName = Annotated[str, Field(max_length=40, pattern=r"^[^\x00]*$")]
 
@@ -28,10 +29,11 @@ class Operations(Payload):
     operations: Annotated[tuple[OperationIn, ...], Field(min_length=1, max_length=500)]
 
 
-class Revision(Payload):
-    """The revision that the person sees."""
+class Submission(Payload):
+    """The revision that the person sees, and whether they want the next item."""
 
     revision: Position
+    go_on: bool = False
 
 
 class NewComment(Payload):
@@ -51,10 +53,13 @@ class WorkView(EditorView):
 
     @described("One work as the editor shows it", answers=WorkState)
     def get(self, request: Request, pk: int) -> Response:
-        work, member = work_or_404(request, pk)
-        state = works.work_state(work)
-        outputs.note_shown(work=work, predictions=state["predictions"], to=member.user_id)
-        return Response(state)
+        return Response(_shown(*work_or_404(request, pk, item=True)))
+
+
+def _shown(work: Work, member: Membership) -> dict[str, Any]:
+    state = works.work_state(work)
+    outputs.note_shown(work=work, predictions=state["predictions"], to=member.user_id)
+    return state
 
 
 class OperationsView(EditorView):
@@ -62,12 +67,12 @@ class OperationsView(EditorView):
 
     @described("Save operations", answers=Saved, takes=Operations, errors=(409, 410))
     def post(self, request: Request, pk: int) -> Response:
-        work, _member = work_or_404(request, pk)
         sent = Operations.model_validate(request.data).operations
         try:
-            saved = editing.save_operations(work=work.pk, operations=sent, by=user_of(request))
+            with or_404(request, pk):
+                saved = editing.save_operations(work=pk, operations=sent, by=user_of(request))
         except StaleBase as error:
-            return Response(_stale(work.pk, sent[0].base, str(error)), status=409)
+            return Response(_stale(pk, sent[0].base, str(error)), status=409)
         return Response(
             {
                 "revision": saved.work.revision,
@@ -93,17 +98,32 @@ def _stale(pk: int, base: int, message: str) -> dict[str, Any]:
 
 
 class SubmitView(EditorView):
-    """Handing a work in; ``next`` is where to go on."""
+    """Handing a work in; ``next`` is where to go on.
 
-    @described("Submit a work", answers=Next, takes=Revision, errors=(409, 410))
+    With ``go_on`` the next item is handed out at once: ``work`` is its state, so that a person who stays in
+    the editor waits for nothing more.
+    """
+
+    @described("Submit a work", answers=Next, takes=Submission, errors=(409, 410))
     def post(self, request: Request, pk: int) -> Response:
-        work, _member = work_or_404(request, pk)
-        revision = Revision.model_validate(request.data).revision
+        work, member = work_or_404(request, pk)
+        sent = Submission.model_validate(request.data)
         if work.task == Work.Task.ADJUDICATION:
-            review.settle(work=work, revision=revision, by=user_of(request))
+            review.settle(work=work, revision=sent.revision, by=user_of(request))
             return Response({"next": reverse("annotation:review", args=[work.project.slug])})
-        editing.submit(work=work.pk, revision=revision, by=user_of(request))
-        return Response({"next": reverse("annotation:project", args=[work.project.slug])})
+        editing.submit(work=pk, revision=sent.revision, by=user_of(request))
+        following = _following(request, member) if sent.go_on else {}
+        return Response({"next": reverse("annotation:project", args=[work.project.slug]), **following})
+
+
+def _following(request: Request, member: Membership) -> dict[str, Any]:
+    """The next item of a member, where there is one."""
+    try:
+        following = places.next_work(member=member)
+    except (NothingLeft, NotAllowed):
+        return {"work": None}
+    state = _shown(*work_or_404(request, following.pk, item=True))
+    return {"next": reverse("annotation:work", args=[following.pk]), "work": state}
 
 
 class ReleaseView(EditorView):
@@ -123,7 +143,7 @@ class TakeBackView(EditorView):
     def post(self, request: Request, pk: int) -> Response:
         work, _member = work_or_404(request, pk)
         editing.take_back(work=work.pk, by=user_of(request))
-        return Response(works.work_state(work_or_404(request, pk)[0]))
+        return Response(works.work_state(work_or_404(request, pk, item=True)[0]))
 
 
 class CommentsView(EditorView):

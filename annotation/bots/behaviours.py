@@ -15,7 +15,8 @@ class Behaviour(NamedTuple):
     that is not there, per object of the gold. ``jitter``: standard deviation of an edge as a share of the
     box's side, and the probability that an end of a span is a token off. ``gives_up``: that it gives an item
     back. ``reloads``: that it opens the item again before handing it in, and looks whether all is there.
-    ``batch``: operations in a request. ``thinks``: it pauses. ``offline``: it sends nothing until it is
+    ``batch``: operations in a request. ``thinks``: it pauses. ``goes_on``: it asks for the next item as it
+    hands one in, and does not leave the editor. ``offline``: it sends nothing until it is
     through with the item, at times twice, and at times another tab has saved meanwhile.
     """
 
@@ -26,6 +27,7 @@ class Behaviour(NamedTuple):
     reloads: float
     batch: int
     thinks: bool = True
+    goes_on: bool = False
     offline: bool = False
 
 
@@ -33,7 +35,9 @@ class Behaviour(NamedTuple):
 BEHAVIOURS: dict[str, Behaviour] = {
     "careful": Behaviour(0.02, 0.01, jitter=0.03, gives_up=0.0, reloads=0.2, batch=1),
     "sloppy": Behaviour(0.15, 0.10, jitter=0.12, gives_up=0.05, reloads=0.0, batch=4),
-    "fast": Behaviour(0.05, 0.03, jitter=0.05, gives_up=0.0, reloads=0.0, batch=500, thinks=False),
+    "fast": Behaviour(
+        0.05, 0.03, jitter=0.05, gives_up=0.0, reloads=0.0, batch=500, thinks=False, goes_on=True
+    ),
     "offline": Behaviour(0.02, 0.01, jitter=0.03, gives_up=0.0, reloads=0.5, batch=500, offline=True),
 }
 

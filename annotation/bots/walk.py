@@ -86,11 +86,14 @@ def walk(bot: Bot, plan: Plan) -> Walk:
     page = f"/annotate/{plan.slug}/"
     yield from _log_in(bot, page)
     token = _token(page, (yield from _ask(Ask("project", "GET", page), 200)))
+    state: Json | None = None
     while plan.most is None or len(bot.submitted) < plan.most:
-        state = yield from _next(f"{page}next/", token)
+        state = state or (yield from _next(f"{page}next/", token))
         if state is None:
             return
-        yield from _Work(bot, plan, token, state).do()
+        work = _Work(bot, plan, token, state)
+        yield from work.do()
+        state = work.following
 
 
 def _log_in(bot: Bot, page: str) -> Walk:
@@ -133,12 +136,13 @@ class _Work:
     """One work in the hands of a bot: its revision, and what is sent to it."""
 
     def __init__(self, bot: Bot, plan: Plan, token: str, state: Json) -> None:
-        self.bot, self.token, self.state = bot, token, state
+        self.bot, self.most, self.token, self.state = bot, plan.most, token, state
         self.pk, self.revision = int(state["id"]), int(state["revision"])
         self.sheet = Sheet.of(state)
         gold = plan.known(state["item"]["external_id"])
         self.layers = draw(self.sheet, gold, bot.behaviour, bot.rng)
         self.gone = False
+        self.following: Json | None = None
 
     @property
     def path(self) -> str:
@@ -216,11 +220,14 @@ class _Work:
     def _submit(self) -> Walk:
         if self.bot.rng.random() < self.bot.behaviour.reloads:
             self._check((yield from _ask(Ask("open", "GET", self.path), 200)).json())
-        answer = yield from _ask(self._post("submit", "submit/", {"revision": self.revision}), 200, 410)
+        last = self.most is not None and len(self.bot.submitted) + 1 >= self.most
+        sent = {"revision": self.revision, "go_on": self.bot.behaviour.goes_on and not last}
+        answer = yield from _ask(self._post("submit", "submit/", sent), 200, 410)
         if answer.status == 410:
             self.bot.lost += 1
         else:
             self.bot.submitted.append(self.pk)
+            self.following = answer.json().get("work")
 
     def _check(self, state: Json) -> None:
         """Whether the site shows what the bot drew, and nothing else."""

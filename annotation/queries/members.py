@@ -1,6 +1,6 @@
 """Who is in which project."""
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
 from accounts.models import User
 from annotation.models import Membership, Project, Work
@@ -27,10 +27,25 @@ def membership(user: User, slug: str) -> Membership | None:
     return next(iter(found), None)
 
 
-def membership_in(user: User, project: int) -> Membership | None:
-    """The membership of a person in a project."""
-    found = Membership.objects.select_related("project").filter(user=user, project=project, active=True)
-    return next(iter(found), None)
+def membership_at(user: User, work: int) -> tuple[Membership, Work] | None:
+    """The membership of a person in the project of a work, and the work. One query.
+
+    Of the work there is only what says whose it is; the rest is fetched when it is asked for.
+    """
+    found = Membership.objects.select_related("project").filter(user=user, active=True, project__works=work)
+    found = found.annotate(annotator=F("project__works__annotator"), task=F("project__works__task"))
+    member = next(iter(found), None)
+    if member is None:
+        return None
+    columns = {
+        "id": work,
+        "project_id": member.project_id,
+        "annotator_id": member.annotator,
+        "task": member.task,
+    }
+    reference = Work.from_db(None, list(columns), list(columns.values()))
+    reference.project = member.project
+    return member, reference
 
 
 def all_projects() -> QuerySet[Project]:

@@ -1,16 +1,14 @@
 """A work as the editor gets it, and the lists of works that people look through."""
 
-from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Max, QuerySet
+from django.db.models import QuerySet
 from django.urls import reverse
 
 from analysis.programs import Program, agrees, describe
 from annotation.editing import executed
 from annotation.models import (
     Comment,
-    Guideline,
     ImageFile,
     KeyBindings,
     Operation,
@@ -25,8 +23,9 @@ HISTORY = 200  # operations that the editor can undo after a reload
 
 
 def work_with_item(pk: int) -> Work | None:
-    """A work with its item and project. One query."""
-    return next(iter(Work.objects.select_related("item", "project", "annotator").filter(pk=pk)), None)
+    """A work with its item. One query; who has the project already sets it on the work."""
+    works = Work.objects.select_related("item").defer("item__extra", "item__text_hash")
+    return next(iter(works.filter(pk=pk)), None)
 
 
 def work_state(work: Work) -> dict[str, Any]:
@@ -45,7 +44,7 @@ def work_state(work: Work) -> dict[str, Any]:
         "guidelines": guidelines(work.project),
         "comments": [comment_row(one) for one in work.comments.select_related("by")],
         "predictions": predictions(work),
-        "history": [operation_row(one) for one in reversed(work.operations.order_by("-revision")[:HISTORY])],
+        "history": history(work),
         "keys": keys(work),
     }
 
@@ -112,14 +111,8 @@ def images(project: Project, names: list[str]) -> list[dict[str, Any]]:
 
 def guidelines(project: Project) -> dict[str, dict[str, Any]]:
     """The newest guideline of each module; "" is the project's own."""
-    newest = project.guidelines.values("module").annotate(last=Max("version")).values_list("module", "last")
-    rows: Iterable[Guideline] = project.guidelines.all()
-    wanted = set(newest)
-    return {
-        row.module: {"version": row.version, "text": row.text}
-        for row in rows
-        if (row.module, row.version) in wanted
-    }
+    rows = project.guidelines.values_list("module", "version", "text")
+    return {module: {"version": version, "text": text} for module, version, text in rows}
 
 
 def comment_row(comment: Comment) -> dict[str, Any]:
@@ -144,6 +137,13 @@ def operation_row(operation: Operation) -> dict[str, Any]:
         "inverse": operation.inverse,
         "undoes": str(operation.undoes) if operation.undoes else None,
     }
+
+
+def history(work: Work) -> list[dict[str, Any]]:
+    """The newest operations, oldest first."""
+    if not work.revision:
+        return []
+    return [operation_row(one) for one in reversed(work.operations.order_by("-revision")[:HISTORY])]
 
 
 def operations_since(work: Work, revision: int) -> list[dict[str, Any]]:
@@ -171,8 +171,8 @@ def predictions(work: Work) -> list[dict[str, Any]] | None:
 
 def keys(work: Work) -> dict[str, str]:
     """The keys that the annotator chose."""
-    found = KeyBindings.objects.filter(user=work.annotator_id).first()
-    return found.keys if found else {}
+    found = KeyBindings.objects.filter(user=work.annotator_id).values_list("keys", flat=True)
+    return next(iter(found), {})
 
 
 def to_review(project: Project) -> QuerySet[Work]:

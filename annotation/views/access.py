@@ -5,7 +5,8 @@ What is not there and what is none of the person's business both give 404, so th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
@@ -15,8 +16,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from accounts.models import User
 from annotation.models import Comment, Item, Membership, Role, Webhook, Work
-from annotation.policies import can_see, has_role
-from annotation.queries.members import membership, membership_in
+from annotation.policies import NotAllowed, can_see, has_role
+from annotation.queries.members import membership, membership_at
 from annotation.queries.records import items_for, webhooks, works_for
 from annotation.queries.works import work_with_item
 
@@ -39,13 +40,29 @@ def member_or_404(request: HttpRequest, slug: str, role: Role = Role.ANNOTATOR) 
     return member
 
 
-def work_or_404(request: HttpRequest, pk: int) -> tuple[Work, Membership]:
-    """A work that the person may see: their own, or any of a project that they adjudicate."""
-    work = work_with_item(pk)
-    member = membership_in(user_of(request), work.project_id) if work is not None else None
-    if work is None or member is None or not can_see(member, work):
+def work_or_404(request: HttpRequest, pk: int, *, item: bool = False) -> tuple[Work, Membership]:
+    """A work that the person may see: their own, or any of a project that they adjudicate.
+
+    Of the work there is only what says whose it is, or with ``item`` all, and its item.
+    """
+    found = membership_at(user_of(request), pk)
+    if found is None or not can_see(*found):
         raise Http404(NOT_THERE)
+    member, reference = found
+    work = work_with_item(pk) if item else reference
+    assert work is not None  # works are never deleted
+    work.project = member.project
     return work, member
+
+
+@contextmanager
+def or_404(request: HttpRequest, pk: int) -> Iterator[None]:
+    """Turn what an action does not allow into 404 where the person may not even see the work."""
+    try:
+        yield
+    except NotAllowed:
+        work_or_404(request, pk)
+        raise
 
 
 def item_or_404(member: Membership, external_id: str) -> Item:

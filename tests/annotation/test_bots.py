@@ -195,10 +195,20 @@ def test_it_works(project: Project, kind: str) -> None:
     check_kept(project, bot)
 
 
-def test_a_bot_stops_after_as_many_items_as_it_was_asked_for(project: Project) -> None:
-    bot = make_bot(project)
+@pytest.mark.parametrize("kind", ["careful", "fast"])
+def test_a_bot_stops_after_as_many_items_as_it_was_asked_for(project: Project, kind: str) -> None:
+    bot = make_bot(project, kind)
     drive(bot, Plan(project.slug, most=2))
     assert len(bot.submitted) == 2
+    assert not Work.objects.filter(status=Work.Status.RESERVED).exists()
+
+
+def test_the_fast_get_the_next_item_as_they_hand_one_in(project: Project) -> None:
+    bot, acts = make_bot(project, "fast"), []
+    drive(bot, Plan(project.slug, current_gold(project), most=3), before=lambda ask: acts.append(ask.act))
+    login = ["login", "login", "project"]
+    assert acts == [*login, "next", "open", "save", "submit", "save", "submit", "save", "submit"]
+    assert not Work.objects.filter(status=Work.Status.RESERVED).exists()
 
 
 def test_offline_bots_meet_their_other_tab_and_send_twice(project: Project) -> None:
@@ -240,7 +250,8 @@ def test_a_begun_work_is_cleared_and_drawn_anew(project: Project) -> None:
 def test_a_lost_place_is_no_error(project: Project) -> None:
     """The reservation runs out while the bot draws, and somebody else takes the item."""
     bot = make_bot(project)
-    other, taken = make_member(project), []
+    other = make_member(project)
+    taken: list[Work] = []
 
     def steal(ask: Ask) -> None:
         if ask.act == "save" and not taken:

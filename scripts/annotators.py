@@ -1,0 +1,144 @@
+"""Annotators as load: the walk of the simulated annotators, each on one connection, as lightly as Python can.
+
+``python -m scripts.annotators URL PROJECT --seconds S < PEOPLE.json`` reads a list of names and passwords,
+logs all of them in, and then has them annotate until the time is up; logging in is not measured, for hashing
+a password is slow on purpose. It prints one JSON object. It is a process of its own, so that it shares
+nothing with the server but the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from annotation.bots import Answer, Ask, Bot, BotError, Plan, make_bots, parse_mix, walk
+from scripts.walkers import Connection, Tally, Unexpected
+
+FORM = "application/x-www-form-urlencoded"
+
+
+class Load:
+    """Bots that wait for each other after the login, and stop when the time is up."""
+
+    def __init__(self, bots: Sequence[Bot], url: str, plan: Plan, seconds: float, think: float) -> None:
+        self.bots, self.plan, self.seconds, self.think = bots, plan, seconds, think
+        self.address = urlsplit(url)
+        self.origin = url.rstrip("/")
+        self._start = asyncio.Barrier(len(bots))
+        self.begun = 0.0
+        self.items: list[float] = []  # seconds from asking for an item to having it
+
+    async def run(self) -> float:
+        """Return the seconds from the first item asked for to the last answer."""
+        async with asyncio.TaskGroup() as group:
+            for bot in self.bots:
+                group.create_task(self._one(bot))
+        return time.perf_counter() - self.begun
+
+    async def _one(self, bot: Bot) -> None:
+        connection = Connection(str(self.address.hostname), self.address.port or 80, Tally())
+        steps, answer, started = walk(bot, self.plan), None, False
+        try:
+            while True:
+                step = steps.send(answer)
+                answer = None
+                if not isinstance(step, Ask):
+                    await asyncio.sleep(self.think * step.share)
+                    continue
+                if step.act == "next" and not started:
+                    started = True
+                    await self._all_start(bot)
+                if started and time.perf_counter() - self.begun > self.seconds:
+                    return
+                answer = await self._answered(bot, connection, step)
+        except StopIteration:
+            return
+        finally:
+            connection.close()
+
+    async def _all_start(self, bot: Bot) -> None:
+        await self._start.wait()
+        self.begun = self.begun or time.perf_counter()
+        bot.seconds.clear()
+        await asyncio.sleep(self.think * bot.rng.random())  # people do not come in step
+
+    async def _answered(self, bot: Bot, connection: Connection, ask: Ask) -> Answer:
+        fields = {"X-CSRFToken": ask.token, "Origin": self.origin} if ask.token else {}
+        body = b""
+        if ask.form is not None:
+            fields["Content-Type"], body = FORM, urlencode(ask.form).encode()
+        elif ask.json is not None:
+            fields["Content-Type"], body = "application/json", json.dumps(ask.json).encode()
+        status, location, content = await connection.send(ask.method, ask.path, fields, body)
+        bot.seconds.append((ask.act, connection.tally.seconds[-1]))
+        if ask.act == "open" and len(bot.seconds) > 1 and bot.seconds[-2][0] == "next":
+            self.items.append(bot.seconds[-2][1] + bot.seconds[-1][1])
+        return Answer(status, location, content)
+
+
+def summary(load: Load, took: float) -> dict[str, Any]:
+    """What was done, and latencies in milliseconds: of all requests and of each act."""
+    acts: dict[str, list[float]] = {"all": [], "item": load.items}
+    for bot in load.bots:
+        for act, seconds in bot.seconds:
+            acts["all"].append(seconds)
+            acts.setdefault(act, []).append(seconds)
+    return {
+        "users": len(load.bots),
+        "think_s": load.think,
+        "seconds": took,
+        "requests": len(acts["all"]),
+        "handed_in": sum(len(bot.submitted) for bot in load.bots),
+        "ms": {act: percentiles(seconds) for act, seconds in acts.items() if seconds},
+        "saved": [operation for bot in load.bots for operation in bot.saved],
+        "submitted": [work for bot in load.bots for work in bot.submitted],
+    }
+
+
+def percentiles(seconds: Sequence[float]) -> dict[str, float]:
+    """Median, 95th percentile and maximum in milliseconds, and how many there were."""
+    ordered = sorted(seconds)
+    return {
+        "n": len(ordered),
+        "p50": 1000 * ordered[len(ordered) // 2],
+        "p95": 1000 * ordered[int(len(ordered) * 0.95)],
+        "max": 1000 * ordered[-1],
+    }
+
+
+async def annotate(load: Load) -> dict[str, Any]:
+    return summary(load, await load.run())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m scripts.annotators", description="Annotators as load.")
+    parser.add_argument("url", help="the site")
+    parser.add_argument("project")
+    parser.add_argument("--behaviour", default="fast", help="one behaviour, or shares (fast)")
+    parser.add_argument("--seconds", type=float, default=8.0, help="after which no more items are taken (8)")
+    parser.add_argument("--think", type=float, default=0.0, help="mean pause before a save, in seconds")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    bots = make_bots(json.load(sys.stdin), parse_mix(options.behaviour), seed=options.seed)
+
+    async def run() -> dict[str, Any]:
+        plan = Plan(options.project)
+        return await annotate(Load(bots, options.url, plan, options.seconds, options.think))
+
+    try:
+        result = asyncio.run(run())
+    except* (BotError, Unexpected, OSError, asyncio.IncompleteReadError) as errors:
+        print(errors.exceptions[0], file=sys.stderr)
+        sys.exit(1)
+    print(json.dumps(result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
