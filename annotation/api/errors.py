@@ -8,7 +8,16 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from accounts.lifecycle import ForbiddenTransition
-from annotation.errors import AnnotationError, BadEdit, Conflict, NothingLeft, NotReady, PlaceLost, StaleBase
+from annotation.errors import (
+    AnnotationError,
+    BadEdit,
+    Conflict,
+    NotFound,
+    NothingLeft,
+    NotReady,
+    PlaceLost,
+    StaleBase,
+)
 from annotation.policies import NotAllowed
 
 STATUS: dict[type[Exception], int] = {
@@ -19,6 +28,7 @@ STATUS: dict[type[Exception], int] = {
     ForbiddenTransition: 409,
     PlaceLost: 410,
     NothingLeft: 404,
+    NotFound: 404,
     NotAllowed: 403,
     AnnotationError: 400,
 }

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.api import data, projects
+from annotation.api import data, outputs, projects
 
 _PROJECT = "api/annotation/projects/<slug:slug>/"
 
@@ -21,4 +21,7 @@ urlpatterns = [
     path(f"{_PROJECT}annotations/<int:pk>/", data.AnnotationView.as_view(), name="api_annotation"),
     path(f"{_PROJECT}gold/", data.GoldView.as_view(), name="api_gold"),
     path(f"{_PROJECT}predictions/", data.PredictionsView.as_view(), name="api_predictions"),
+    path(f"{_PROJECT}predictions/systems/", outputs.SystemsView.as_view(), name="api_systems"),
+    path(f"{_PROJECT}predictions/faithfulness/", outputs.FaithfulnessView.as_view(), name="api_faithfulness"),
+    path(f"{_PROJECT}predictions/comparison/", outputs.ComparisonView.as_view(), name="api_comparison"),
 ]

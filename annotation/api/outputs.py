@@ -1,0 +1,90 @@
+"""Systems against gold: which there are, how faithful their modules are, whether two differ."""
+
+from dataclasses import asdict
+from typing import Annotated, Literal
+
+from django.http import HttpResponse
+from pydantic import Field
+from rest_framework.request import Request
+
+from accounts.fields import Text
+from annotation.api.base import EditorView, answer, read_query
+from annotation.api.describe import described
+from annotation.api.shapes import ComparisonRow, FaithfulnessRow, SystemList, SystemRow
+from annotation.models import Role
+from annotation.payloads import Payload
+from annotation.queries import outputs
+from annotation.views.access import member_or_404
+
+Name = Annotated[Text, Field(min_length=1, max_length=100)]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+
+
+class FaithfulnessQuery(Payload):
+    """Whose modules are scored; ``worst`` items are listed, ``resamples`` above 0 add intervals."""
+
+    system: Name
+    revision: Name
+    worst: Annotated[int, Field(ge=0, le=1000)] = outputs.WORST
+    resamples: Annotated[int, Field(ge=0, le=10_000)] = 0
+    seed: Seed = 0
+
+
+class ComparisonQuery(Payload):
+    """Which two systems, on what, and in how many trials. Spans have one averaging only."""
+
+    first_system: Name
+    first_revision: Name
+    second_system: Name
+    second_revision: Name
+    averaging: Literal["per_example", "cumulative", "per_occurrence", "negative_iou"] = "per_example"
+    module: Name = "overall"
+    trials: Annotated[int, Field(ge=1, le=100_000)] = 100_000
+    seed: Seed = 0
+
+
+class SystemsView(EditorView):
+    """The systems with outputs in a project."""
+
+    @described("List systems", answers=SystemList)
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        member = member_or_404(request, slug, Role.ADJUDICATOR)
+        found = outputs.systems(member.project)
+        return answer(SystemList(results=[SystemRow(**asdict(one)) for one in found]))
+
+
+class FaithfulnessView(EditorView):
+    """A system's modules against the current gold."""
+
+    @described("Score a systems modules", answers=FaithfulnessRow, query=FaithfulnessQuery, errors=(409,))
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        member = member_or_404(request, slug, Role.ADJUDICATOR)
+        query = read_query(request, FaithfulnessQuery)
+        found = outputs.faithfulness(
+            member.project,
+            query.system,
+            query.revision,
+            most=query.worst,
+            resamples=query.resamples,
+            seed=query.seed,
+        )
+        return answer(FaithfulnessRow.model_validate(asdict(found)))
+
+
+class ComparisonView(EditorView):
+    """Two systems against the same gold."""
+
+    @described("Compare two systems", answers=ComparisonRow, query=ComparisonQuery, errors=(409,))
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        member = member_or_404(request, slug, Role.ADJUDICATOR)
+        query = read_query(request, ComparisonQuery)
+        found = outputs.compare(
+            member.project,
+            (query.first_system, query.first_revision),
+            (query.second_system, query.second_revision),
+            averaging=query.averaging,
+            module=query.module,
+            trials=query.trials,
+            seed=query.seed,
+        )
+        return answer(ComparisonRow(**asdict(found)))
