@@ -34,7 +34,12 @@ export function createActs(store, announce, askReason) {
       const reason = role() === "choose" ? await askReason(place) : "";
       if (reason === null || node !== store.node) return;
       const sources = role() === "link" ? context(store.program, store.document, node) : [];
-      const thing = { ...place, id: objectId(), links: sources.length === 1 ? [sources[0].thing.id] : [], reason };
+      const thing = {
+        ...place,
+        id: objectId(),
+        links: sources.length === 1 ? [sources[0].thing.id] : [],
+        reason,
+      };
       if (store.edit({ node, put: [thing], ...reopened() })) {
         store.select(thing.id);
         announce(sources.length > 1 ? "Added. Pick the source it was found from." : "Added.");
@@ -47,7 +52,10 @@ export function createActs(store, announce, askReason) {
       if (thing && thing.ref === undefined) store.edit({ node: store.node, put: [{ ...thing, ...place }] });
     },
 
-    /** Select an object; where one chooses, also choose it, and where one links, take it as source. @param {string | null} id */
+    /**
+     * Select an object; where one chooses, also choose it, and where one links, take it as source.
+     * @param {string | null} id
+     */
     pick(id) {
       const each = store.objects.find((object) => object.id === id);
       if (each && !each.own) acts.toggle(id);
@@ -60,7 +68,9 @@ export function createActs(store, announce, askReason) {
       const each = store.objects.find((object) => object.id === id);
       if (!each || each.own) return;
       const node = store.node;
-      const change = each.chosen ? { node, remove: [each.chosen] } : { node, put: [{ id: objectId(), ref: each.id }], ...reopened() };
+      const change = each.chosen
+        ? { node, remove: [each.chosen] }
+        : { node, put: [{ id: objectId(), ref: each.id }], ...reopened() };
       const number = store.objects.indexOf(each) + 1;
       if (store.edit(change)) announce(`Number ${number} ${each.chosen ? "not chosen any more" : "chosen"}.`);
     },
@@ -68,10 +78,12 @@ export function createActs(store, announce, askReason) {
     /** Take an object of a child as source of the selected one, or no longer. @param {string} source */
     link(source) {
       const chosen = acts.selected();
-      if (role() !== "link" || !chosen) return void (role() === "link" && announce("Select the object first, then its source."));
+      if (role() !== "link" || !chosen)
+        return void (role() === "link" && announce("Select the object first, then its source."));
       const links = chosen.thing.links ?? [];
       const now = links.includes(source) ? links.filter((id) => id !== source) : [...links, source];
-      if (store.edit({ node: store.node, put: [{ ...chosen.thing, links: now }] })) announce(links.includes(source) ? "Source taken away." : "Source set.");
+      if (store.edit({ node: store.node, put: [{ ...chosen.thing, links: now }] }))
+        announce(links.includes(source) ? "Source taken away." : "Source set.");
     },
 
     /** Delete the selected object; a choice is taken back. */
@@ -88,7 +100,8 @@ export function createActs(store, announce, askReason) {
     /** @param {string} id @param {string} reason */
     setReason(id, reason) {
       const thing = thingOf(layer(), id);
-      if (thing && reason.trim() && thing.reason !== reason) store.edit({ node: store.node, put: [{ ...thing, reason: reason.trim() }] });
+      if (thing && reason.trim() && thing.reason !== reason)
+        store.edit({ node: store.node, put: [{ ...thing, reason: reason.trim() }] });
     },
 
     /** The n-th object, from 1: choose it where one chooses, else select it. @param {number} number */
@@ -102,8 +115,13 @@ export function createActs(store, announce, askReason) {
       if (store.locked || role() === "compute") return;
       const node = store.node;
       const objects = inPlay(store.program, store.document, node).some((each) => each.own || each.chosen);
-      const obstacle = state === "done" ? notYet(store, node) : state === "nothing" && objects ? "There are marked objects. Delete them first, or say “done”." : "";
-      if (obstacle) return announce(obstacle), store.tell("status"), acts.onObstacle(obstacle);
+      const obstacle =
+        state === "done"
+          ? notYet(store, node)
+          : state === "nothing" && objects
+            ? "There are marked objects. Delete them first, or say “done”."
+            : "";
+      if (obstacle) return (announce(obstacle), store.tell("status"), acts.onObstacle(obstacle));
       const next = layer().state === state ? "open" : state;
       store.edit({ node, state: next });
       announce(`${store.program.nodes[node].label}: ${STATES[next].word}.`);

@@ -41,15 +41,23 @@ export function createBoxes(store, stage, acts, announce) {
       mayDraw: () => acts.mayDraw(),
     }),
   );
-  const row = element("div", { class: "pictures", "data-images": images.length }, ...pictures.map((picture) => picture.element));
+  const row = element(
+    "div",
+    { class: "pictures", "data-images": images.length },
+    ...pictures.map((picture) => picture.element),
+  );
   stage.append(row);
 
   for (const picture of pictures) {
-    picture.pane.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && !event.metaKey) return;
-      event.preventDefault();
-      setZoom(zoom + (event.deltaY < 0 ? 1 : -1), event);
-    }, { passive: false });
+    picture.pane.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey && !event.metaKey) return;
+        event.preventDefault();
+        setZoom(zoom + (event.deltaY < 0 ? 1 : -1), event);
+      },
+      { passive: false },
+    );
   }
 
   stage.addEventListener("focus", () => (leaving = false));
@@ -94,7 +102,9 @@ export function createBoxes(store, stage, acts, announce) {
     const { width, height } = pictures[chosen.place.image ?? 0].size;
     const step = event.shiftKey ? BIG_STEP_PIXELS : STEP_PIXELS;
     const [dx, dy] = [(across * step) / width, (down * step) / height];
-    const box = event.altKey ? resized(chosen.place.box, dx, dy, 1 / Math.max(width, height)) : moved(chosen.place.box, dx, dy);
+    const box = event.altKey
+      ? resized(chosen.place.box, dx, dy, 1 / Math.max(width, height))
+      : moved(chosen.place.box, dx, dy);
     acts.move(chosen.id, { box });
     pictures[chosen.place.image ?? 0].reveal(box);
     return true;
@@ -104,7 +114,9 @@ export function createBoxes(store, stage, acts, announce) {
     const chosen = acts.selected();
     if (!chosen) return;
     const number = store.objects.indexOf(chosen) + 1;
-    announce(`Box ${number} of ${store.objects.length}${chosen.chosen ? ", chosen" : ""}: ${placeText(store, chosen.place)}`);
+    announce(
+      `Box ${number} of ${store.objects.length}${chosen.chosen ? ", chosen" : ""}: ${placeText(store, chosen.place)}`,
+    );
   }
 
   function render() {
@@ -114,18 +126,36 @@ export function createBoxes(store, stage, acts, announce) {
     const editable = acts.mayEdit();
     /** @type {Shown[][]} */
     const shown = images.map(() => []);
-    const add = (/** @type {number | undefined} */ image, /** @type {Shown} */ each) => shown[image ?? 0]?.push(each);
+    const add = (/** @type {number | undefined} */ image, /** @type {Shown} */ each) =>
+      shown[image ?? 0]?.push(each);
     const sources = store.program.nodes[store.node].role === "link";
     for (const [index, { thing, place }] of context(store.program, store.document, store.node).entries()) {
       const look = !sources ? "context" : links.has(thing.id) ? "chosen" : "source";
-      if (place.box) add(place.image, { id: thing.id, rect: place.box, look, tag: sources ? letter(index) : "", selected: false, editable: false });
+      if (place.box)
+        add(place.image, {
+          id: thing.id,
+          rect: place.box,
+          look,
+          tag: sources ? letter(index) : "",
+          selected: false,
+          editable: false,
+        });
     }
-    for (const { image, box } of overlay(store)) if (box) add(image, { id: "", rect: box, look: "predicted", tag: "", selected: false, editable: false });
+    for (const { image, box } of overlay(store))
+      if (box)
+        add(image, { id: "", rect: box, look: "predicted", tag: "", selected: false, editable: false });
     for (const [index, each] of objects.entries()) {
       if (!each.place.box) continue;
       const look = each.own ? "own" : each.chosen ? "chosen" : "candidate";
       const selected = each.id === object;
-      add(each.place.image, { id: each.id, rect: each.place.box, look, tag: String(index + 1), selected, editable: each.own && editable });
+      add(each.place.image, {
+        id: each.id,
+        rect: each.place.box,
+        look,
+        tag: String(index + 1),
+        selected,
+        editable: each.own && editable,
+      });
     }
     pictures.forEach((picture, index) => picture.show(shown[index]));
   }
@@ -138,7 +168,8 @@ export function createBoxes(store, stage, acts, announce) {
   }
 
   store.subscribe((topics) => {
-    if (["document", "node", "object", "view"].some((topic) => topics.has(/** @type {any} */ (topic)))) render();
+    if (["document", "node", "object", "view"].some((topic) => topics.has(/** @type {any} */ (topic))))
+      render();
     if (topics.has("object")) {
       const chosen = acts.selected();
       leaving &&= !chosen;
@@ -152,8 +183,12 @@ export function createBoxes(store, stage, acts, announce) {
   const view = {
     /** Called after zoom or the pointer's use have changed. */
     onView: () => {},
-    get zoom() { return ZOOMS[zoom]; },
-    get panning() { return panning; },
+    get zoom() {
+      return ZOOMS[zoom];
+    },
+    get panning() {
+      return panning;
+    },
     zoomIn: () => setZoom(zoom + 1),
     zoomOut: () => setZoom(zoom - 1),
     zoomFit: () => setZoom(0),
@@ -191,5 +226,7 @@ export function createBoxes(store, stage, acts, announce) {
 
 /** Name of a source, which differs from the numbers of the objects. @param {number} index @returns {string} */
 export function letter(index) {
-  return index < 26 ? String.fromCharCode(97 + index) : `${letter(Math.floor(index / 26) - 1)}${letter(index % 26)}`;
+  return index < 26
+    ? String.fromCharCode(97 + index)
+    : `${letter(Math.floor(index / 26) - 1)}${letter(index % 26)}`;
 }

@@ -15,7 +15,18 @@ export function createComments(store, root, site, announce) {
   const text = element("textarea", { id: "comment-text", rows: "2", maxlength: "2000", required: true });
   const label = element("label", { for: "comment-text" });
   const error = element("p", { class: "error-text", role: "alert", hidden: true });
-  const form = element("form", { class: "comment-form" }, label, text, error, element("div", { class: "actions" }, element("button", { class: "button second small-button" }, "Comment")));
+  const form = element(
+    "form",
+    { class: "comment-form" },
+    label,
+    text,
+    error,
+    element(
+      "div",
+      { class: "actions" },
+      element("button", { class: "button second small-button" }, "Comment"),
+    ),
+  );
   const summary = element("summary", {});
   const box = element("details", { class: "comments" }, summary, list, form);
   root.append(box);
@@ -45,15 +56,35 @@ export function createComments(store, root, site, announce) {
   /** @param {Comment} comment */
   function row(comment) {
     const when = new Date(comment.at);
-    const time = element("time", { datetime: comment.at }, Number.isNaN(when.valueOf()) ? "" : when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" }));
-    const about = comment.object && store.objects.some((each) => each.id === comment.object) ? button("show object", () => store.select(comment.object), { class: "button plain" }) : null;
-    const resolve = comment.resolved ? element("span", { class: "quiet" }, "✓ resolved") : button("Resolve", () => act(async () => settle(await site.resolve(comment.id), comment)), { class: "button plain" });
-    return element("li", { class: comment.resolved ? "resolved" : "" }, element("p", {}, comment.text), element("p", { class: "quiet small byline" }, `${comment.by}, `, time, " ", about, " ", resolve));
+    const time = element(
+      "time",
+      { datetime: comment.at },
+      Number.isNaN(when.valueOf())
+        ? ""
+        : when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" }),
+    );
+    const about =
+      comment.object && store.objects.some((each) => each.id === comment.object)
+        ? button("show object", () => store.select(comment.object), { class: "button plain" })
+        : null;
+    const resolve = comment.resolved
+      ? element("span", { class: "quiet" }, "✓ resolved")
+      : button("Resolve", () => act(async () => settle(await site.resolve(comment.id), comment)), {
+          class: "button plain",
+        });
+    return element(
+      "li",
+      { class: comment.resolved ? "resolved" : "" },
+      element("p", {}, comment.text),
+      element("p", { class: "quiet small byline" }, `${comment.by}, `, time, " ", about, " ", resolve),
+    );
   }
 
   /** @param {Comment | null} answer @param {Comment} comment */
   function settle(answer, comment) {
-    store.comments = store.comments.map((each) => (each.id === comment.id ? { ...each, ...answer, resolved: true } : each));
+    store.comments = store.comments.map((each) =>
+      each.id === comment.id ? { ...each, ...answer, resolved: true } : each,
+    );
   }
 
   function render() {

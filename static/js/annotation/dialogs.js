@@ -14,7 +14,17 @@ import { button, element } from "./markup.js";
 export function openDialog(title, content, actions, name = "") {
   const before = /** @type {HTMLElement | null} */ (document.activeElement);
   const id = `dialog-${name || "ask"}`;
-  const dialog = element("dialog", { class: `dialog ${name}`, "aria-labelledby": id }, element("form", { method: "dialog", class: "dialog-form" }, element("h2", { id }, title), ...content, element("div", { class: "actions" }, ...actions)));
+  const dialog = element(
+    "dialog",
+    { class: `dialog ${name}`, "aria-labelledby": id },
+    element(
+      "form",
+      { method: "dialog", class: "dialog-form" },
+      element("h2", { id }, title),
+      ...content,
+      element("div", { class: "actions" }, ...actions),
+    ),
+  );
   dialog.addEventListener("close", () => {
     dialog.remove();
     before?.focus?.({ preventScroll: true });
@@ -24,19 +34,43 @@ export function openDialog(title, content, actions, name = "") {
   return dialog;
 }
 
-/** @param {HTMLDialogElement} dialog @returns {Promise<string>} what it was closed with, empty when it was left */
+/**
+ * @param {HTMLDialogElement} dialog
+ * @returns {Promise<string>} what it was closed with, empty when it was left
+ */
 export function closed(dialog) {
-  return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue), { once: true }));
+  return new Promise((resolve) =>
+    dialog.addEventListener("close", () => resolve(dialog.returnValue), { once: true }),
+  );
 }
 
-/** Why an object is new where one chooses; null where the person thinks better of it. @param {"boxes" | "spans"} kind */
+/**
+ * Why an object is new where one chooses; null where the person thinks better of it.
+ * @param {"boxes" | "spans"} kind
+ */
 export async function askReason(kind) {
   const what = kind === "boxes" ? "box" : "span";
-  const input = element("textarea", { id: "new-reason", rows: "3", maxlength: "2000", required: true, autofocus: true });
+  const input = element("textarea", {
+    id: "new-reason",
+    rows: "3",
+    maxlength: "2000",
+    required: true,
+    autofocus: true,
+  });
   const dialog = openDialog(
     `Why is this ${what} new?`,
-    [element("p", {}, `This step chooses among what the step before has found. If the ${what} was missed there, it is usually better to go back and add it there.`), element("div", { class: "field" }, element("label", { for: "new-reason" }, "Reason"), input)],
-    [element("button", { class: "button", value: "add" }, `Add the ${what}`), button("Leave it out", () => dialog.close(""), { class: "button second" })],
+    [
+      element(
+        "p",
+        {},
+        `This step chooses among what the step before has found. If the ${what} was missed there, it is usually better to go back and add it there.`,
+      ),
+      element("div", { class: "field" }, element("label", { for: "new-reason" }, "Reason"), input),
+    ],
+    [
+      element("button", { class: "button", value: "add" }, `Add the ${what}`),
+      button("Leave it out", () => dialog.close(""), { class: "button second" }),
+    ],
     "reason",
   );
   return (await closed(dialog)) === "add" && input.value.trim() ? input.value.trim() : null;
@@ -58,21 +92,65 @@ export async function askProblem(store, announce) {
   if (store.locked) return;
   const present = store.document.problem;
   const kinds = Object.entries(PROBLEM_KINDS).map(([kind, text], index) =>
-    element("label", { class: "check" }, element("input", { type: "radio", name: "kind", value: kind, required: true, checked: present ? present.kind === kind : index === 0 }), text),
+    element(
+      "label",
+      { class: "check" },
+      element("input", {
+        type: "radio",
+        name: "kind",
+        value: kind,
+        required: true,
+        checked: present ? present.kind === kind : index === 0,
+      }),
+      text,
+    ),
   );
-  const step = element("select", { id: "problem-node" }, element("option", { value: "" }, "The whole program"), ...store.program.walk.map((index) => element("option", { value: String(index), selected: (present ? present.node : store.node) === index }, store.program.nodes[index].label)));
-  const note = element("textarea", { id: "problem-note", rows: "3", maxlength: "2000", value: present?.note ?? "" });
+  const step = element(
+    "select",
+    { id: "problem-node" },
+    element("option", { value: "" }, "The whole program"),
+    ...store.program.walk.map((index) =>
+      element(
+        "option",
+        { value: String(index), selected: (present ? present.node : store.node) === index },
+        store.program.nodes[index].label,
+      ),
+    ),
+  );
+  const note = element("textarea", {
+    id: "problem-note",
+    rows: "3",
+    maxlength: "2000",
+    value: present?.note ?? "",
+  });
   const dialog = openDialog(
     "The program is wrong",
     [
-      element("p", {}, "Saying so is an answer: the item can be submitted with it, and what is marked is kept."),
+      element(
+        "p",
+        {},
+        "Saying so is an answer: the item can be submitted with it, and what is marked is kept.",
+      ),
       element("fieldset", { class: "question" }, element("legend", {}, "What is wrong"), ...kinds),
       element("div", { class: "field" }, element("label", { for: "problem-node" }, "Where"), step),
-      element("div", { class: "field" }, element("label", { for: "problem-note" }, "What it should be, if you know"), note),
+      element(
+        "div",
+        { class: "field" },
+        element("label", { for: "problem-note" }, "What it should be, if you know"),
+        note,
+      ),
     ],
     [
       element("button", { class: "button", value: "save" }, present ? "Change it" : "Say so"),
-      ...(present ? [element("button", { class: "button second", value: "take back", formnovalidate: true }, "The program is right after all")] : []),
+      ...(present
+        ? [
+            element(
+              "button",
+              { class: "button second", value: "take back", formnovalidate: true },
+              "The program is right after all",
+            ),
+          ]
+        : []),
       button("Cancel", () => dialog.close(""), { class: "button second" }),
     ],
     "problem",
@@ -83,7 +161,10 @@ export async function askProblem(store, announce) {
     announce("Taken back: the program is right.");
   } else if (answer === "save") {
     const kind = /** @type {HTMLInputElement} */ (dialog.querySelector("input[name=kind]:checked")).value;
-    store.edit({ node: 0, problem: { kind, node: step.value === "" ? null : Number(step.value), note: note.value.trim() } });
+    store.edit({
+      node: 0,
+      problem: { kind, node: step.value === "" ? null : Number(step.value), note: note.value.trim() },
+    });
     announce("Noted: the program is wrong.");
   }
 }

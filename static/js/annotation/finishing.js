@@ -18,15 +18,39 @@ import { STATES } from "./words.js";
 export function createFinishing(store, root, acts, site, queue, announce, keyOf) {
   let busy = false;
   const message = element("p", { class: "foot-message", role: "alert", hidden: true });
-  const back = button("", () => acts.goBy(-1), { class: "button second step-button", "aria-label": "Previous step", title: "Previous step" }, sign("↑"));
-  const on = button("", () => acts.goBy(1), { class: "button second step-button", "aria-label": "Next step", title: "Next step" }, sign("↓"));
-  const states = /** @type {const} */ (["done", "nothing", "unsure"]).map((state) => ({ state, made: button("", () => acts.setState(state), { class: `button second state-button ${state}` }) }));
+  const back = button(
+    "",
+    () => acts.goBy(-1),
+    { class: "button second step-button", "aria-label": "Previous step", title: "Previous step" },
+    sign("↑"),
+  );
+  const on = button(
+    "",
+    () => acts.goBy(1),
+    { class: "button second step-button", "aria-label": "Next step", title: "Next step" },
+    sign("↓"),
+  );
+  const states = /** @type {const} */ (["done", "nothing", "unsure"]).map((state) => ({
+    state,
+    made: button("", () => acts.setState(state), { class: `button second state-button ${state}` }),
+  }));
   const open = element("span", { class: "still-open" });
   const submit = button("Submit", handIn, { class: "button submit" });
   const release = button("Give it back", giveBack, { class: "button plain" });
   root.append(
     message,
-    element("div", { class: "foot-row" }, element("div", { class: "foot-steps", role: "group", "aria-label": "This step" }, back, ...states.map((each) => each.made), on), element("div", { class: "foot-submit" }, release, open, submit)),
+    element(
+      "div",
+      { class: "foot-row" },
+      element(
+        "div",
+        { class: "foot-steps", role: "group", "aria-label": "This step" },
+        back,
+        ...states.map((each) => each.made),
+        on,
+      ),
+      element("div", { class: "foot-submit" }, release, open, submit),
+    ),
   );
 
   /** @param {string} text */
@@ -43,7 +67,10 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
       return say(`Still open: ${left.map((index) => store.program.nodes[index].label).join(", ")}.`);
     }
     await once(async () => {
-      if (!(await queue.flush())) return say("Not submitted: some changes are not saved yet. They are kept here; try again when the site can be reached.");
+      if (!(await queue.flush()))
+        return say(
+          "Not submitted: some changes are not saved yet. They are kept here; try again when the site can be reached.",
+        );
       const answer = await site.submit(store.revision);
       announce("Submitted.");
       leave(answer, "Submitted. Thank you.");
@@ -83,7 +110,9 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
   async function explain(error) {
     if (error instanceof Refused && error.status === 422 && error.body?.nodes?.length) {
       store.go(error.body.nodes[0]);
-      say(`Still open: ${error.body.nodes.map((/** @type {number} */ index) => store.program.nodes[index].label).join(", ")}.`);
+      say(
+        `Still open: ${error.body.nodes.map((/** @type {number} */ index) => store.program.nodes[index].label).join(", ")}.`,
+      );
     } else if (error instanceof Refused && error.status === 409) {
       await queue.look();
       say("Something was saved elsewhere meanwhile. Look at it, then submit again.");
@@ -96,7 +125,12 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
     for (const { state, made } of states) {
       const { sign: mark, word } = STATES[state];
       const key = keyOf(state);
-      if (!made.childElementCount) made.append(sign(mark), element("span", {}, word[0].toUpperCase() + word.slice(1)), element("kbd", { "aria-hidden": "true" }, key));
+      if (!made.childElementCount)
+        made.append(
+          sign(mark),
+          element("span", {}, word[0].toUpperCase() + word.slice(1)),
+          element("kbd", { "aria-hidden": "true" }, key),
+        );
       made.setAttribute("aria-pressed", String(role !== "compute" && present === state));
       made.disabled = role === "compute" || Boolean(store.locked);
     }

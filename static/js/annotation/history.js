@@ -5,7 +5,10 @@
  * @typedef {import("./types.js").Entry} Entry
  */
 
-/** @param {Entry[]} entries oldest first @returns {{undo: Entry[], redo: Entry[]}} both with the next one last */
+/**
+ * @param {Entry[]} entries oldest first
+ * @returns {{undo: Entry[], redo: Entry[]}} both with the next one last
+ */
 export function stacks(entries) {
   /** @type {Entry[]} */
   const undo = [];
@@ -21,7 +24,11 @@ export function stacks(entries) {
   return { undo, redo };
 }
 
-/** Take the entry of that id off a stack, and say whether it was there. @param {Entry[]} stack @param {string} id */
+/**
+ * Take the entry of that id off a stack, and say whether it was there.
+ * @param {Entry[]} stack
+ * @param {string} id
+ */
 function take(stack, id) {
   const index = stack.findLastIndex((entry) => entry.id === id);
   if (index >= 0) stack.splice(index, 1);

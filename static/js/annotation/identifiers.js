@@ -13,7 +13,13 @@ function digits(count) {
 export function operationId() {
   const random = digits(16);
   const variant = "89ab"[parseInt(random[16], 16) % 4];
-  const parts = [random.slice(0, 8), random.slice(8, 12), `4${random.slice(13, 16)}`, variant + random.slice(17, 20), random.slice(20)];
+  const parts = [
+    random.slice(0, 8),
+    random.slice(8, 12),
+    `4${random.slice(13, 16)}`,
+    variant + random.slice(17, 20),
+    random.slice(20),
+  ];
   return parts.join("-");
 }
 

@@ -9,10 +9,10 @@ import { button, element } from "./markup.js";
 /** Keys that act where the images or the passage have the focus, and cannot be changed. */
 const FIXED = {
   boxes: [
-    ["Tab, Shift+Tab", "next and previous box"],
+    ["Tab", "next box, with Shift the one before"],
     ["Arrows", "move the selected box by a pixel; with Shift by ten"],
     ["Alt+Arrows", "resize it; with Shift by ten"],
-    ["Enter, Space", "choose the selected box, or not"],
+    ["Enter", "choose the selected box, or not"],
     ["Escape", "nothing selected; Tab then leaves the images"],
     ["1 … 9", "the box with that number"],
   ],
@@ -21,7 +21,7 @@ const FIXED = {
     ["Shift+Arrows", "pick words"],
     ["Enter", "mark the picked words, or choose the selected span"],
     ["Space", "take the span under the caret"],
-    ["Tab, Shift+Tab", "next and previous span"],
+    ["Tab", "next span, with Shift the one before"],
     ["Escape", "nothing selected; Tab then leaves the passage"],
     ["1 … 9", "the span with that number"],
   ],
@@ -30,17 +30,26 @@ const FIXED = {
 /** What a key event is called: "Ctrl+Shift+z", "n", "?". @param {KeyboardEvent} event */
 export function keyName(event) {
   const named = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  const modifiers = [event.ctrlKey || event.metaKey ? "Ctrl+" : "", event.altKey ? "Alt+" : "", event.shiftKey && (event.key.length > 1 || /[a-z]/.test(named)) ? "Shift+" : ""];
+  const modifiers = [
+    event.ctrlKey || event.metaKey ? "Ctrl+" : "",
+    event.altKey ? "Alt+" : "",
+    event.shiftKey && (event.key.length > 1 || /[a-z]/.test(named)) ? "Shift+" : "",
+  ];
   return modifiers.join("") + named;
 }
 
 /** @param {EventTarget | null} target whether letters are text there */
 function takesText(target) {
-  return target instanceof HTMLElement && target.matches("textarea, select, input:not([type=radio], [type=checkbox])");
+  return (
+    target instanceof HTMLElement &&
+    target.matches("textarea, select, input:not([type=radio], [type=checkbox])")
+  );
 }
 
 /**
- * @param {Action[]} actions @param {"boxes" | "spans"} kind @param {Record<string, string>} own keys that the person has chosen
+ * @param {Action[]} actions
+ * @param {"boxes" | "spans"} kind
+ * @param {Record<string, string>} own keys that the person has chosen
  * @param {(keys: Record<string, string>) => Promise<void>} keep @param {(number: number) => void} onDigit
  */
 export function createKeys(actions, kind, own, keep, onDigit) {
@@ -48,27 +57,54 @@ export function createKeys(actions, kind, own, keep, onDigit) {
   let bound = new Map(offered.map((action) => [action.name, own[action.name] ?? action.key]));
 
   // In the capturing phase, for Annotorious would undo by itself otherwise.
-  addEventListener("keydown", (event) => {
-    if (document.querySelector("dialog[open]")) return;
-    const name = keyName(event);
-    const editing = takesText(event.target);
-    if (/^Ctrl\+(Shift\+)?[zy]$/.test(name)) event.stopImmediatePropagation();
-    if (event.isComposing || (editing && !(name === "Ctrl+Enter"))) return;
-    const action = offered.find((each) => bound.get(each.name) === name);
-    if (!action && !/^[1-9]$/.test(name)) return;
-    if (event.defaultPrevented) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-    if (action) action.act();
-    else onDigit(Number(name));
-  }, { capture: true });
+  addEventListener(
+    "keydown",
+    (event) => {
+      if (document.querySelector("dialog[open]")) return;
+      const pressed = keyName(event);
+      const name = pressed === "Backspace" ? "Delete" : pressed; // the delete key of many laptops
+      const editing = takesText(event.target);
+      if (/^Ctrl\+(Shift\+)?[zy]$/.test(name)) event.stopImmediatePropagation();
+      if (event.isComposing || (editing && !(name === "Ctrl+Enter"))) return;
+      const action = offered.find((each) => bound.get(each.name) === name);
+      if (!action && !/^[1-9]$/.test(name)) return;
+      if (event.defaultPrevented) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      if (action) action.act();
+      else onDigit(Number(name));
+    },
+    { capture: true },
+  );
 
   function help() {
-    const status = element("p", { class: "quiet small", role: "status" }, "Choose “change”, then press the key that you want.");
+    const status = element(
+      "p",
+      { class: "quiet small", role: "status" },
+      "Choose “change”, then press the key that you want.",
+    );
     const groups = [...new Set(offered.map((action) => action.group))];
-    const tables = groups.map((group) => table(group, offered.filter((action) => action.group === group).map((action) => changeable(action, status))));
-    tables.push(table(kind === "boxes" ? "On the images" : "On the passage", FIXED[kind].map(([key, text]) => line(key, text, null))));
-    const dialog = openDialog("Keyboard", [status, element("div", { class: "key-tables" }, ...tables)], [element("button", { class: "button", value: "", autofocus: true }, "Close"), button("Use the original keys", () => reset(dialog), { class: "button second" })], "keyboard");
+    const tables = groups.map((group) =>
+      table(
+        group,
+        offered.filter((action) => action.group === group).map((action) => changeable(action, status)),
+      ),
+    );
+    tables.push(
+      table(
+        kind === "boxes" ? "On the images" : "On the passage",
+        FIXED[kind].map(([key, text]) => line(key, text, null)),
+      ),
+    );
+    const dialog = openDialog(
+      "Keyboard",
+      [status, element("div", { class: "key-tables" }, ...tables)],
+      [
+        element("button", { class: "button", value: "", autofocus: true }, "Close"),
+        button("Use the original keys", () => reset(dialog), { class: "button second" }),
+      ],
+      "keyboard",
+    );
   }
 
   /** @param {HTMLDialogElement} dialog */
@@ -80,40 +116,68 @@ export function createKeys(actions, kind, own, keep, onDigit) {
 
   /** @param {string} caption @param {HTMLElement[]} rows */
   function table(caption, rows) {
-    return element("table", { class: "keys" }, element("caption", {}, caption), element("tbody", {}, ...rows));
+    return element(
+      "table",
+      { class: "keys" },
+      element("caption", {}, caption),
+      element("tbody", {}, ...rows),
+    );
   }
 
   /** @param {string} key @param {string} text @param {HTMLElement | null} change */
   function line(key, text, change) {
-    return element("tr", {}, element("th", { scope: "row" }, element("kbd", {}, key)), element("td", {}, text), element("td", {}, change));
+    return element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, element("kbd", {}, key)),
+      element("td", {}, text),
+      element("td", {}, change),
+    );
   }
 
   /** @param {Action} action @param {HTMLElement} status */
   function changeable(action, status) {
-    const change = button("change", () => {
-      status.textContent = `Press the new key for “${action.text}”, or Escape to leave it.`;
-      const listen = async (/** @type {KeyboardEvent} */ event) => {
-        if (["Shift", "Control", "Alt", "Meta"].includes(event.key)) return;
-        event.preventDefault();
-        event.stopImmediatePropagation();
-        removeEventListener("keydown", listen, { capture: true });
-        status.textContent = event.key === "Escape" ? "Left as it was." : await rebind(action, keyName(event), row);
-      };
-      addEventListener("keydown", listen, { capture: true });
-    }, { class: "button plain", "aria-label": `Change the key for: ${action.text}` });
+    const change = button(
+      "change",
+      () => {
+        status.textContent = `Press the new key for “${action.text}”, or Escape to leave it.`;
+        const listen = async (/** @type {KeyboardEvent} */ event) => {
+          if (["Shift", "Control", "Alt", "Meta"].includes(event.key)) return;
+          event.preventDefault();
+          event.stopImmediatePropagation();
+          removeEventListener("keydown", listen, { capture: true });
+          status.textContent =
+            event.key === "Escape" ? "Left as it was." : await rebind(action, keyName(event), row);
+        };
+        addEventListener("keydown", listen, { capture: true });
+      },
+      { class: "button plain", "aria-label": `Change the key for: ${action.text}` },
+    );
     const row = line(shownKey(bound.get(action.name) ?? ""), action.text, change);
     return row;
   }
 
-  /** @param {Action} action @param {string} key @param {HTMLElement} row @returns {Promise<string>} what came of it */
+  /**
+   * @param {Action} action
+   * @param {string} key
+   * @param {HTMLElement} row
+   * @returns {Promise<string>} what came of it
+   */
   async function rebind(action, key, row) {
-    if (/^[1-9]$|^(Arrow|Tab$|Enter$|Shift\+Tab$)/.test(key)) return `${shownKey(key)} is needed on the images and the passage.`;
+    if (/^[1-9]$|^(Arrow|Tab$|Enter$|Shift\+Tab$)/.test(key))
+      return `${shownKey(key)} is needed on the images and the passage.`;
     const taken = offered.find((each) => each !== action && bound.get(each.name) === key);
     if (taken) return `${shownKey(key)} is taken by “${taken.text}”.`;
     const before = bound.get(action.name) ?? action.key;
     bound.set(action.name, key);
     try {
-      await keep(Object.fromEntries(offered.filter((each) => bound.get(each.name) !== each.key).map((each) => [each.name, bound.get(each.name) ?? each.key])));
+      await keep(
+        Object.fromEntries(
+          offered
+            .filter((each) => bound.get(each.name) !== each.key)
+            .map((each) => [each.name, bound.get(each.name) ?? each.key]),
+        ),
+      );
     } catch (error) {
       bound.set(action.name, before);
       return `The key could not be kept: ${/** @type {Error} */ (error).message}`;
@@ -127,5 +191,7 @@ export function createKeys(actions, kind, own, keep, onDigit) {
 
 /** @param {string} key as people know it */
 function shownKey(key) {
-  return key.replace(/(^|\+)([a-z])$/, (_all, before, letter) => before + letter.toUpperCase()).replace(/^ $/, "Space");
+  return key
+    .replace(/(^|\+)([a-z])$/, (_all, before, letter) => before + letter.toUpperCase())
+    .replace(/^ $/, "Space");
 }

@@ -32,7 +32,12 @@ export function tokenClasses(tokens, spans) {
   /** @type {string[]} */
   const classes = new Array(tokens);
   let lines = 0;
-  for (const { range: [start, end], look, lane, selected } of stacked(spans)) {
+  for (const {
+    range: [start, end],
+    look,
+    lane,
+    selected,
+  } of stacked(spans)) {
     lines = Math.max(lines, lane + 1);
     for (let token = start; token < Math.min(end, tokens); token += 1) {
       const last = token === end - 1 ? ` end-${lane}` : "";

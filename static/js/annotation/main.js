@@ -18,7 +18,7 @@ import { createStatus } from "./status.js";
 import { createStore } from "./store.js";
 import { createToolbar } from "./toolbar.js";
 import { createTree } from "./tree.js";
-import { valueText } from "./words.js";
+import { createProblemNote, createVerdict } from "./verdict.js";
 
 /** @param {string} id @returns {HTMLElement} */
 const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -33,45 +33,177 @@ function start() {
   const store = createStore(work);
   const site = createSite(url, token);
   const announce = createAnnouncer(part("announcer"));
-  const queue = createQueue(store, site, createShelf(new URL(url, location.href).pathname), createMerge(store));
+  const queue = createQueue(
+    store,
+    site,
+    createShelf(new URL(url, location.href).pathname),
+    createMerge(store),
+  );
   const acts = createActs(store, announce, () => askReason(work.item.kind));
   /** @type {any} */
-  const view = boxes ? createBoxes(store, part("stage"), acts, announce) : createSpans(store, part("stage"), acts, announce);
+  const view = boxes
+    ? createBoxes(store, part("stage"), acts, announce)
+    : createSpans(store, part("stage"), acts, announce);
   view.onProblem = () => askProblem(store, announce);
   const panel = createPanel(store, part("panel"), acts, { start: (tokens) => view.place(...tokens) });
   const comments = createComments(store, part("comments"), site, announce);
   const tree = createTree(store, part("program"), () => store.pending.length > 0);
 
-  const said = (/** @type {boolean} */ done, /** @type {string} */ yes, /** @type {string} */ no) => announce(done ? yes : no);
+  const said = (/** @type {boolean} */ done, /** @type {string} */ yes, /** @type {string} */ no) =>
+    announce(done ? yes : no);
   const keys = createKeys(
     [
-      { name: "done", key: "d", group: "This step", text: "done, and on to the next open step", act: () => acts.setState("done") },
-      { name: "nothing", key: "x", group: "This step", text: "nothing here", act: () => acts.setState("nothing") },
+      {
+        name: "done",
+        key: "d",
+        group: "This step",
+        text: "done, and on to the next open step",
+        act: () => acts.setState("done"),
+      },
+      {
+        name: "nothing",
+        key: "x",
+        group: "This step",
+        text: "nothing here",
+        act: () => acts.setState("nothing"),
+      },
       { name: "unsure", key: "u", group: "This step", text: "unsure", act: () => acts.setState("unsure") },
       { name: "next", key: ".", group: "This step", text: "next step", act: () => acts.goBy(1) },
       { name: "previous", key: ",", group: "This step", text: "previous step", act: () => acts.goBy(-1) },
       { name: "next-open", key: "o", group: "This step", text: "next open step", act: acts.goOpen },
-      { name: "draw", key: "n", group: "Objects", text: "new box in the middle", kind: "boxes", act: () => view.drawInMiddle() },
-      { name: "image", key: "m", group: "Objects", text: "other image, for new boxes", kind: "boxes", act: () => view.nextImage() },
+      {
+        name: "draw",
+        key: "n",
+        group: "Objects",
+        text: "new box in the middle",
+        kind: "boxes",
+        act: () => view.drawInMiddle(),
+      },
+      {
+        name: "image",
+        key: "m",
+        group: "Objects",
+        text: "other image, for new boxes",
+        kind: "boxes",
+        act: () => view.nextImage(),
+      },
       { name: "delete", key: "Delete", group: "Objects", text: "delete the selected one", act: acts.remove },
-      { name: "sources", key: "l", group: "Objects", text: "pick the source of the selected one", act: () => panel.focusSources() },
-      { name: "grow-left", key: "[", group: "Objects", text: "one word more on the left", kind: "spans", act: () => view.stretch(1, 0) },
-      { name: "grow-right", key: "]", group: "Objects", text: "one word more on the right", kind: "spans", act: () => view.stretch(0, 1) },
-      { name: "shrink-left", key: "{", group: "Objects", text: "one word less on the left", kind: "spans", act: () => view.stretch(-1, 0) },
-      { name: "shrink-right", key: "}", group: "Objects", text: "one word less on the right", kind: "spans", act: () => view.stretch(0, -1) },
-      { name: "undo", key: "Ctrl+z", group: "Changes", text: "undo", act: () => said(store.undo(), "Undone.", "Nothing to undo.") },
-      { name: "redo", key: "Ctrl+Shift+z", group: "Changes", text: "redo", act: () => said(store.redo(), "Redone.", "Nothing to redo.") },
+      {
+        name: "sources",
+        key: "l",
+        group: "Objects",
+        text: "pick the source of the selected one",
+        act: () => panel.focusSources(),
+      },
+      {
+        name: "grow-left",
+        key: "[",
+        group: "Objects",
+        text: "one word more on the left",
+        kind: "spans",
+        act: () => view.stretch(1, 0),
+      },
+      {
+        name: "grow-right",
+        key: "]",
+        group: "Objects",
+        text: "one word more on the right",
+        kind: "spans",
+        act: () => view.stretch(0, 1),
+      },
+      {
+        name: "shrink-left",
+        key: "{",
+        group: "Objects",
+        text: "one word less on the left",
+        kind: "spans",
+        act: () => view.stretch(-1, 0),
+      },
+      {
+        name: "shrink-right",
+        key: "}",
+        group: "Objects",
+        text: "one word less on the right",
+        kind: "spans",
+        act: () => view.stretch(0, -1),
+      },
+      {
+        name: "undo",
+        key: "Ctrl+z",
+        group: "Changes",
+        text: "undo",
+        act: () => said(store.undo(), "Undone.", "Nothing to undo."),
+      },
+      {
+        name: "redo",
+        key: "Ctrl+Shift+z",
+        group: "Changes",
+        text: "redo",
+        act: () => said(store.redo(), "Redone.", "Nothing to redo."),
+      },
       { name: "submit", key: "Ctrl+Enter", group: "Changes", text: "submit", act: () => finishing.handIn() },
-      { name: "problem", key: "w", group: "Changes", text: "the program is wrong", act: () => view.onProblem() },
+      {
+        name: "problem",
+        key: "w",
+        group: "Changes",
+        text: "the program is wrong",
+        act: () => view.onProblem(),
+      },
       { name: "to-program", key: "t", group: "Look", text: "go to the program", act: () => tree.focus() },
-      { name: "to-task", key: "e", group: "Look", text: boxes ? "go to the images" : "go to the passage", act: () => view.focus() },
+      {
+        name: "to-task",
+        key: "e",
+        group: "Look",
+        text: boxes ? "go to the images" : "go to the passage",
+        act: () => view.focus(),
+      },
       { name: "comment", key: "c", group: "Look", text: "write a comment", act: comments.focus },
-      { name: "guideline", key: "g", group: "Look", text: "guideline, open or closed", act: panel.toggleGuideline },
-      { name: "zoom-in", key: "+", group: "Look", text: "zoom in (Ctrl and the wheel too)", kind: "boxes", act: () => view.zoomIn() },
-      { name: "zoom-out", key: "-", group: "Look", text: "zoom out", kind: "boxes", act: () => view.zoomOut() },
-      { name: "zoom-fit", key: "0", group: "Look", text: "show the whole image", kind: "boxes", act: () => view.zoomFit() },
-      { name: "pan", key: "h", group: "Look", text: "move the image instead of drawing, or draw again", kind: "boxes", act: () => view.togglePan() },
-      { name: "predictions", key: "p", group: "Look", text: "systems' output, shown or hidden", act: () => part("toolbar").querySelector("[aria-label=\"Systems' output\"]")?.dispatchEvent(new MouseEvent("click")) },
+      {
+        name: "guideline",
+        key: "g",
+        group: "Look",
+        text: "guideline, open or closed",
+        act: panel.toggleGuideline,
+      },
+      {
+        name: "zoom-in",
+        key: "+",
+        group: "Look",
+        text: "zoom in (Ctrl and the wheel too)",
+        kind: "boxes",
+        act: () => view.zoomIn(),
+      },
+      {
+        name: "zoom-out",
+        key: "-",
+        group: "Look",
+        text: "zoom out",
+        kind: "boxes",
+        act: () => view.zoomOut(),
+      },
+      {
+        name: "zoom-fit",
+        key: "0",
+        group: "Look",
+        text: "show the whole image",
+        kind: "boxes",
+        act: () => view.zoomFit(),
+      },
+      {
+        name: "pan",
+        key: "h",
+        group: "Look",
+        text: "move the image instead of drawing, or draw again",
+        kind: "boxes",
+        act: () => view.togglePan(),
+      },
+      {
+        name: "predictions",
+        key: "p",
+        group: "Look",
+        text: "systems' output, shown or hidden",
+        act: () => toolbar.togglePredictions(),
+      },
       { name: "help", key: "?", group: "Look", text: "this list", act: () => keys.help() },
     ],
     work.item.kind,
@@ -83,40 +215,15 @@ function start() {
     acts.byNumber,
   );
   const finishing = createFinishing(store, part("finishing"), acts, site, queue, announce, keys.keyOf);
-  createToolbar(store, part("toolbar"), acts, view, keys);
-  createStatus(store, queue, part("save-status"), part("notice"), announce);
+  const toolbar = createToolbar(store, part("toolbar"), acts, view, keys);
+  createStatus(store, queue, site, part("save-status"), part("notice"), announce);
   createVerdict(store, part("verdict"));
   createProblemNote(store, part("problem"));
-  queue.onOthers = (others) => announce(`${others === 1 ? "A change" : `${others} changes`} from elsewhere taken in.`);
+  queue.onOthers = (others) =>
+    announce(`${others === 1 ? "A change" : `${others} changes`} from elsewhere taken in.`);
   queue.start();
   store.tell("document", "node", "object", "values", "history", "status");
   page.dataset.ready = "true";
-}
-
-/** What the program gives, against the label. @param {import("./store.js").Store} store @param {HTMLElement} root */
-function createVerdict(store, root) {
-  const render = () => {
-    const value = valueText(store.values[0]);
-    const waiting = store.pending.length > 0;
-    const text = !value ? "" : store.mismatch ? `The program gives ${value}, which differs. That may be right: the label or the program can be wrong.` : `The program gives ${value}.`;
-    if (root.textContent !== text) root.textContent = text;
-    root.classList.toggle("differs", store.mismatch === true);
-    root.classList.toggle("waiting", waiting);
-  };
-  store.subscribe((topics) => (topics.has("values") || topics.has("document") || topics.has("status")) && render());
-  render();
-}
-
-/** @param {import("./store.js").Store} store @param {HTMLElement} root */
-function createProblemNote(store, root) {
-  const render = () => {
-    const problem = store.document.problem;
-    root.hidden = !problem;
-    const where = problem?.node === null || problem?.node === undefined ? "" : ` (${store.program.nodes[problem.node].label})`;
-    root.textContent = problem ? `You say that the program is wrong: ${problem.kind}${where}${problem.note ? `. ${problem.note}` : "."}` : "";
-  };
-  store.subscribe((topics) => topics.has("document") && render());
-  render();
 }
 
 start();

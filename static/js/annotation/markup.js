@@ -20,7 +20,11 @@ export function element(name, properties = {}, ...children) {
     else if (key === "value") /** @type {any} */ (made).value = value;
     else made.setAttribute(key, value === true ? "" : String(value));
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined && child !== false).map((child) => /** @type {Node | string} */ (child)));
+  made.append(
+    ...children
+      .filter((child) => child !== null && child !== undefined && child !== false)
+      .map((child) => /** @type {Node | string} */ (child)),
+  );
   return made;
 }
 
@@ -40,31 +44,6 @@ export function sign(sign) {
 /** @param {string} text seen by screen readers alone */
 export function unseen(text) {
   return element("span", { class: "visually-hidden" }, text);
-}
-
-/**
- * Give a list of elements new children with as few changes as possible: those with an equal key stay.
- * @template T
- * @param {Element} parent
- * @param {T[]} items
- * @param {(item: T) => string} key names an item together with all that its element shows
- * @param {(item: T) => Element} make
- */
-export function refill(parent, items, key, make) {
-  /** @type {Map<string, Element>} */
-  const old = new Map(Array.from(parent.children, (child) => [/** @type {HTMLElement} */ (child).dataset.key ?? "", child]));
-  const focused = /** @type {HTMLElement | null} */ (document.activeElement?.closest?.("[data-key]"))?.dataset.name;
-  const fresh = items.map((item) => {
-    const name = key(item);
-    const found = old.get(name);
-    if (found) return found;
-    const made = /** @type {HTMLElement} */ (make(item));
-    made.dataset.key = name;
-    return made;
-  });
-  const same = fresh.length === parent.children.length && fresh.every((child, index) => child === parent.children[index]);
-  if (!same) parent.replaceChildren(...fresh);
-  return focused;
 }
 
 /** @param {number} count @param {string} one @param {string} [many] */

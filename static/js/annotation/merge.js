@@ -18,7 +18,14 @@ export function createMerge(store) {
     const rows = found.map(row);
     const dialog = openDialog(
       "Somebody else changed the same",
-      [element("p", {}, `${plural(found.length, "thing was", "things were")} changed here and elsewhere, in another tab or by another person. Nothing is lost until you choose.`), ...rows],
+      [
+        element(
+          "p",
+          {},
+          `${plural(found.length, "thing was", "things were")} changed here and elsewhere, in another tab or by another person. Nothing is lost until you choose.`,
+        ),
+        ...rows,
+      ],
       [element("button", { class: "button", value: "chosen" }, "Go on with these")],
       "merge",
     );
@@ -36,8 +43,24 @@ export function createMerge(store) {
   function row(conflict, index) {
     const both = canKeepBoth(conflict);
     const start = both ? "both" : "mine";
-    const option = (/** @type {Choice} */ value, /** @type {string} */ title, /** @type {string} */ text, /** @type {Element | null} */ picture) =>
-      element("label", { class: "version" }, element("span", { class: "version-title" }, element("input", { type: "radio", name: `conflict-${index}`, value, checked: value === start }), title), picture, element("span", { class: "version-text" }, text));
+    const option = (
+      /** @type {Choice} */ value,
+      /** @type {string} */ title,
+      /** @type {string} */ text,
+      /** @type {Element | null} */ picture,
+    ) =>
+      element(
+        "label",
+        { class: "version" },
+        element(
+          "span",
+          { class: "version-title" },
+          element("input", { type: "radio", name: `conflict-${index}`, value, checked: value === start }),
+          title,
+        ),
+        picture,
+        element("span", { class: "version-text" }, text),
+      );
     return element(
       "fieldset",
       { class: "conflict" },
@@ -60,7 +83,8 @@ export function createMerge(store) {
   function said({ name }, value) {
     const [kind] = split(name);
     if (kind === "state") return STATES[/** @type {keyof typeof STATES} */ (value)].word;
-    if (kind === "problem") return value ? `${value.kind}${value.note ? `: ${value.note}` : ""}` : "The program is right.";
+    if (kind === "problem")
+      return value ? `${value.kind}${value.note ? `: ${value.note}` : ""}` : "The program is right.";
     if (kind === "note") return value || "No note.";
     if (!value) return "Deleted.";
     return value.quote ? `“${value.quote}”` : value.ref ? "Chosen." : placeText(store, value);
@@ -73,7 +97,12 @@ export function createMerge(store) {
     const frame = element("span", { class: "sketch" }, element("img", { src: image.url, alt: "" }));
     const mark = element("span", { class: "sketch-box" });
     const [left, top, right, bottom] = value.box;
-    Object.assign(mark.style, { left: `${left * 100}%`, top: `${top * 100}%`, width: `${(right - left) * 100}%`, height: `${(bottom - top) * 100}%` });
+    Object.assign(mark.style, {
+      left: `${left * 100}%`,
+      top: `${top * 100}%`,
+      width: `${(right - left) * 100}%`,
+      height: `${(bottom - top) * 100}%`,
+    });
     frame.append(mark);
     return frame;
   }

@@ -19,7 +19,8 @@ export function offsetsOf(text) {
 
     /** The UTF-16 unit at which a code point starts. @param {number} point */
     toUnit(point) {
-      if (point < 0 || point > points) throw new RangeError(`code point ${point} lies outside of 0 to ${points}`);
+      if (point < 0 || point > points)
+        throw new RangeError(`code point ${point} lies outside of 0 to ${points}`);
       return units ? units[point] : point;
     },
 

@@ -24,7 +24,8 @@ export function apply(program, document, change) {
 
 /** @param {Document} document @param {Change} change @returns {Document} */
 function onLayer(document, change) {
-  if (!change.put && !change.remove && change.state === undefined && change.note === undefined) return document;
+  if (!change.put && !change.remove && change.state === undefined && change.note === undefined)
+    return document;
   const layer = { ...layerOf(document, change.node) };
   if (change.remove || change.put) layer.objects = changed(layer.objects, change);
   if (change.note !== undefined) layer.note = change.note;
@@ -45,8 +46,14 @@ export function withoutHanging(program, document) {
     const exists = (/** @type {string} */ id) => below.some((each) => thingOf(each, id));
     const objects = layer.objects
       .filter((thing) => thing.ref === undefined || exists(thing.ref))
-      .map((thing) => (thing.links?.every(exists) ?? true ? thing : { ...thing, links: thing.links?.filter(exists) }));
-    if (objects.length === layer.objects.length && objects.every((thing, index) => thing === layer.objects[index])) continue;
+      .map((thing) =>
+        (thing.links?.every(exists) ?? true) ? thing : { ...thing, links: thing.links?.filter(exists) },
+      );
+    if (
+      objects.length === layer.objects.length &&
+      objects.every((thing, index) => thing === layer.objects[index])
+    )
+      continue;
     document = { ...document, layers: { ...document.layers, [node]: { ...layer, objects } } };
   }
   return document;
@@ -68,7 +75,11 @@ function changed(objects, { put = [], remove = [] }) {
 
 /**
  * The change that leads back.
- * @param {Program} program @param {Document} before @param {Document} after @param {Change} change @returns {Change}
+ * @param {Program} program
+ * @param {Document} before
+ * @param {Document} after
+ * @param {Change} change
+ * @returns {Change}
  */
 export function inverse(program, before, after, change) {
   const [first = { node: change.node }, ...also] = difference(program, after, before);
@@ -84,7 +95,11 @@ export function inverse(program, before, after, change) {
  */
 export function joined(first, second) {
   if (first.node !== second.node || first.undoes || second.undoes) return null;
-  const shape = (/** @type {Change} */ change) => Object.keys(change).filter((key) => !OWN.has(key)).sort().join();
+  const shape = (/** @type {Change} */ change) =>
+    Object.keys(change)
+      .filter((key) => !OWN.has(key))
+      .sort()
+      .join();
   if (shape(first) !== shape(second)) return null;
   if (shape(second) === "note") return { ...first, note: second.note };
   const alone = shape(second) === "put" && first.put?.length === 1 && second.put?.length === 1;
@@ -112,7 +127,10 @@ export function touched(change) {
  * @param {Program} program @param {Change} change @returns {string[]}
  */
 export function needed(program, change) {
-  const ids = (change.put ?? []).flatMap((thing) => [...(thing.ref === undefined ? [] : [thing.ref]), ...(thing.links ?? [])]);
+  const ids = (change.put ?? []).flatMap((thing) => [
+    ...(thing.ref === undefined ? [] : [thing.ref]),
+    ...(thing.links ?? []),
+  ]);
   const names = program.below(change.node).flatMap((layer) => ids.map((id) => `object/${layer}/${id}`));
   return [...names, ...(change.also ?? []).flatMap((each) => needed(program, each))];
 }
@@ -125,7 +143,12 @@ export function held(document, name) {
   return kind === "object" ? thingOf(layer, id) : kind === "state" ? layer.state : layer.note;
 }
 
-/** The change that makes a document hold a value under a name. @param {string} name @param {any} value @returns {Change} */
+/**
+ * The change that makes a document hold a value under a name.
+ * @param {string} name
+ * @param {any} value
+ * @returns {Change}
+ */
 export function setting(name, value) {
   const [kind, node, id] = split(name);
   if (kind === "problem") return { node: 0, problem: value ?? null };

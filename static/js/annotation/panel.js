@@ -23,13 +23,32 @@ export function createPanel(store, root, acts, places) {
   const title = element("h2", { id: "step-title" });
   const task = element("p", { class: "task" });
   const state = element("p", { class: "state-line" });
-  const list = element("ol", { class: "objects", "aria-label": boxes ? "Boxes of this step" : "Spans of this step" });
+  const list = element("ol", {
+    class: "objects",
+    "aria-label": boxes ? "Boxes of this step" : "Spans of this step",
+  });
   const more = element("p", { class: "quiet small" });
   const detail = element("div", { class: "detail" });
-  const note = element("textarea", { id: "step-note", rows: "2", maxlength: "2000", onchange: () => acts.setNote(note.value) });
-  const noteField = element("details", { class: "note-field" }, element("summary", {}, "Note on this step"), element("label", { class: "visually-hidden", for: "step-note" }, "Note on this step"), note);
+  const note = element("textarea", {
+    id: "step-note",
+    rows: "2",
+    maxlength: "2000",
+    onchange: () => acts.setNote(note.value),
+  });
+  const noteField = element(
+    "details",
+    { class: "note-field" },
+    element("summary", {}, "Note on this step"),
+    element("label", { class: "visually-hidden", for: "step-note" }, "Note on this step"),
+    note,
+  );
   const guide = element("div", { class: "guide-text" });
-  const guideline = element("details", { class: "guideline", open: true }, element("summary", {}, "Guideline"), guide);
+  const guideline = element(
+    "details",
+    { class: "guideline", open: true },
+    element("summary", {}, "Guideline"),
+    guide,
+  );
   root.append(title, task, state, list, more, detail, noteField, guideline);
   let detailOf = "";
 
@@ -44,7 +63,10 @@ export function createPanel(store, root, acts, places) {
     task.textContent = TASKS[node.role][store.item.kind];
     const shown = STATES[stateOf(store, store.node)];
     const value = valueText(store.values[store.node]);
-    state.replaceChildren(sign(shown.sign), ` ${shown.word}${node.role === "compute" && value ? `: ${value}` : ""}`);
+    state.replaceChildren(
+      sign(shown.sign),
+      ` ${shown.word}${node.role === "compute" && value ? `: ${value}` : ""}`,
+    );
     renderList();
     renderDetail();
     noteField.hidden = node.role === "compute";
@@ -64,21 +86,32 @@ export function createPanel(store, root, acts, places) {
     const key = found.map((each) => each.text).join("\n");
     if (guide.dataset.key === key) return;
     guide.dataset.key = key;
-    guide.replaceChildren(...found.flatMap(({ version, text }) => [...text.split(/\n{2,}/).map((part) => element("p", {}, part)), element("p", { class: "quiet small" }, `Version ${version}`)]));
+    guide.replaceChildren(
+      ...found.flatMap(({ version, text }) => [
+        ...text.split(/\n{2,}/).map((part) => element("p", {}, part)),
+        element("p", { class: "quiet small" }, `Version ${version}`),
+      ]),
+    );
   }
 
   /** Rows around the selected object; a list of thousands would only slow the page down. */
   function renderList() {
     const { objects } = store;
-    const place = Math.max(0, objects.findIndex((each) => each.id === store.object));
+    const place = Math.max(
+      0,
+      objects.findIndex((each) => each.id === store.object),
+    );
     const first = Math.max(0, Math.min(place - MOST_ROWS / 2, objects.length - MOST_ROWS));
     const rows = objects.slice(first, first + MOST_ROWS);
-    const focused = list.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement).dataset.id : undefined;
+    const focused = list.contains(document.activeElement)
+      ? /** @type {HTMLElement} */ (document.activeElement).dataset.id
+      : undefined;
     list.replaceChildren(...rows.map((each, index) => row(each, first + index + 1)));
     list.hidden = !objects.length;
     more.hidden = objects.length <= MOST_ROWS;
     more.textContent = `${first + 1} to ${first + rows.length} of ${objects.length.toLocaleString("en")} are listed: those around the selected one.`;
-    if (focused) /** @type {HTMLElement | null} */ (list.querySelector(`[data-id="${CSS.escape(focused)}"]`))?.focus();
+    if (focused)
+      /** @type {HTMLElement | null} */ (list.querySelector(`[data-id="${CSS.escape(focused)}"]`))?.focus();
     const selected = /** @type {HTMLElement | null} */ (list.querySelector("[aria-current]"));
     if (selected) reveal(selected);
   }
@@ -87,15 +120,21 @@ export function createPanel(store, root, acts, places) {
   function reveal(selected) {
     const top = selected.offsetTop - list.offsetTop;
     if (top < list.scrollTop) list.scrollTop = top;
-    else if (top + selected.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top + selected.offsetHeight - list.clientHeight;
+    else if (top + selected.offsetHeight > list.scrollTop + list.clientHeight)
+      list.scrollTop = top + selected.offsetHeight - list.clientHeight;
   }
 
   /** @param {InPlay} each @param {number} number */
   function row(each, number) {
     const chooses = !each.own;
     const links = missing(each) ? element("span", { class: "missing" }, "source?") : null;
-    const said = boxes ? (boxText(each)) : `“${each.place.quote}”`;
-    const made = button("", () => {}, { "data-id": each.id, class: "object-row", "aria-current": each.id === store.object ? "true" : false, "aria-pressed": chooses ? String(Boolean(each.chosen)) : false });
+    const said = boxes ? boxText(each) : `“${each.place.quote}”`;
+    const made = button("", () => {}, {
+      "data-id": each.id,
+      class: "object-row",
+      "aria-current": each.id === store.object ? "true" : false,
+      "aria-pressed": chooses ? String(Boolean(each.chosen)) : false,
+    });
     made.append(
       element("span", { class: "number-tag" }, String(number)),
       element("span", { class: "object-text", dir: "auto" }, said),
@@ -115,12 +154,24 @@ export function createPanel(store, root, acts, places) {
 
   /** @param {InPlay} each */
   function missing(each) {
-    return each.own && store.program.nodes[store.node].role === "link" && !each.thing.links?.length && context(store.program, store.document, store.node).length > 0;
+    return (
+      each.own &&
+      store.program.nodes[store.node].role === "link" &&
+      !each.thing.links?.length &&
+      context(store.program, store.document, store.node).length > 0
+    );
   }
 
   function renderDetail() {
     const chosen = acts.selected();
-    const key = JSON.stringify([chosen, store.node, store.locked, chosen && store.program.nodes[store.node].role === "link" && context(store.program, store.document, store.node)]);
+    const key = JSON.stringify([
+      chosen,
+      store.node,
+      store.locked,
+      chosen &&
+        store.program.nodes[store.node].role === "link" &&
+        context(store.program, store.document, store.node),
+    ]);
     if (key === detailOf) return;
     const focused = detail.contains(document.activeElement) ? document.activeElement?.id : "";
     detailOf = key;
@@ -129,14 +180,23 @@ export function createPanel(store, root, acts, places) {
     const number = store.objects.indexOf(chosen) + 1;
     detail.replaceChildren(
       element("h3", {}, `${boxes ? "Box" : "Span"} ${number}`),
-      ...(chosen.own ? [boxes ? boxFields(chosen) : spanFields(chosen), ...reason(chosen), ...sources(chosen)] : [choice(chosen)]),
+      ...(chosen.own
+        ? [boxes ? boxFields(chosen) : spanFields(chosen), ...reason(chosen), ...sources(chosen)]
+        : [choice(chosen)]),
     );
     if (focused) document.getElementById(focused)?.focus();
   }
 
   /** @param {InPlay} chosen */
   function choice(chosen) {
-    return element("div", { class: "actions" }, button(chosen.chosen ? "Do not choose it" : "Choose it", () => acts.toggle(chosen.id), { class: "button second small-button", disabled: Boolean(store.locked) }));
+    return element(
+      "div",
+      { class: "actions" },
+      button(chosen.chosen ? "Do not choose it" : "Choose it", () => acts.toggle(chosen.id), {
+        class: "button second small-button",
+        disabled: Boolean(store.locked),
+      }),
+    );
   }
 
   /** @param {InPlay} chosen */
@@ -144,55 +204,129 @@ export function createPanel(store, root, acts, places) {
     const [left, top, right, bottom] = chosen.place.box ?? [0, 0, 0, 0];
     const values = { left, top, width: right - left, height: bottom - top };
     const inputs = Object.entries(values).map(([name, value]) => {
-      const input = element("input", { type: "number", id: `box-${name}`, min: "0", max: "100", step: "0.1", inputmode: "decimal", value: String(Math.round(value * 1000) / 10), disabled: Boolean(store.locked) });
+      const input = element("input", {
+        type: "number",
+        id: `box-${name}`,
+        min: "0",
+        max: "100",
+        step: "0.1",
+        inputmode: "decimal",
+        value: String(Math.round(value * 1000) / 10),
+        disabled: Boolean(store.locked),
+      });
       input.addEventListener("change", () => {
         const entered = Number(input.value) / 100;
-        if (input.value === "" || !Number.isFinite(entered)) return void (input.value = String(Math.round(value * 1000) / 10));
+        if (input.value === "" || !Number.isFinite(entered))
+          return void (input.value = String(Math.round(value * 1000) / 10));
         acts.move(chosen.id, { box: resizedTo({ ...values, [name]: entered }) });
       });
-      return element("label", { class: "measure" }, `${name[0].toUpperCase()}${name.slice(1)}`, unseen(", percent of the image"), input);
+      return element(
+        "label",
+        { class: "measure" },
+        `${name[0].toUpperCase()}${name.slice(1)}`,
+        unseen(", percent of the image"),
+        input,
+      );
     });
-    return element("div", {}, element("div", { class: "measures" }, ...inputs), element("div", { class: "actions" }, deletion()));
+    return element(
+      "div",
+      {},
+      element("div", { class: "measures" }, ...inputs),
+      element("div", { class: "actions" }, deletion()),
+    );
   }
 
   /** @param {InPlay} chosen */
   function spanFields(chosen) {
     const [from, to] = chosen.place.tokens ?? [0, 1];
     const most = store.item.tokens.length;
-    const move = (/** @type {number} */ start, /** @type {number} */ end) => end > start && start >= 0 && end <= most && acts.move(chosen.id, places.start([start, end]));
-    const edge = (/** @type {string} */ text, /** @type {string} */ name, /** @type {() => void} */ act) => button(text, act, { class: "button second small-button", "aria-label": name, title: name, disabled: Boolean(store.locked) });
+    const move = (/** @type {number} */ start, /** @type {number} */ end) =>
+      end > start && start >= 0 && end <= most && acts.move(chosen.id, places.start([start, end]));
+    const edge = (/** @type {string} */ text, /** @type {string} */ name, /** @type {() => void} */ act) =>
+      button(text, act, {
+        class: "button second small-button",
+        "aria-label": name,
+        title: name,
+        disabled: Boolean(store.locked),
+      });
     return element(
       "div",
       {},
       element("blockquote", { dir: "auto" }, chosen.place.quote ?? ""),
-      element("div", { class: "actions edges", role: "group", "aria-label": "Edges of the span" }, edge("◂ +", "Add the word before", () => move(from - 1, to)), edge("▸ −", "Take the first word away", () => move(from + 1, to)), edge("− ◂", "Take the last word away", () => move(from, to - 1)), edge("+ ▸", "Add the word after", () => move(from, to + 1))),
+      element(
+        "div",
+        { class: "actions edges", role: "group", "aria-label": "Edges of the span" },
+        edge("◂ +", "Add the word before", () => move(from - 1, to)),
+        edge("▸ −", "Take the first word away", () => move(from + 1, to)),
+        edge("− ◂", "Take the last word away", () => move(from, to - 1)),
+        edge("+ ▸", "Add the word after", () => move(from, to + 1)),
+      ),
       element("div", { class: "actions" }, deletion()),
     );
   }
 
-  const deletion = () => button("Delete", () => acts.remove(), { class: "button second small-button", disabled: Boolean(store.locked) });
+  const deletion = () =>
+    button("Delete", () => acts.remove(), {
+      class: "button second small-button",
+      disabled: Boolean(store.locked),
+    });
 
   /** @param {InPlay} chosen @returns {HTMLElement[]} */
   function reason(chosen) {
     if (store.program.nodes[store.node].role !== "choose") return [];
-    const input = element("textarea", { id: "object-reason", rows: "2", maxlength: "2000", value: chosen.thing.reason ?? "", disabled: Boolean(store.locked), onchange: () => acts.setReason(chosen.id, input.value) });
-    return [element("div", { class: "field" }, element("label", { for: "object-reason" }, "Why it is new here"), input)];
+    const input = element("textarea", {
+      id: "object-reason",
+      rows: "2",
+      maxlength: "2000",
+      value: chosen.thing.reason ?? "",
+      disabled: Boolean(store.locked),
+      onchange: () => acts.setReason(chosen.id, input.value),
+    });
+    return [
+      element(
+        "div",
+        { class: "field" },
+        element("label", { for: "object-reason" }, "Why it is new here"),
+        input,
+      ),
+    ];
   }
 
   /** @param {InPlay} chosen @returns {HTMLElement[]} */
   function sources(chosen) {
     if (store.program.nodes[store.node].role !== "link") return [];
     const found = context(store.program, store.document, store.node);
-    if (!found.length) return [element("p", { class: "quiet small" }, "The step before has no objects, so there is no source to pick.")];
+    if (!found.length)
+      return [
+        element(
+          "p",
+          { class: "quiet small" },
+          "The step before has no objects, so there is no source to pick.",
+        ),
+      ];
     const links = new Set(chosen.thing.links ?? []);
     const chips = found.slice(0, MOST_ROWS).map(({ thing, place }, index) =>
-      button(place.quote ? `“${place.quote}”` : `${letter(index)} · ${imageName(store, place.image ?? 0)}`, () => acts.link(thing.id), { id: `source-${thing.id}`, class: "chip", "aria-pressed": String(links.has(thing.id)), disabled: Boolean(store.locked) }),
+      button(
+        place.quote ? `“${place.quote}”` : `${letter(index)} · ${imageName(store, place.image ?? 0)}`,
+        () => acts.link(thing.id),
+        {
+          id: `source-${thing.id}`,
+          class: "chip",
+          "aria-pressed": String(links.has(thing.id)),
+          disabled: Boolean(store.locked),
+        },
+      ),
     );
     return [element("fieldset", { class: "sources" }, element("legend", {}, "Found from"), ...chips)];
   }
 
   store.subscribe((topics) => {
-    if (["document", "node", "object", "values", "status"].some((topic) => topics.has(/** @type {any} */ (topic)))) render();
+    if (
+      ["document", "node", "object", "values", "status"].some((topic) =>
+        topics.has(/** @type {any} */ (topic)),
+      )
+    )
+      render();
   });
   render();
 

@@ -8,7 +8,9 @@ import { tokenClasses } from "./lanes.js";
 import { element } from "./markup.js";
 import { offsetsOf } from "./offsets.js";
 
-/** A longer passage is cut after sentences into parts of about this many tokens, which are laid out when seen. */
+/**
+ * A longer passage is cut after sentences into parts of about this many tokens, which are laid out when seen.
+ */
 const BLOCK = 200;
 /** Lines under the text that fit without more room between the lines of text. */
 const ROOM = 3;
@@ -31,7 +33,12 @@ export function createPassage(text, tokens) {
   /** @param {number} first @returns {number} where the part that begins there ends */
   function blockEnd(first) {
     let last = first + BLOCK;
-    while (last < tokens.length && !/[.!?]/.test(offsets.slice(...tokens[last - 1])) && last < first + 2 * BLOCK) last += 1;
+    while (
+      last < tokens.length &&
+      !/[.!?]/.test(offsets.slice(...tokens[last - 1])) &&
+      last < first + 2 * BLOCK
+    )
+      last += 1;
     return Math.min(last, tokens.length);
   }
 
@@ -75,12 +82,18 @@ export function createPassage(text, tokens) {
         paint(index);
       }
     },
-    /** Where the keyboard is, and what it or the pointer has picked. @param {number} nextCaret @param {number} start @param {number} end */
+    /**
+     * Where the keyboard is, and what it or the pointer has picked.
+     * @param {number} nextCaret
+     * @param {number} start
+     * @param {number} end
+     */
     pick(nextCaret, start, end) {
       const before = [caret, from, to];
       [caret, from, to] = [nextCaret, start, end];
       for (const index of [before[0], caret]) if (made[index]) paint(index);
-      for (let index = Math.min(before[1], from); index < Math.max(before[2], to); index += 1) if (made[index]) paint(index);
+      for (let index = Math.min(before[1], from); index < Math.max(before[2], to); index += 1)
+        if (made[index]) paint(index);
     },
     /** @param {number} index */
     reveal: (index) => made[index]?.scrollIntoView({ block: "nearest" }),

@@ -29,13 +29,23 @@ export function createPicture(image, name, events) {
   const img = element("img", { alt: `${name}: ${image.name}`, draggable: "false" });
   const sheet = element("div", { class: "sheet" }, img);
   const pane = element("div", { class: "pane" }, sheet);
-  const figure = element("figure", { class: "picture" }, element("figcaption", {}, name[0].toUpperCase() + name.slice(1)), pane);
+  const figure = element(
+    "figure",
+    { class: "picture" },
+    element("figcaption", {}, name[0].toUpperCase() + name.slice(1)),
+    pane,
+  );
   const layer = document.createElementNS(SVG, "svg");
   layer.setAttribute("class", "boxes");
   layer.setAttribute("viewBox", "0 0 1 1");
   layer.setAttribute("preserveAspectRatio", "none");
   layer.setAttribute("aria-hidden", "true");
-  const paths = new Map(LOOKS.flatMap((look) => [[`${look}-halo`, path(look, true)], [look, path(look, false)]]));
+  const paths = new Map(
+    LOOKS.flatMap((look) => [
+      [`${look}-halo`, path(look, true)],
+      [look, path(look, false)],
+    ]),
+  );
   layer.append(...paths.values());
   const tags = element("div", { class: "tags", "aria-hidden": "true" });
 
@@ -56,15 +66,28 @@ export function createPicture(image, name, events) {
 
   const ready = new Promise((resolve, reject) => {
     img.addEventListener("load", () => resolve(start()), { once: true });
-    img.addEventListener("error", () => reject(new Error(`The ${name} (${image.name}) cannot be loaded.`)), { once: true });
+    img.addEventListener("error", () => reject(new Error(`The ${name} (${image.name}) cannot be loaded.`)), {
+      once: true,
+    });
   });
   if (image.url) img.src = image.url;
-  ready.catch(() => pane.replaceChildren(element("p", { class: "errors" }, `The ${name} (${image.name}) cannot be loaded. Reload the page, or tell whoever runs the project.`)));
+  ready.catch(() =>
+    pane.replaceChildren(
+      element(
+        "p",
+        { class: "errors" },
+        `The ${name} (${image.name}) cannot be loaded. Reload the page, or tell whoever runs the project.`,
+      ),
+    ),
+  );
   if (!image.url) img.dispatchEvent(new Event("error"));
 
   function start() {
     [width, height] = [img.naturalWidth, img.naturalHeight];
-    annotator = /** @type {any} */ (window).Annotorious.createImageAnnotator(img, { drawingEnabled: drawing, autoSave: false });
+    annotator = /** @type {any} */ (window).Annotorious.createImageAnnotator(img, {
+      drawingEnabled: drawing,
+      autoSave: false,
+    });
     annotator.element.classList.add("annotator");
     surface = annotator.element.querySelector("svg.a9s-annotationlayer");
     quieten(/** @type {SVGSVGElement} */ (surface));
@@ -89,7 +112,8 @@ export function createPicture(image, name, events) {
       if (atLeast(rect, SMALLEST_PIXELS / width, SMALLEST_PIXELS / height)) events.onDraw(rect);
     }
     for (const { newValue } of changes.updated ?? []) {
-      if (newValue.id === edited?.id) changed = /** @type {Rect} */ (fractions(newValue.target.selector.geometry));
+      if (newValue.id === edited?.id)
+        changed = /** @type {Rect} */ (fractions(newValue.target.selector.geometry));
     }
   }
 
@@ -100,7 +124,9 @@ export function createPicture(image, name, events) {
     if (!edited || !changed) return;
     const [before, now] = [edited.rect, changed];
     changed = null;
-    const slid = Math.abs(now[2] - now[0] - before[2] + before[0]) < 1e-9 && Math.abs(now[3] - now[1] - before[3] + before[1]) < 1e-9;
+    const slid =
+      Math.abs(now[2] - now[0] - before[2] + before[0]) < 1e-9 &&
+      Math.abs(now[3] - now[1] - before[3] + before[1]) < 1e-9;
     const rect = slid ? moved(before, now[0] - before[0], now[1] - before[1]) : within(now);
     const { id } = edited;
     edited = null; // what Annotorious holds may reach out of the image
@@ -108,21 +134,25 @@ export function createPicture(image, name, events) {
     draw();
   }
 
-  pane.addEventListener("pointerdown", (event) => {
-    const pan = panning || event.button === 1;
-    press = { x: event.clientX, y: event.clientY, left: pane.scrollLeft, top: pane.scrollTop, pan };
-    if (pan || event.button !== 0) {
-      if (event.pointerType !== "touch") event.preventDefault();
-      event.stopPropagation();
-      if (event.pointerType === "mouse") pane.setPointerCapture(event.pointerId);
-      return;
-    }
-    const target = /** @type {Element} */ (event.target);
-    if (!surface?.contains(target) || target.closest(".a9s-annotation.selected")) return;
-    // Annotorious draws only while nothing is selected, and only as long as the pointer is over the image.
-    if (annotator.state.selection.selected.length) release();
-    surface.setPointerCapture(event.pointerId);
-  }, { capture: true });
+  pane.addEventListener(
+    "pointerdown",
+    (event) => {
+      const pan = panning || event.button === 1;
+      press = { x: event.clientX, y: event.clientY, left: pane.scrollLeft, top: pane.scrollTop, pan };
+      if (pan || event.button !== 0) {
+        if (event.pointerType !== "touch") event.preventDefault();
+        event.stopPropagation();
+        if (event.pointerType === "mouse") pane.setPointerCapture(event.pointerId);
+        return;
+      }
+      const target = /** @type {Element} */ (event.target);
+      if (!surface?.contains(target) || target.closest(".a9s-annotation.selected")) return;
+      // Annotorious draws only while nothing is selected, and only as long as the pointer is over the image.
+      if (annotator.state.selection.selected.length) release();
+      surface.setPointerCapture(event.pointerId);
+    },
+    { capture: true },
+  );
 
   pane.addEventListener("pointermove", (event) => {
     if (press?.pan) {
@@ -132,18 +162,25 @@ export function createPicture(image, name, events) {
   });
 
   // Before Annotorious, which keeps the end of a drawing to itself.
-  pane.addEventListener("pointerup", (event) => {
-    if (!press) return;
-    const clicked = !press.pan && event.button === 0 && Math.hypot(event.clientX - press.x, event.clientY - press.y) < CLICK_PIXELS;
-    press = null;
-    if (clicked) {
-      changed = null;
-      annotator?.cancelDrawing();
-      events.onPick(picked(hits(event)));
-    } else finishChange();
-    // Annotorious has its own idea of what a click selects, and says so after us.
-    setTimeout(draw);
-  }, { capture: true });
+  pane.addEventListener(
+    "pointerup",
+    (event) => {
+      if (!press) return;
+      const clicked =
+        !press.pan &&
+        event.button === 0 &&
+        Math.hypot(event.clientX - press.x, event.clientY - press.y) < CLICK_PIXELS;
+      press = null;
+      if (clicked) {
+        changed = null;
+        annotator?.cancelDrawing();
+        events.onPick(picked(hits(event)));
+      } else finishChange();
+      // Annotorious has its own idea of what a click selects, and says so after us.
+      setTimeout(draw);
+    },
+    { capture: true },
+  );
   pane.addEventListener("pointercancel", () => {
     press = null;
     changed = null;
@@ -152,12 +189,20 @@ export function createPicture(image, name, events) {
   });
   pane.addEventListener("auxclick", (event) => event.preventDefault());
 
-  /** @param {PointerEvent} event @returns {Shown[]} boxes that can be acted on under a point, the smallest first */
+  /**
+   * @param {PointerEvent} event
+   * @returns {Shown[]} boxes that can be acted on under a point, the smallest first
+   */
   function hits(event) {
     const bounds = sheet.getBoundingClientRect();
-    const [across, down] = [(event.clientX - bounds.left) / bounds.width, (event.clientY - bounds.top) / bounds.height];
+    const [across, down] = [
+      (event.clientX - bounds.left) / bounds.width,
+      (event.clientY - bounds.top) / bounds.height,
+    ];
     const buffer = (event.pointerType === "touch" ? 10 : 2) / bounds.width;
-    return shown.filter((each) => ACTED_ON.has(each.look) && holds(each.rect, across, down, buffer)).sort((one, other) => area(one.rect) - area(other.rect));
+    return shown
+      .filter((each) => ACTED_ON.has(each.look) && holds(each.rect, across, down, buffer))
+      .sort((one, other) => area(one.rect) - area(other.rect));
   }
 
   /** Of boxes that lie over each other, each further click takes the next one. @param {Shown[]} found */
@@ -177,7 +222,8 @@ export function createPicture(image, name, events) {
     const current = shown.find((each) => each.selected && each.editable) ?? null;
     /** @type {Record<string, string>} */
     const lines = {};
-    for (const each of shown) if (each !== current) lines[each.look] = (lines[each.look] ?? "") + outline(each.rect);
+    for (const each of shown)
+      if (each !== current) lines[each.look] = (lines[each.look] ?? "") + outline(each.rect);
     for (const [key, made] of paths) {
       const line = lines[key.replace("-halo", "")] ?? "";
       if (made.getAttribute("d") !== line) made.setAttribute("d", line);
@@ -194,8 +240,22 @@ export function createPicture(image, name, events) {
       if (current) {
         const [left, top, right, bottom] = current.rect;
         const bounds = { minX: left * width, minY: top * height, maxX: right * width, maxY: bottom * height };
-        const geometry = { x: bounds.minX, y: bounds.minY, w: bounds.maxX - bounds.minX, h: bounds.maxY - bounds.minY, rot: 0, bounds };
-        annotator.state.store.addAnnotation({ id: current.id, bodies: [], target: { annotation: current.id, selector: { type: "RECTANGLE", geometry } } }, "REMOTE");
+        const geometry = {
+          x: bounds.minX,
+          y: bounds.minY,
+          w: bounds.maxX - bounds.minX,
+          h: bounds.maxY - bounds.minY,
+          rot: 0,
+          bounds,
+        };
+        annotator.state.store.addAnnotation(
+          {
+            id: current.id,
+            bodies: [],
+            target: { annotation: current.id, selector: { type: "RECTANGLE", geometry } },
+          },
+          "REMOTE",
+        );
         annotator.state.selection.setSelected(current.id, true);
       }
     }
@@ -231,7 +291,9 @@ export function createPicture(image, name, events) {
     element: figure,
     pane,
     ready,
-    get size() { return { width, height }; },
+    get size() {
+      return { width, height };
+    },
     /** @param {Shown[]} next */
     show(next) {
       shown = next;
@@ -244,11 +306,19 @@ export function createPicture(image, name, events) {
       pane.classList.toggle("drawing", drawing && !panning);
       draw();
     },
-    /** @param {number} next @param {{clientX: number, clientY: number}} [at] what stays in place; else the middle */
+    /**
+     * @param {number} next
+     * @param {{clientX: number, clientY: number}} [at] what stays in place; else the middle
+     */
     setZoom(next, at) {
       const bounds = pane.getBoundingClientRect();
-      const [x, y] = at ? [at.clientX - bounds.left, at.clientY - bounds.top] : [bounds.width / 2, bounds.height / 2];
-      const [across, down] = [(pane.scrollLeft + x) / sheet.offsetWidth, (pane.scrollTop + y) / sheet.offsetHeight];
+      const [x, y] = at
+        ? [at.clientX - bounds.left, at.clientY - bounds.top]
+        : [bounds.width / 2, bounds.height / 2];
+      const [across, down] = [
+        (pane.scrollLeft + x) / sheet.offsetWidth,
+        (pane.scrollTop + y) / sheet.offsetHeight,
+      ];
       zoom = next;
       fit();
       pane.scrollLeft = across * sheet.offsetWidth - x;
@@ -257,13 +327,20 @@ export function createPicture(image, name, events) {
     /** Bring a box into the pane. @param {Rect} rect */
     reveal([left, top, right, bottom]) {
       const [x, y] = [sheet.offsetWidth, sheet.offsetHeight];
-      if (left * x < pane.scrollLeft || right * x > pane.scrollLeft + pane.clientWidth) pane.scrollLeft = ((left + right) / 2) * x - pane.clientWidth / 2;
-      if (top * y < pane.scrollTop || bottom * y > pane.scrollTop + pane.clientHeight) pane.scrollTop = ((top + bottom) / 2) * y - pane.clientHeight / 2;
+      if (left * x < pane.scrollLeft || right * x > pane.scrollLeft + pane.clientWidth)
+        pane.scrollLeft = ((left + right) / 2) * x - pane.clientWidth / 2;
+      if (top * y < pane.scrollTop || bottom * y > pane.scrollTop + pane.clientHeight)
+        pane.scrollTop = ((top + bottom) / 2) * y - pane.clientHeight / 2;
     },
     /** The rectangle of the image that is in sight. @returns {Rect} */
     inSight() {
       const [x, y] = [sheet.offsetWidth || 1, sheet.offsetHeight || 1];
-      return within([pane.scrollLeft / x, pane.scrollTop / y, (pane.scrollLeft + pane.clientWidth) / x, (pane.scrollTop + pane.clientHeight) / y]);
+      return within([
+        pane.scrollLeft / x,
+        pane.scrollTop / y,
+        (pane.scrollLeft + pane.clientWidth) / x,
+        (pane.scrollTop + pane.clientHeight) / y,
+      ]);
     },
   };
 }

@@ -8,19 +8,31 @@
 
 const LIKELY = 0.5;
 
-/** Proposals, or runs of tokens, that some system takes for the node's output. @param {Store} store @returns {Place[]} */
+/**
+ * Proposals, or runs of tokens, that some system takes for the node's output.
+ * @param {Store} store
+ * @returns {Place[]}
+ */
 export function overlay(store) {
   if (!store.predictionsShown || !store.work.predictions) return [];
   return store.work.predictions.flatMap((output) => {
-    const own = (output.modules ?? []).find((each) => store.program.nodes[each.index]?.representative === store.node);
+    const own = (output.modules ?? []).find(
+      (each) => store.program.nodes[each.index]?.representative === store.node,
+    );
     if (!own) return [];
     return output.proposals?.length ? boxes(output.proposals, own.probabilities ?? []) : runs(own);
   });
 }
 
-/** @param {number[][][]} proposals of each image @param {number[]} probabilities of all of them @returns {Place[]} */
+/**
+ * @param {number[][][]} proposals of each image
+ * @param {number[]} probabilities of all of them
+ * @returns {Place[]}
+ */
 function boxes(proposals, probabilities) {
-  const all = proposals.flatMap((each, image) => each.map((box) => ({ image, box: /** @type {any} */ (box) })));
+  const all = proposals.flatMap((each, image) =>
+    each.map((box) => ({ image, box: /** @type {any} */ (box) })),
+  );
   return all.filter((_box, index) => probabilities[index] > LIKELY);
 }
 
@@ -30,7 +42,9 @@ function boxes(proposals, probabilities) {
  */
 function runs({ probabilities = [], attention = [] }) {
   const highest = attention.reduce((most, each) => Math.max(most, each), 0);
-  const weights = probabilities.length ? probabilities.map((each) => each > LIKELY) : attention.map((each) => each > 0 && each >= highest / 2);
+  const weights = probabilities.length
+    ? probabilities.map((each) => each > LIKELY)
+    : attention.map((each) => each > 0 && each >= highest / 2);
   /** @type {[number, number][]} */
   const found = [];
   weights.forEach((taken, token) => {
@@ -43,5 +57,7 @@ function runs({ probabilities = [], attention = [] }) {
 
 /** The systems whose outputs can be shown. @param {Store} store @returns {string[]} */
 export function systems(store) {
-  return (store.work.predictions ?? []).map(({ system, revision }) => (revision ? `${system} (${revision})` : system));
+  return (store.work.predictions ?? []).map(({ system, revision }) =>
+    revision ? `${system} (${revision})` : system,
+  );
 }

@@ -23,7 +23,10 @@ export function createProgram({ text, walk, nodes }) {
     text,
     walk,
     nodes,
-    /** Layers whose objects a node works on. Computed nodes hand on those of their own children. @param {number} index */
+    /**
+     * Layers whose objects a node works on. Computed nodes hand on those of their own children.
+     * @param {number} index
+     */
     below: (index) => below[index],
     /** All nodes with children before their parents: the order in which they are listed and worked on. */
     bottomUp: bottomUp(nodes),
@@ -115,13 +118,16 @@ export function inPlay(program, document, node) {
   /** @type {InPlay[]} */
   const found = [];
   if (role === "choose") {
-    const chosen = new Map(own.filter((thing) => thing.ref !== undefined).map((thing) => [thing.ref, thing.id]));
+    const chosen = new Map(
+      own.filter((thing) => thing.ref !== undefined).map((thing) => [thing.ref, thing.id]),
+    );
     for (const { thing, place, from } of placed(program, document, children[0])) {
       found.push({ id: thing.id, thing, place, own: false, from, chosen: chosen.get(thing.id) ?? null });
     }
   }
   for (const thing of own) {
-    if (thing.ref === undefined) found.push({ id: thing.id, thing, place: thing, own: true, from: node, chosen: null });
+    if (thing.ref === undefined)
+      found.push({ id: thing.id, thing, place: thing, own: true, from: node, chosen: null });
   }
   return found;
 }
@@ -146,7 +152,9 @@ export function context(program, document, node) {
  */
 export function unlinked(program, document, node) {
   if (program.nodes[node].role !== "link") return 0;
-  return context(program, document, node).length ? layerOf(document, node).objects.filter((thing) => !thing.links?.length).length : 0;
+  return context(program, document, node).length
+    ? layerOf(document, node).objects.filter((thing) => !thing.links?.length).length
+    : 0;
 }
 
 /** Whether somebody still has to say something about a node. @param {Document} document @param {number} node */

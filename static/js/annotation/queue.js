@@ -7,7 +7,8 @@
  * @typedef {import("./rebase.js").Conflict} Conflict
  * @typedef {import("./rebase.js").Choice} Choice
  * @typedef {"saved" | "saving" | "offline" | "refused" | "merging" | "gone"} StatusKind
- * @typedef {{kind: StatusKind, count: number, detail: string, kept: boolean}} Status
+ * @typedef {{kind: StatusKind, count: number, detail: string, kept: boolean, refused: string}} Status `refused` is the id
+ *   of the operation that the site does not take, where it names one
  */
 import { conflicts, merged, operationsBetween } from "./rebase.js";
 import { Refused, Unreachable } from "./site.js";
@@ -23,7 +24,7 @@ const RETRY_MS = [1000, 2000, 4000, 8000, 15_000];
  */
 export function createQueue(store, site, shelf, ask) {
   /** @type {Status} */
-  let status = { kind: "saved", count: 0, detail: "", kept: true };
+  let status = { kind: "saved", count: 0, detail: "", kept: true, refused: "" };
   let timer = 0;
   /** @type {Promise<void> | null} */
   let running = null;
@@ -31,9 +32,9 @@ export function createQueue(store, site, shelf, ask) {
   let kept = true;
   const channel = "BroadcastChannel" in window ? new BroadcastChannel(`annotation:${store.work.id}`) : null;
 
-  /** @param {StatusKind} kind @param {string} [detail] */
-  function set(kind, detail = "") {
-    status = { kind, count: store.pending.length, detail, kept };
+  /** @param {StatusKind} kind @param {string} [detail] @param {string} [refused] */
+  function set(kind, detail = "", refused = "") {
+    status = { kind, count: store.pending.length, detail, kept, refused };
     store.tell("status");
   }
 
@@ -89,8 +90,12 @@ export function createQueue(store, site, shelf, ask) {
       store.lock(error.message);
       return false;
     }
-    set("refused", error.message);
-    if (error.status === 401 || error.status === 403) later(RETRY_MS.at(-1) ?? 0);
+    const known = store.pending.some((operation) => operation.id === error.body?.operation);
+    const login =
+      error.status === 401 || error.status === 403
+        ? " If you were logged out, log in again in another tab and reload this page: the changes are kept here."
+        : "";
+    set("refused", error.message + login, known ? error.body.operation : "");
     return false;
   }
 
@@ -105,7 +110,13 @@ export function createQueue(store, site, shelf, ask) {
     for (const id of saved) shelf.drop(id);
     const mine = store.pending.filter((operation) => !saved.has(operation.id));
     const others = entries.filter((entry) => !store.pending.some((operation) => operation.id === entry.id));
-    const found = conflicts(store.program, store.document, theirs.document, mine, others.map((entry) => entry.operation));
+    const found = conflicts(
+      store.program,
+      store.document,
+      theirs.document,
+      mine,
+      others.map((entry) => entry.operation),
+    );
     let left = mine;
     if (found.length) {
       set("merging");
@@ -128,7 +139,10 @@ export function createQueue(store, site, shelf, ask) {
         const work = await site.load();
         store.comments = work.comments;
         if (work.revision <= store.revision) return store.tell("comments");
-        await joinWith(work, work.history.filter((/** @type {any} */ entry) => entry.revision > store.revision));
+        await joinWith(
+          work,
+          work.history.filter((/** @type {any} */ entry) => entry.revision > store.revision),
+        );
       } catch (error) {
         await failed(error);
       }
@@ -140,7 +154,9 @@ export function createQueue(store, site, shelf, ask) {
   }
 
   const queue = {
-    get status() { return status; },
+    get status() {
+      return status;
+    },
     /** Called after operations of others were taken in. */
     onOthers: (/** @type {number} */ _others, /** @type {number} */ _conflicts) => {},
     /** Send what is unsaved now. Returns whether all of it is saved. */
@@ -180,7 +196,8 @@ export function createQueue(store, site, shelf, ask) {
 
   store.onPending = (operation) => {
     kept = shelf.keep(operation) && kept;
-    set(status.kind === "offline" || status.kind === "refused" ? status.kind : "saving", status.detail);
+    const waits = status.kind === "offline" || status.kind === "refused";
+    set(waits ? status.kind : "saving", status.detail, status.refused);
     if (status.kind === "saving") later(GATHER_MS);
   };
 
@@ -190,5 +207,11 @@ export function createQueue(store, site, shelf, ask) {
 /** @param {any} saved an operation, or an entry of the history @returns {import("./types.js").Entry} */
 function entryOf(saved) {
   if (saved.operation) return saved;
-  return { id: saved.id, revision: saved.revision ?? null, operation: saved, inverse: saved.inverse ?? null, undoes: saved.undoes ?? null };
+  return {
+    id: saved.id,
+    revision: saved.revision ?? null,
+    operation: saved,
+    inverse: saved.inverse ?? null,
+    undoes: saved.undoes ?? null,
+  };
 }

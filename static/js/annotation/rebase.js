@@ -9,7 +9,17 @@
  * @typedef {"mine" | "theirs" | "both"} Choice
  */
 import { objectId, operationId } from "./identifiers.js";
-import { apply, difference, held, needed, same, setting, split, touched, withoutHanging } from "./operations.js";
+import {
+  apply,
+  difference,
+  held,
+  needed,
+  same,
+  setting,
+  split,
+  touched,
+  withoutHanging,
+} from "./operations.js";
 
 /**
  * Things that both sides changed to different ends, and things that one side deleted and the other refers to.
@@ -17,7 +27,9 @@ import { apply, difference, held, needed, same, setting, split, touched, without
  * @param {Operation[]} theirOperations @returns {Conflict[]}
  */
 export function conflicts(program, mine, theirs, myOperations, theirOperations) {
-  const [here, there] = [myOperations, theirOperations].map((operations) => new Set(operations.flatMap(touched)));
+  const [here, there] = [myOperations, theirOperations].map(
+    (operations) => new Set(operations.flatMap(touched)),
+  );
   const names = new Set([...here].filter((name) => there.has(name)));
   for (const operation of [...myOperations, ...theirOperations]) {
     for (const name of needed(program, operation)) {
@@ -33,7 +45,12 @@ export function conflicts(program, mine, theirs, myOperations, theirOperations) 
 
 /** Whether both versions of a conflict can live side by side. @param {Conflict} conflict */
 export function canKeepBoth({ name, mine, theirs }) {
-  return split(name)[0] === "object" && Boolean(mine && theirs) && mine.ref === undefined && theirs.ref === undefined;
+  return (
+    split(name)[0] === "object" &&
+    Boolean(mine && theirs) &&
+    mine.ref === undefined &&
+    theirs.ref === undefined
+  );
 }
 
 /**
@@ -50,7 +67,8 @@ export function merged(program, mine, theirs, myOperations, found, choices) {
   }
   for (const { name, mine: wanted } of found) {
     if (choices[name] === "mine") document = apply(program, document, setting(name, wanted));
-    if (choices[name] === "both") document = apply(program, document, setting(name, { ...wanted, id: objectId() }));
+    if (choices[name] === "both")
+      document = apply(program, document, setting(name, { ...wanted, id: objectId() }));
   }
   return withoutHanging(program, document);
 }
@@ -62,7 +80,11 @@ export function merged(program, mine, theirs, myOperations, found, choices) {
  */
 export function operationsBetween(program, before, after, base) {
   const [first, ...also] = difference(program, before, after);
-  const stated = same(before.problem ?? null, after.problem ?? null) ? {} : { problem: after.problem ?? null };
+  const stated = same(before.problem ?? null, after.problem ?? null)
+    ? {}
+    : { problem: after.problem ?? null };
   if (!first && !("problem" in stated)) return [];
-  return [{ id: operationId(), base, ...(first ?? { node: 0 }), ...(also.length ? { also } : {}), ...stated }];
+  return [
+    { id: operationId(), base, ...(first ?? { node: 0 }), ...(also.length ? { also } : {}), ...stated },
+  ];
 }

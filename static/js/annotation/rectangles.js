@@ -4,38 +4,74 @@
  * @typedef {import("./types.js").Rect} Rect
  */
 
-const DIGITS = 1e6;
+const DIGITS = 1e8;
 
 /** @param {number} value */
 const rounded = (value) => Math.round(value * DIGITS) / DIGITS;
 /** @param {number} value @param {number} low @param {number} high */
 const between = (value, low, high) => Math.min(Math.max(value, low), high);
 
-/** @param {number[]} rect in any order of corners, reaching out of the image or not @returns {Rect} what of it lies in the image */
+/**
+ * @param {number[]} rect in any order of corners, reaching out of the image or not
+ * @returns {Rect} what of it lies in the image
+ */
 export function within([left, top, right, bottom]) {
   const edge = (/** @type {number} */ value) => rounded(between(value, 0, 1));
-  return [edge(Math.min(left, right)), edge(Math.min(top, bottom)), edge(Math.max(left, right)), edge(Math.max(top, bottom))];
+  return [
+    edge(Math.min(left, right)),
+    edge(Math.min(top, bottom)),
+    edge(Math.max(left, right)),
+    edge(Math.max(top, bottom)),
+  ];
 }
 
-/** Whether a box is at least that wide and high. @param {Rect} rect @param {number} width @param {number} height */
+/**
+ * Whether a box is at least that wide and high.
+ * @param {Rect} rect
+ * @param {number} width
+ * @param {number} height
+ */
 export function atLeast([left, top, right, bottom], width, height) {
   return right - left >= width && bottom - top >= height;
 }
 
-/** @param {Rect} rect @param {number} across @param {number} down @returns {Rect} moved, and stopped by the image's edge */
+/**
+ * @param {Rect} rect
+ * @param {number} across
+ * @param {number} down
+ * @returns {Rect} moved, and stopped by the image's edge
+ */
 export function moved([left, top, right, bottom], across, down) {
   const [dx, dy] = [between(across, -left, 1 - right), between(down, -top, 1 - bottom)];
   return within([left + dx, top + dy, right + dx, bottom + dy]);
 }
 
-/** @param {Rect} rect @param {number} across @param {number} down @param {number} smallest @returns {Rect} with its right and bottom edges moved */
+/**
+ * @param {Rect} rect
+ * @param {number} across
+ * @param {number} down
+ * @param {number} smallest
+ * @returns {Rect} with its right and bottom edges moved
+ */
 export function resized([left, top, right, bottom], across, down, smallest) {
-  return within([left, top, between(right + across, left + smallest, 1), between(bottom + down, top + smallest, 1)]);
+  return within([
+    left,
+    top,
+    between(right + across, left + smallest, 1),
+    between(bottom + down, top + smallest, 1),
+  ]);
 }
 
-/** @param {Rect} rect @param {number} across @param {number} down @param {number} buffer whether it holds a point, or nearly */
+/**
+ * @param {Rect} rect
+ * @param {number} across
+ * @param {number} down
+ * @param {number} buffer whether it holds a point, or nearly
+ */
 export function holds([left, top, right, bottom], across, down, buffer = 0) {
-  return across >= left - buffer && across <= right + buffer && down >= top - buffer && down <= bottom + buffer;
+  return (
+    across >= left - buffer && across <= right + buffer && down >= top - buffer && down <= bottom + buffer
+  );
 }
 
 /** @param {Rect} rect */

@@ -14,7 +14,10 @@ export function createShelf(work) {
   const keys = new Map();
 
   return {
-    /** Keep an operation, or its newer form. Returns false where the browser refuses (full, or forbidden). @param {Operation} operation */
+    /**
+     * Keep an operation, or its newer form. Returns false where the browser refuses (full, or forbidden).
+     * @param {Operation} operation
+     */
     keep(operation) {
       const key = keys.get(operation.id) ?? `${prefix}${(number += 1)}:${operation.id}`;
       keys.set(operation.id, key);
@@ -42,7 +45,9 @@ export function createShelf(work) {
     takeUp() {
       const found = [];
       try {
-        const mine = Object.keys(localStorage).filter((key) => key.startsWith(prefix)).sort();
+        const mine = Object.keys(localStorage)
+          .filter((key) => key.startsWith(prefix))
+          .sort();
         for (const key of mine) {
           const operation = JSON.parse(localStorage.getItem(key) ?? "null");
           if (!operation) continue;

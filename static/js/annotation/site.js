@@ -32,7 +32,8 @@ export function createSite(url, token) {
     } catch (error) {
       throw new Unreachable("The site cannot be reached.", { cause: error });
     }
-    if (TRY_LATER.has(response.status)) throw new Unreachable(`The site cannot answer now (${response.status}).`);
+    if (TRY_LATER.has(response.status))
+      throw new Unreachable(`The site cannot answer now (${response.status}).`);
     const body = await response.json().catch(() => null);
     if (!response.ok) throw new Refused(response.status, body);
     return body;
@@ -52,6 +53,8 @@ export function createSite(url, token) {
     /** @param {number} revision */
     submit: (revision) => request("POST", "submit/", { revision }),
     release: () => request("POST", "release/", {}),
+    /** Open submitted work again. */
+    takeBack: () => request("POST", "take-back/", {}),
     /** @param {{node: number | null, object: string | null, text: string}} comment */
     comment: (comment) => request("POST", "comments/", comment),
     /** @param {string | number} id */
@@ -59,11 +62,18 @@ export function createSite(url, token) {
     /** @param {Record<string, string>} keys */
     bindKeys: (keys) => request("PUT", "../../keys/", keys),
 
-    /** Send while the page goes away. What does not fit stays kept in the browser. @param {Operation[]} operations */
+    /**
+     * Send while the page goes away. What does not fit stays kept in the browser.
+     * @param {Operation[]} operations
+     */
     saveInPassing(operations) {
       const sent = options("POST", { operations });
       if (String(sent.body).length > KEEPALIVE_LIMIT) return;
-      fetch(new URL("operations/", new URL(url, location.href)), { ...sent, signal: undefined, keepalive: true }).catch(() => {});
+      fetch(new URL("operations/", new URL(url, location.href)), {
+        ...sent,
+        signal: undefined,
+        keepalive: true,
+      }).catch(() => {});
     },
   };
 }

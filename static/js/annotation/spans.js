@@ -22,7 +22,12 @@ export function createSpans(store, stage, acts, announce) {
   let down = null;
   let dragged = false;
   const mark = button("Mark these words", () => make(), { class: "button mark" });
-  const offer = element("div", { class: "offer", hidden: true }, mark, button("Not", () => set(caret, caret), { class: "button second" }));
+  const offer = element(
+    "div",
+    { class: "offer", hidden: true },
+    mark,
+    button("Not", () => set(caret, caret), { class: "button second" }),
+  );
   stage.append(passage.element, offer);
   if (!passage.count) passage.element.append(element("p", { class: "quiet" }, "This item has no passage."));
 
@@ -84,7 +89,11 @@ export function createSpans(store, stage, acts, announce) {
     down = null;
   });
 
-  /** A click or tap: take what lies there, or with a finger pick words. @param {number} token @param {boolean} touch */
+  /**
+   * A click or tap: take what lies there, or with a finger pick words.
+   * @param {number} token
+   * @param {boolean} touch
+   */
   function press(token, touch) {
     const found = at(token);
     if (found.length) {
@@ -99,10 +108,20 @@ export function createSpans(store, stage, acts, announce) {
     if (touch) propose();
   }
 
-  /** Objects that can be acted on over a token, the shortest first. @param {number} token @returns {string[]} */
+  /**
+   * Objects that can be acted on over a token, the shortest first.
+   * @param {number} token
+   * @returns {string[]}
+   */
   function at(token) {
-    const sources = store.program.nodes[store.node].role === "link" ? context(store.program, store.document, store.node) : [];
-    return [...store.objects.map(({ id, place }) => ({ id, place })), ...sources.map(({ thing, place }) => ({ id: thing.id, place }))]
+    const sources =
+      store.program.nodes[store.node].role === "link"
+        ? context(store.program, store.document, store.node)
+        : [];
+    return [
+      ...store.objects.map(({ id, place }) => ({ id, place })),
+      ...sources.map(({ thing, place }) => ({ id: thing.id, place })),
+    ]
       .filter(({ place }) => place.tokens && place.tokens[0] <= token && token < place.tokens[1])
       .sort((one, other) => length(one.place) - length(other.place))
       .map(({ id }) => id);
@@ -113,7 +132,7 @@ export function createSpans(store, stage, acts, announce) {
 
   stage.addEventListener("focus", () => {
     leaving = false;
-    set(caret, anchor);
+    passage.pick(caret, 0, 0);
   });
   stage.addEventListener("keydown", (event) => {
     if (event.target !== stage || event.ctrlKey || event.metaKey || !passage.count) return;
@@ -178,7 +197,9 @@ export function createSpans(store, stage, acts, announce) {
     const [start, end] = range();
     const { quote } = passage.place(start, end);
     const found = at(caret);
-    const inside = found.length ? `, in ${found.length === 1 ? "a marked span" : `${found.length} marked spans`}` : "";
+    const inside = found.length
+      ? `, in ${found.length === 1 ? "a marked span" : `${found.length} marked spans`}`
+      : "";
     announce(`${quote}${end - start > 1 ? `, ${end - start} words` : ""}${inside}`);
   }
 
@@ -191,7 +212,9 @@ export function createSpans(store, stage, acts, announce) {
     store.select(next.id);
     const [start] = next.place.tokens ?? [0];
     set(start);
-    announce(`Span ${objects.indexOf(next) + 1} of ${objects.length}${next.chosen ? ", chosen" : ""}: ${next.place.quote ?? passage.place(...(next.place.tokens ?? [0, 1])).quote}`);
+    announce(
+      `Span ${objects.indexOf(next) + 1} of ${objects.length}${next.chosen ? ", chosen" : ""}: ${next.place.quote ?? passage.place(...(next.place.tokens ?? [0, 1])).quote}`,
+    );
     return true;
   }
 
@@ -201,9 +224,15 @@ export function createSpans(store, stage, acts, announce) {
     /** @type {Mark[]} */
     const marks = [];
     for (const { thing, place } of context(store.program, store.document, store.node)) {
-      if (place.tokens) marks.push({ range: place.tokens, look: links.has(thing.id) ? "chosen" : "context", selected: false });
+      if (place.tokens)
+        marks.push({
+          range: place.tokens,
+          look: links.has(thing.id) ? "chosen" : "context",
+          selected: false,
+        });
     }
-    for (const { tokens } of overlay(store)) if (tokens) marks.push({ range: tokens, look: "predicted", selected: false });
+    for (const { tokens } of overlay(store))
+      if (tokens) marks.push({ range: tokens, look: "predicted", selected: false });
     for (const each of store.objects) {
       if (!each.place.tokens) continue;
       const look = each.own ? "own" : each.chosen ? "chosen" : "candidate";
@@ -213,7 +242,8 @@ export function createSpans(store, stage, acts, announce) {
   }
 
   store.subscribe((topics) => {
-    if (["document", "node", "object", "view"].some((topic) => topics.has(/** @type {any} */ (topic)))) render();
+    if (["document", "node", "object", "view"].some((topic) => topics.has(/** @type {any} */ (topic))))
+      render();
     if (topics.has("object")) {
       const tokens = acts.selected()?.place.tokens;
       leaving &&= !tokens;
@@ -224,7 +254,11 @@ export function createSpans(store, stage, acts, announce) {
   render();
 
   return {
-    /** Move an edge of the selected span. @param {number} start @param {number} end tokens to add at either side */
+    /**
+     * Move an edge of the selected span.
+     * @param {number} start
+     * @param {number} end tokens to add at either side
+     */
     stretch(start, end) {
       const chosen = acts.selected();
       if (!chosen?.own || !chosen.place.tokens) return;

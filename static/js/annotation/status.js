@@ -9,10 +9,11 @@ const SIGNS = { saved: "✓", saving: "↑", offline: "⇡", refused: "!", mergi
 
 /**
  * @param {Store} store @param {ReturnType<typeof import("./queue.js").createQueue>} queue
+ * @param {ReturnType<typeof import("./site.js").createSite>} site
  * @param {HTMLElement} line shows the state @param {HTMLElement} notice what asks for an act
  * @param {(text: string) => void} announce
  */
-export function createStatus(store, queue, line, notice, announce) {
+export function createStatus(store, queue, site, line, notice, announce) {
   let announced = "";
   let noticed = "";
 
@@ -52,15 +53,42 @@ export function createStatus(store, queue, line, notice, announce) {
     notice.replaceChildren();
     notice.hidden = true;
     if (kind === "refused") {
-      show("errors", `The last change could not be saved: ${detail}`, button("Try again", () => queue.flush(), { class: "button second" }), button("Take back what is not saved", () => queue.giveUp([]), { class: "button second" }));
+      const refused = queue.status.refused;
+      show(
+        "errors",
+        `A change could not be saved: ${detail}`,
+        button("Try again", () => queue.flush(), { class: "button second" }),
+        button(
+          refused ? "Take this change back" : "Take back what is not saved",
+          () => queue.giveUp(refused ? [refused] : []),
+          { class: "button second" },
+        ),
+      );
+    } else if (store.locked && store.work.status === "submitted") {
+      show("note", store.locked, button("Open it again", reopen, { class: "button second" }));
     } else if (store.locked) show("note", store.locked);
+  }
+
+  async function reopen() {
+    try {
+      await site.takeBack();
+      location.reload();
+    } catch (error) {
+      announce(/** @type {Error} */ (error).message);
+      /** @type {HTMLElement} */ (notice.querySelector("p")).textContent = /** @type {Error} */ (
+        error
+      ).message;
+    }
   }
 
   /** @param {string} look @param {string} said @param {...HTMLElement} acts */
   function show(look, said, ...acts) {
     notice.hidden = false;
     notice.className = look;
-    notice.append(element("p", {}, said), ...(acts.length ? [element("div", { class: "actions" }, ...acts)] : []));
+    notice.append(
+      element("p", {}, said),
+      ...(acts.length ? [element("div", { class: "actions" }, ...acts)] : []),
+    );
   }
 
   store.subscribe((topics) => topics.has("status") && render());

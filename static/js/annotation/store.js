@@ -27,14 +27,20 @@ export function createStore(work) {
   let document = work.document;
   /** @type {Operation[]} made here and not confirmed yet, oldest first */
   let pending = [];
-  /** @type {Set<string>} ids that the site may have applied already, whose operations must not change any more */
+  /**
+   * @type {Set<string>} ids that the site may have applied already, whose operations must not change any more
+   */
   const sent = new Set();
   /** @type {Map<string, Change>} */
   const inverses = new Map();
   let history = work.history;
   let revision = work.revision;
   let lastEdit = 0;
-  let playing = { document: /** @type {Document | null} */ (null), node: -1, objects: /** @type {import("./types.js").InPlay[]} */ ([]) };
+  let playing = {
+    document: /** @type {Document | null} */ (null),
+    node: -1,
+    objects: /** @type {import("./types.js").InPlay[]} */ ([]),
+  };
   let locked = lockedBy(work.status);
 
   const store = {
@@ -52,17 +58,28 @@ export function createStore(work) {
     /** Called with an operation that was added or has changed, to keep and send it. */
     onPending: (/** @type {Operation} */ _operation) => {},
 
-    get document() { return document; },
-    get revision() { return revision; },
-    get pending() { return pending; },
+    get document() {
+      return document;
+    },
+    get revision() {
+      return revision;
+    },
+    get pending() {
+      return pending;
+    },
     /** Why nothing can be changed; empty while it can. */
-    get locked() { return locked; },
+    get locked() {
+      return locked;
+    },
     /** What can be acted on at the current node. */
     get objects() {
-      if (playing.document !== document || playing.node !== store.node) playing = { document, node: store.node, objects: inPlay(program, document, store.node) };
+      if (playing.document !== document || playing.node !== store.node)
+        playing = { document, node: store.node, objects: inPlay(program, document, store.node) };
       return playing.objects;
     },
-    get open() { return program.asked.filter((index) => isOpen(document, index)); },
+    get open() {
+      return program.asked.filter((index) => isOpen(document, index));
+    },
 
     /** @param {(topics: Set<Topic>) => void} listener */
     subscribe(listener) {
@@ -114,7 +131,9 @@ export function createStore(work) {
     undo: () => takeBack("undo"),
     redo: () => takeBack("redo"),
     /** What can be undone and redone now. */
-    get steps() { return stacks([...history, ...pending.map(entryOf)]); },
+    get steps() {
+      return stacks([...history, ...pending.map(entryOf)]);
+    },
 
     /** The operations to send now. From here on they stay as they are: an unanswered one may have arrived. */
     send() {
@@ -123,16 +142,27 @@ export function createStore(work) {
       return batch;
     },
 
-    /** @param {{revision: number, values: any[], mismatch: boolean | null, saved: {id: string, revision: number, inverse: Change}[]}} answer */
+    /**
+     * @param {{revision: number, values: any[], mismatch: boolean | null, saved: {id: string, revision: number, inverse: Change}[]}} answer
+     */
     confirm(answer) {
       const saved = new Map(answer.saved.map((each) => [each.id, each]));
       for (const operation of pending) {
         const known = saved.get(operation.id);
         if (!known) continue;
         confirmed = apply(program, confirmed, operation);
-        history = [...history, { ...entryOf(operation), revision: known.revision, inverse: known.inverse ?? inverses.get(operation.id) }];
+        history = [
+          ...history,
+          {
+            ...entryOf(operation),
+            revision: known.revision,
+            inverse: known.inverse ?? inverses.get(operation.id),
+          },
+        ];
       }
-      pending = pending.filter((operation) => !saved.has(operation.id)).map((operation) => ({ ...operation, base: answer.revision }));
+      pending = pending
+        .filter((operation) => !saved.has(operation.id))
+        .map((operation) => ({ ...operation, base: answer.revision }));
       revision = answer.revision;
       store.values = answer.values;
       store.mismatch = answer.mismatch;
@@ -178,11 +208,19 @@ export function createStore(work) {
     /** Give up operations that the site refuses. @param {Set<string>} ids */
     giveUp(ids) {
       const left = pending.filter((operation) => !ids.has(operation.id));
-      store.rebase({ revision, document: confirmed, values: store.values, mismatch: store.mismatch }, [], left);
+      store.rebase(
+        { revision, document: confirmed, values: store.values, mismatch: store.mismatch },
+        [],
+        left,
+      );
     },
   };
 
-  /** @param {Change} change @param {boolean} mayJoin whether it may become part of the last operation @returns {Operation} */
+  /**
+   * @param {Change} change
+   * @param {boolean} mayJoin whether it may become part of the last operation
+   * @returns {Operation}
+   */
   function add(change, mayJoin) {
     const last = pending.at(-1);
     const one = mayJoin && last && !sent.has(last.id) ? joined(last, change) : null;

@@ -14,8 +14,20 @@ import { systems } from "./predictions.js";
  */
 export function createToolbar(store, root, acts, view, keys) {
   const boxes = store.item.kind === "boxes";
-  const tool = (/** @type {string} */ mark, /** @type {string} */ name, /** @type {() => void} */ act, /** @type {string} */ key, shown = false) =>
-    button("", () => act(), { class: "tool", title: `${name} (${keys.keyOf(key)})`, "aria-label": name }, sign(mark), shown ? element("span", { class: "tool-name", "aria-hidden": "true" }, name) : null);
+  const tool = (
+    /** @type {string} */ mark,
+    /** @type {string} */ name,
+    /** @type {() => void} */ act,
+    /** @type {string} */ key,
+    shown = false,
+  ) =>
+    button(
+      "",
+      () => act(),
+      { class: "tool", title: `${name} (${keys.keyOf(key)})`, "aria-label": name },
+      sign(mark),
+      shown ? element("span", { class: "tool-name", "aria-hidden": "true" }, name) : null,
+    );
   const undo = tool("↶", "Undo", store.undo, "undo");
   const redo = tool("↷", "Redo", store.redo, "redo");
   const draw = boxes ? tool("▭", "New box", view.drawInMiddle, "draw", true) : null;
@@ -28,7 +40,8 @@ export function createToolbar(store, root, acts, view, keys) {
   const shown = tool("┄", "Systems' output", togglePredictions, "predictions", true);
   const wrong = tool("⚑", "Program is wrong", () => view.onProblem(), "problem", true);
   const help = tool("?", "Keys", keys.help, "help", true);
-  const group = (/** @type {string} */ name, /** @type {(HTMLElement | null)[]} */ ...tools) => element("div", { class: "tools", role: "group", "aria-label": name }, ...tools);
+  const group = (/** @type {string} */ name, /** @type {(HTMLElement | null)[]} */ ...tools) =>
+    element("div", { class: "tools", role: "group", "aria-label": name }, ...tools);
   const legend = element("p", { class: "legend" });
   root.append(
     group("Changes", undo, redo),
@@ -55,6 +68,7 @@ export function createToolbar(store, root, acts, view, keys) {
     if (boxes) {
       pan.setAttribute("aria-pressed", String(view.panning));
       scale.textContent = `${Math.round(view.zoom * 100)}%`;
+      fit.setAttribute("aria-label", `${scale.textContent}, show the whole image`);
     }
     renderLegend();
   }
@@ -64,16 +78,31 @@ export function createToolbar(store, root, acts, view, keys) {
     const entries = [];
     if (role === "choose") entries.push(["candidate", "to choose from"], ["chosen", "chosen"]);
     if (role === "draw" || role === "link") entries.push(["own", "of this step"]);
-    if (role === "link") entries.push([boxes ? "source" : "context", "possible sources"], ["chosen", "source of the selected one"]);
-    else if (context(store.program, store.document, store.node).length) entries.push(["context", "of the steps before"]);
+    if (role === "link")
+      entries.push(
+        [boxes ? "source" : "context", "possible sources"],
+        ["chosen", "source of the selected one"],
+      );
+    else if (context(store.program, store.document, store.node).length)
+      entries.push(["context", "of the steps before"]);
     if (store.predictionsShown) entries.push(["predicted", `by ${systems(store).join(", ")}`]);
     const key = JSON.stringify(entries);
     if (legend.dataset.key === key) return;
     legend.dataset.key = key;
-    legend.replaceChildren(...entries.map(([look, text]) => element("span", { class: "legend-entry" }, element("span", { class: `swatch ${look}`, "aria-hidden": "true" }), text)));
+    legend.replaceChildren(
+      ...entries.map(([look, text]) =>
+        element(
+          "span",
+          { class: "legend-entry" },
+          element("span", { class: `swatch ${look}`, "aria-hidden": "true" }),
+          text,
+        ),
+      ),
+    );
   }
 
   store.subscribe(render);
   view.onView = render;
   render();
+  return { togglePredictions };
 }

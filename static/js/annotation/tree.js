@@ -7,7 +7,11 @@
 import { element, sign, unseen } from "./markup.js";
 import { STATES, countText, stateOf, valueText } from "./words.js";
 
-/** @param {Store} store @param {HTMLElement} list an element with role listbox @param {() => boolean} waiting whether values are older than the document */
+/**
+ * @param {Store} store
+ * @param {HTMLElement} list an element with role listbox
+ * @param {() => boolean} waiting whether values are older than the document
+ */
 export function createTree(store, list, waiting) {
   const deepest = Math.max(...store.program.nodes.map((node) => node.depth));
   /** @type {Map<number, HTMLElement>} */
@@ -40,7 +44,14 @@ export function createTree(store, list, waiting) {
       "li",
       { role: "option", tabindex: "-1", class: "step", "data-node": index, onclick: () => pick(index) },
       sign(""),
-      element("span", { class: "step-text" }, element("span", { class: "step-module" }, node.module), " ", node.argument ? element("span", { class: "step-argument" }, node.argument) : null, shared ? element("span", { class: "step-shared" }, "same as above, done once") : null),
+      element(
+        "span",
+        { class: "step-text" },
+        element("span", { class: "step-module" }, node.module),
+        " ",
+        node.argument ? element("span", { class: "step-argument" }, node.argument) : null,
+        shared ? element("span", { class: "step-shared" }, "same as above, done once") : null,
+      ),
       element("span", { class: "step-state" }),
       element("span", { class: "step-value" }),
     );
@@ -66,12 +77,15 @@ export function createTree(store, list, waiting) {
       const here = index === current;
       const [icon, , said, shown] = Array.from(row.children);
       const count = countText(store, index);
-      const text = [state === "compute" ? (value ? "" : "waits for the steps before") : word, count].filter(Boolean).join(" · ");
+      const text = [state === "compute" ? (value ? "" : "waits for the steps before") : word, count]
+        .filter(Boolean)
+        .join(" · ");
       if (icon.textContent !== mark) icon.textContent = mark;
       if (said.textContent !== text) said.textContent = text;
       const valued = node.role === "compute" || node.type === "number" || node.type === "truth" ? value : "";
       const wait = valued && stale ? " …" : "";
-      if (shown.textContent !== valued + wait) shown.replaceChildren(...(valued ? [unseen("value "), valued + wait] : []));
+      if (shown.textContent !== valued + wait)
+        shown.replaceChildren(...(valued ? [unseen("value "), valued + wait] : []));
       row.dataset.state = state;
       row.classList.toggle("stale", Boolean(wait));
       row.setAttribute("aria-selected", String(here));
@@ -89,7 +103,8 @@ export function createTree(store, list, waiting) {
   }
 
   store.subscribe((topics) => {
-    if (["document", "node", "values", "status"].some((topic) => topics.has(/** @type {any} */ (topic)))) render();
+    if (["document", "node", "values", "status"].some((topic) => topics.has(/** @type {any} */ (topic))))
+      render();
     if (topics.has("node")) show();
   });
   render();

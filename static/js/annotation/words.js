@@ -43,7 +43,11 @@ export function valueText(value) {
   return typeof value === "number" ? Number(value.toFixed(4)).toString() : value;
 }
 
-/** State of a node as it is shown: nodes that are computed have none of their own. @param {Store} store @param {number} index */
+/**
+ * State of a node as it is shown: nodes that are computed have none of their own.
+ * @param {Store} store
+ * @param {number} index
+ */
 export function stateOf(store, index) {
   const shared = store.program.nodes[index].representative;
   return store.program.nodes[index].role === "compute" ? "compute" : layerOf(store.document, shared).state;
@@ -54,10 +58,20 @@ export function countText(store, index) {
   const node = store.program.nodes[index];
   if (node.role === "compute") return "";
   const count = placed(store.program, store.document, node.representative).length;
-  return count ? plural(count, store.item.kind === "boxes" ? "box" : "span", store.item.kind === "boxes" ? "boxes" : "spans") : "";
+  return count
+    ? plural(
+        count,
+        store.item.kind === "boxes" ? "box" : "span",
+        store.item.kind === "boxes" ? "boxes" : "spans",
+      )
+    : "";
 }
 
-/** @param {Store} store @param {Thing | Place} place @returns {string} where an object lies, for people who do not see it */
+/**
+ * @param {Store} store
+ * @param {Thing | Place} place
+ * @returns {string} where an object lies, for people who do not see it
+ */
 export function placeText(store, place) {
   if (place.box) {
     const [left, top, right, bottom] = place.box.map((edge) => Math.round(edge * 100));
@@ -74,7 +88,10 @@ export function imageName(store, index) {
 
 /** Why a node cannot be called done yet, empty when it can. @param {Store} store @param {number} node */
 export function notYet(store, node) {
-  if (!placed(store.program, store.document, node).length) return "Nothing is marked yet. If there is nothing, say “nothing here”.";
+  if (!placed(store.program, store.document, node).length)
+    return "Nothing is marked yet. If there is nothing, say “nothing here”.";
   const missing = unlinked(store.program, store.document, node);
-  return missing ? `${plural(missing, "object")} still ${missing === 1 ? "needs its source" : "need their sources"}.` : "";
+  return missing
+    ? `${plural(missing, "object")} still ${missing === 1 ? "needs its source" : "need their sources"}.`
+    : "";
 }

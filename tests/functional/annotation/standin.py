@@ -15,7 +15,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.urls import include, path
+from django.urls import path
 from pydantic import ValidationError
 
 from analysis.programs import Program, agrees, parse
@@ -225,6 +225,12 @@ def release(_request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @answering
+def take_back(_request: HttpRequest, pk: int) -> HttpResponse:
+    found(pk).status = "reserved"
+    return JsonResponse(found(pk).state())
+
+
+@answering
 def comments(request: HttpRequest, pk: int) -> HttpResponse:
     work, new = found(pk), json.loads(request.body)
     row = {"id": len(work.comments) + 1, "by": "ada", "at": "2026-01-05T09:30:00Z", "resolved": False, **new}
@@ -261,10 +267,10 @@ urlpatterns = [
     path(f"{API}operations/", operations),
     path(f"{API}submit/", submit),
     path(f"{API}release/", release),
+    path(f"{API}take-back/", take_back),
     path(f"{API}comments/", comments),
     path(f"{API}comments/<int:comment>/resolve/", resolve),
     path("api/annotation/keys/", keys),
     path("standin/<int:number>-<int:width>x<int:height>.svg", image),
     path("standin/done/", done),
-    path("", include("config.urls")),
 ]

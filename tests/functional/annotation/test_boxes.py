@@ -9,43 +9,11 @@ from playwright.sync_api import Page, expect
 
 from tests.functional.annotation.conftest import Editor
 from tests.functional.annotation.items import DOGS, FILTER, FIND_DOGS, box, layer
+from tests.functional.annotation.steps import at, drag, near, reload, saved, sheet
 
 pytestmark = pytest.mark.service
 
 PIXEL = 1 / 640
-
-
-def saved(page: Page) -> None:
-    expect(page.locator("#save-status")).to_have_attribute("data-kind", "saved")
-
-
-def reload(page: Page) -> None:
-    page.reload()
-    expect(page.locator("#work[data-ready]")).to_be_attached()
-
-
-def sheet(page: Page, image: int) -> dict[str, float]:
-    """Where an image lies on the screen."""
-    place: Any = page.locator(".sheet").nth(image).bounding_box()
-    return place
-
-
-def at(page: Page, image: int, across: float, down: float) -> tuple[float, float]:
-    """The screen's point at a fraction of an image."""
-    place = sheet(page, image)
-    return place["x"] + across * place["width"], place["y"] + down * place["height"]
-
-
-def drag(page: Page, image: int, start: tuple[float, float], end: tuple[float, float]) -> None:
-    page.mouse.move(*at(page, image, *start))
-    page.mouse.down()
-    for part in (0.3, 0.6, 1.0):
-        page.mouse.move(*at(page, image, *(a + part * (b - a) for a, b in zip(start, end, strict=True))))
-    page.mouse.up()
-
-
-def near(found: list[float], wanted: tuple[float, ...], tolerance: float = 0.01) -> None:
-    assert found == pytest.approx(list(wanted), abs=tolerance)
 
 
 def test_a_box_is_drawn_moved_and_resized_by_mouse(editor: Editor, page: Page):

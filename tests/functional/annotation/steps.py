@@ -1,0 +1,41 @@
+"""What the tests of the editor do on a page again and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+
+def saved(page: Page) -> None:
+    expect(page.locator("#save-status")).to_have_attribute("data-kind", "saved")
+
+
+def reload(page: Page) -> None:
+    page.reload()
+    expect(page.locator("#work[data-ready]")).to_be_attached()
+
+
+def sheet(page: Page, image: int) -> dict[str, float]:
+    """Where an image lies on the screen."""
+    place: Any = page.locator(".sheet").nth(image).bounding_box()
+    return place
+
+
+def at(page: Page, image: int, across: float, down: float) -> tuple[float, float]:
+    """The screen's point at a fraction of an image."""
+    place = sheet(page, image)
+    return place["x"] + across * place["width"], place["y"] + down * place["height"]
+
+
+def drag(page: Page, image: int, start: tuple[float, float], end: tuple[float, float]) -> None:
+    page.mouse.move(*at(page, image, *start))
+    page.mouse.down()
+    for part in (0.3, 0.6, 1.0):
+        page.mouse.move(*at(page, image, *(a + part * (b - a) for a, b in zip(start, end, strict=True))))
+    page.mouse.up()
+
+
+def near(found: list[float], wanted: tuple[float, ...], tolerance: float = 0.01) -> None:
+    assert found == pytest.approx(list(wanted), abs=tolerance)

@@ -1,0 +1,224 @@
+"""Saving: offline and back, two tabs that change the same, refusals, and what a closed page leaves behind."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.functional.annotation.conftest import Editor
+from tests.functional.annotation.items import DOGS, FIND_DOGS, box, layer
+from tests.functional.annotation.steps import at, drag, near, reload, saved
+
+pytestmark = pytest.mark.service
+
+OFFLINE_SECONDS = float(os.environ.get("TOUCHSTONE_OFFLINE_SECONDS", "3"))
+STATUS = "#save-status"
+
+
+def test_what_is_done_offline_is_kept_and_sent_later(editor: Editor, context: BrowserContext, page: Page):
+    work = editor.make(**DOGS)
+    editor.open(page, work)
+    drag(page, 0, (0.1, 0.1), (0.3, 0.3))
+    saved(page)
+    context.set_offline(True)
+    for left in (0.4, 0.7):
+        drag(page, 0, (left, 0.1), (left + 0.2, 0.3))
+    expect(page.locator(STATUS)).to_have_text("⇡Offline: 2 changes kept here")
+    expect(page.locator("#announcer")).to_contain_text("Offline")
+    page.wait_for_timeout(OFFLINE_SECONDS * 1000)
+    page.keyboard.press("d")
+    expect(page.locator(STATUS)).to_contain_text("3 changes")
+    assert len(editor.objects(work, FIND_DOGS)) == 1
+    context.set_offline(False)
+    saved(page)
+    assert len(editor.objects(work, FIND_DOGS)) == 3
+    assert editor.layer(work, FIND_DOGS)["state"] == "done"
+
+
+def test_changes_outlive_the_page_while_the_site_is_down(editor: Editor, context: BrowserContext, page: Page):
+    work = editor.make(**DOGS)
+    editor.open(page, work)
+    editor.works.broken = True
+    drag(page, 0, (0.1, 0.1), (0.3, 0.3))
+    drag(page, 1, (0.1, 0.1), (0.3, 0.3))
+    expect(page.locator(STATUS)).to_contain_text("2 changes kept here")
+    page.close()
+    editor.works.broken = False
+    assert editor.objects(work, FIND_DOGS) == []
+    again = editor.open(context.new_page(), work)
+    saved(again)
+    assert len(editor.objects(work, FIND_DOGS)) == 2
+    again.keyboard.press("Control+z")
+    saved(again)
+    assert len(editor.objects(work, FIND_DOGS)) == 1
+
+
+def test_leaving_the_page_right_after_an_edit_loses_nothing(editor: Editor, page: Page):
+    work = editor.make(**DOGS)
+    editor.open(page, work)
+    drag(page, 0, (0.1, 0.1), (0.3, 0.3))
+    page.goto("about:blank")
+    editor.open(page, work)
+    saved(page)
+    assert len(editor.objects(work, FIND_DOGS)) == 1
+    assert editor.revision(work) == 1  # sent on leaving or taken up after it, but applied once
+
+
+def test_quick_edits_go_in_one_request(editor: Editor, page: Page):
+    work = editor.make(**DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.4, 0.4))})
+    editor.open(page, work)
+    page.locator("#stage").focus()
+    page.keyboard.press("Tab")
+    for _press in range(40):
+        page.keyboard.press("ArrowRight")
+    saved(page)
+    near(editor.objects(work, FIND_DOGS)[0]["box"], (0.1 + 40 / 640, 0.1, 0.4 + 40 / 640, 0.4), 1e-5)
+    assert editor.works.rows[work].requests <= 5
+    for _undo in range(editor.revision(work)):
+        page.keyboard.press("Control+z")
+    saved(page)
+    near(editor.objects(work, FIND_DOGS)[0]["box"], (0.1, 0.1, 0.4, 0.4), 1e-6)
+
+
+def test_an_answer_that_got_lost_is_asked_for_again(editor: Editor, page: Page):
+    work = editor.make(**DOGS)
+    editor.open(page, work)
+    lost = []
+
+    def lose(route):
+        if lost:
+            route.continue_()
+        else:
+            lost.append(route.fetch())  # the site has applied it, and nobody hears
+            route.abort()
+
+    page.route("**/operations/", lose)
+    drag(page, 0, (0.1, 0.1), (0.3, 0.3))
+    expect(page.locator(STATUS)).to_contain_text("Offline")
+    drag(page, 1, (0.1, 0.1), (0.3, 0.3))
+    saved(page)
+    assert len(editor.objects(work, FIND_DOGS)) == 2
+    assert editor.revision(work) == 2
+
+
+def two_tabs(editor: Editor, page: Page, other: Page) -> int:
+    """One work in two profiles: the second one hears of the first one's changes only when it saves."""
+    work = editor.make(
+        **DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.3, 0.3), box("b", 1, 0.5, 0.5, 0.7, 0.7))}
+    )
+    editor.open(page, work)
+    editor.open(other, work)
+    return work
+
+
+@pytest.fixture
+def other(context: BrowserContext) -> Page:
+    """A page in another browser profile, as on another machine."""
+    browser = context.browser
+    assert browser
+    return browser.new_context(viewport={"width": 1280, "height": 860}).new_page()
+
+
+def test_changes_of_different_things_come_together_by_themselves(editor: Editor, page: Page, other: Page):
+    work = two_tabs(editor, page, other)
+    page.mouse.click(*at(page, 0, 0.2, 0.2))
+    drag(page, 0, (0.2, 0.2), (0.4, 0.4))
+    saved(page)
+    drag(other, 1, (0.1, 0.1), (0.3, 0.3))
+    saved(other)
+    expect(other.get_by_role("dialog")).to_have_count(0)
+    expect(other.locator(".object-row")).to_have_count(3)
+    assert len(editor.objects(work, FIND_DOGS)) == 3
+    near(editor.objects(work, FIND_DOGS)[0]["box"], (0.3, 0.3, 0.5, 0.5))
+    other.context.close()
+
+
+@pytest.mark.parametrize(
+    ("choice", "left"),
+    [("Mine", {(0.1, 0.5)}), ("Theirs", {(0.4, 0.4)}), ("Keep both", {(0.1, 0.5), (0.4, 0.4)})],
+)
+def test_changes_of_the_same_thing_are_put_before_the_person(
+    editor: Editor, page: Page, other: Page, choice: str, left: set[tuple[float, float]]
+):
+    work = two_tabs(editor, page, other)
+    page.mouse.click(*at(page, 0, 0.2, 0.2))
+    drag(page, 0, (0.2, 0.2), (0.5, 0.5))
+    saved(page)
+    other.mouse.click(*at(other, 0, 0.2, 0.2))
+    drag(other, 0, (0.2, 0.2), (0.2, 0.6))
+    drag(other, 1, (0.1, 0.1), (0.3, 0.3))
+    dialog = other.get_by_role("dialog")
+    expect(dialog).to_contain_text("Somebody else changed the same")
+    other.keyboard.press("Escape")  # no way round choosing
+    expect(dialog).to_be_visible()
+    reload(other)  # and nothing is lost by leaving
+    expect(dialog).to_be_visible()
+    dialog.get_by_text(choice, exact=True).click()
+    dialog.get_by_role("button", name="Go on with these").click()
+    saved(other)
+    found = editor.objects(work, FIND_DOGS)
+    corners = {(round(each["box"][0], 1), round(each["box"][1], 1)) for each in found}
+    assert corners == left | {(0.5, 0.5), (0.1, 0.1)}
+    other.context.close()
+
+
+def test_a_choice_of_what_somebody_else_deletes_is_a_conflict(editor: Editor, page: Page, other: Page):
+    work = two_tabs(editor, page, other)
+    page.mouse.click(*at(page, 0, 0.2, 0.2))
+    page.keyboard.press("Delete")
+    saved(page)
+    other.keyboard.press("d")
+    other.keyboard.press("1")
+    dialog = other.get_by_role("dialog")
+    expect(dialog).to_contain_text("Deleted.")
+    dialog.get_by_role("button", name="Go on with these").click()  # mine: it comes back, and is chosen
+    saved(other)
+    assert {each["id"] for each in editor.objects(work, FIND_DOGS)} == {"a", "b"}
+    assert [each["ref"] for each in editor.objects(work, 4)] == ["a"]
+    other.context.close()
+
+
+def test_a_tab_of_the_same_browser_follows_along(editor: Editor, context: BrowserContext, page: Page):
+    work = editor.make(**DOGS)
+    editor.open(page, work)
+    second = editor.open(context.new_page(), work)
+    drag(second, 0, (0.1, 0.1), (0.3, 0.3))
+    expect(page.locator(".object-row")).to_have_count(1)
+
+
+def test_a_refusal_is_said_and_only_that_change_taken_back(editor: Editor, page: Page):
+    work = editor.make(**DOGS)
+    editor.open(page, work)
+
+    def refuse(route):
+        first = route.request.post_data_json["operations"][0]
+        body = {"detail": "A box is too small.", "operation": first["id"], "field": "put.0.box"}
+        route.fulfill(status=422, json=body)
+
+    page.route("**/operations/", refuse)
+    drag(page, 0, (0.1, 0.1), (0.3, 0.3))
+    expect(page.locator("#notice")).to_contain_text("A box is too small.")
+    expect(page.locator(STATUS)).to_contain_text("Not saved: 1 change kept here")
+    drag(page, 1, (0.5, 0.5), (0.7, 0.7))
+    expect(page.locator(STATUS)).to_contain_text("2 changes")
+    page.unroute("**/operations/")
+    page.get_by_role("button", name="Take this change back").click()
+    saved(page)
+    expect(page.locator(".object-row")).to_have_count(1)
+    assert [each["image"] for each in editor.objects(work, FIND_DOGS)] == [1]
+
+
+def test_a_lost_place_closes_the_work_and_says_so(editor: Editor, page: Page):
+    work = editor.make(**DOGS)
+    editor.open(page, work)
+    page.route(
+        "**/operations/",
+        lambda route: route.fulfill(
+            status=410, json={"detail": "The reservation ended; what you did is kept."}
+        ),
+    )
+    drag(page, 0, (0.1, 0.1), (0.3, 0.3))
+    expect(page.locator("#notice")).to_contain_text("The reservation ended")
+    expect(page.get_by_role("button", name="Submit")).to_be_disabled()
