@@ -24,8 +24,9 @@ from annotation.formats.checks import check_record, program_of_text, record_prog
 from annotation.formats.drawn import document_of
 from annotation.formats.images import ImageFolder, image_size
 from annotation.formats.report import Report
+from annotation.formats.statements import besides
 from annotation.formats.writing import written
-from annotation.payloads import Annotation, Box, Chosen, Document, Image, ItemRecord, Layer, Object
+from annotation.payloads import Annotation, Box, Chosen, Document, Image, ItemRecord, Object
 
 NAME = "coco"  # of the part of `extra` that holds what an image needs to go out again
 SLACK = 0.01  # of an image's size: what other tools put past the edge
@@ -375,7 +376,7 @@ class _Writing:
             outlines = []
             if program is not None:
                 outlines = list(self._outlines(record, program, work.document, identities, None))
-            told = {**work.model_dump(mode="json", exclude={"document"}), "document": _told(work.document)}
+            told = {**work.model_dump(mode="json", exclude={"document"}), "document": besides(work.document)}
             self._works.append({"item": record.external_id, "work": told, "annotations": outlines})
 
     def _image(self, record: ItemRecord, number: int, kept: Mapping[str, Any] | None) -> Id:
@@ -456,19 +457,9 @@ def _item(record: ItemRecord) -> dict[str, Any]:
         "text": record.text,
         "program": record.program,
         "answer": record.answer,
-        "gold": None if record.gold is None else _told(record.gold),
+        "gold": None if record.gold is None else besides(record.gold),
         "extra": record.extra,
     }
-
-
-def _told(document: Document) -> dict[str, Any]:
-    """A document without its objects."""
-    layers = {
-        node: Layer(state=layer.state, value=layer.value, note=layer.note).model_dump(exclude_defaults=True)
-        for node, layer in document.layers.items()
-    }
-    problem = document.problem
-    return {"layers": layers, **({"problem": problem.model_dump()} if problem is not None else {})}
 
 
 def _fresh(taken: Iterable[Id]) -> Iterator[int]:

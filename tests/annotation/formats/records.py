@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import PIL.Image
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from annotation.formats.checks import check_record
 from annotation.formats.texts import span_of, tokenize, trimmed
 from annotation.payloads import ItemRecord, Span
+
+# Files are slow on a busy machine: how long an example takes says nothing here.
+unhurried = settings(deadline=None, max_examples=60)
 
 BOX_PROGRAM = "equal(count(find[dogs]), count(filter[black](find[dogs])))"  # find is 2, filter is 4
 SPAN_PROGRAM = "find-max-num(find-num(filter[of the first half](find[field goals])))"  # 0 1 2 3

@@ -16,7 +16,7 @@ from annotation.formats.images import ImageFolder
 from annotation.formats.report import Report
 from annotation.payloads import ItemRecord
 from tests.annotation.formats.closeness import close, same
-from tests.annotation.formats.records import box_item, box_items, picture, span_item
+from tests.annotation.formats.records import box_item, box_items, picture, span_item, unhurried
 
 
 def again(folder: Path, items: list[ItemRecord]) -> list[ItemRecord]:
@@ -31,6 +31,7 @@ def test_it_works(tmp_path: Path):
     assert all(map(same, found, items))
 
 
+@unhurried
 @given(box_items())
 def test_any_boxes_come_back(tmp_path_factory: pytest.TempPathFactory, item: ItemRecord):
     (found,) = again(tmp_path_factory.mktemp("coco"), [item])
@@ -131,6 +132,7 @@ def test_a_box_that_was_moved_loses_its_outline_but_keeps_its_id(tmp_path: Path)
     assert "segmentation" not in out
 
 
+@unhurried
 @given(
     st.integers(1, 5000), st.integers(1, 5000),
     st.lists(st.tuples(*[st.integers(0, 10**6)] * 4), min_size=1, max_size=4),

@@ -13,7 +13,7 @@ from accounts.errors import BadFile
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.texts import tokenize
 from annotation.payloads import ItemRecord
-from tests.annotation.formats.records import box_item, box_items, passages, span_item
+from tests.annotation.formats.records import box_item, box_items, passages, span_item, unhurried
 
 
 def test_it_works(tmp_path: Path):
@@ -22,6 +22,7 @@ def test_it_works(tmp_path: Path):
     assert list(read_jsonl(tmp_path / "items.jsonl")) == items
 
 
+@unhurried
 @given(box_items())
 def test_any_boxes_come_back(tmp_path_factory: pytest.TempPathFactory, item: ItemRecord):
     path = tmp_path_factory.mktemp("jsonl") / "items.jsonl"
@@ -29,6 +30,7 @@ def test_any_boxes_come_back(tmp_path_factory: pytest.TempPathFactory, item: Ite
     assert list(read_jsonl(path)) == [item]
 
 
+@unhurried
 @given(passages)
 def test_any_passage_comes_back(tmp_path_factory: pytest.TempPathFactory, passage: str):
     path = tmp_path_factory.mktemp("jsonl") / "items.jsonl"

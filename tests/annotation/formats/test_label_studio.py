@@ -15,7 +15,7 @@ from annotation.formats.label_studio import TaskFields, read_label_studio, reade
 from annotation.formats.report import Report
 from annotation.payloads import Box, Chosen, ItemRecord, Span
 from tests.annotation.formats.closeness import close, same
-from tests.annotation.formats.records import box_item, box_items, passages, picture, span_item
+from tests.annotation.formats.records import box_item, box_items, passages, picture, span_item, unhurried
 
 
 def again(folder: Path, items: list[ItemRecord]) -> list[ItemRecord]:
@@ -33,12 +33,14 @@ def test_items_without_program_or_gold_come_back(tmp_path: Path):
     assert again(tmp_path, items) == items
 
 
+@unhurried
 @given(box_items())
 def test_any_boxes_come_back(tmp_path_factory: pytest.TempPathFactory, item: ItemRecord):
     (found,) = again(tmp_path_factory.mktemp("ls"), [item])
     assert same(found, item)
 
 
+@unhurried
 @given(passages)
 def test_any_spans_come_back(tmp_path_factory: pytest.TempPathFactory, passage: str):
     item = span_item(passage=passage)

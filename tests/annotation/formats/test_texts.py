@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.formats.texts import code_point, span_of, split_tokens, tokenize, tokens_of, trimmed
-from tests.annotation.formats.records import passages, texts
+from tests.annotation.formats.records import passages, texts, unhurried
 
 
 def words(text: str) -> list[str]:
@@ -29,12 +29,14 @@ def test_tokens_are_what_a_person_would_mark(text: str, expected: list[str]):
     assert words(text) == expected
 
 
+@unhurried
 @given(texts)
 def test_every_character_but_white_space_is_in_exactly_one_token(text: str):
     covered = [place for start, end in tokenize(text) for place in range(start, end)]
     assert covered == [place for place, character in enumerate(text) if not character.isspace()]
 
 
+@unhurried
 @given(passages, st.data())
 def test_a_span_of_tokens_names_those_tokens(text: str, data: st.DataObject):
     tokens = tokenize(text)
@@ -45,6 +47,7 @@ def test_a_span_of_tokens_names_those_tokens(text: str, data: st.DataObject):
     assert span.quote == text[span.span[0] : span.span[1]]
 
 
+@unhurried
 @given(passages, st.data())
 def test_tokens_of_a_stretch_are_those_that_share_a_character_with_it(text: str, data: st.DataObject):
     tokens = tokenize(text)
@@ -58,6 +61,7 @@ def test_tokens_of_a_stretch_are_those_that_share_a_character_with_it(text: str,
             tokens_of(start, end, tokens)
 
 
+@unhurried
 @given(texts)
 def test_utf_16_units_are_those_of_a_browser(text: str):
     unit = 0
@@ -72,6 +76,7 @@ def test_utf_16_units_are_those_of_a_browser(text: str):
         code_point(text, unit + 1)
 
 
+@unhurried
 @given(st.lists(st.text("ab", min_size=1), min_size=1), st.text(" ", max_size=2))
 def test_words_are_found_where_they_stand(parts: list[str], space: str):
     assert split_tokens(space.join(parts), parts)[-1][1] == len(space.join(parts))

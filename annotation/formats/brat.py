@@ -1,0 +1,98 @@
+"""brat standoff files: a folder for the gold and each person, with a text and an annotation file per item.
+
+Offsets are code points, end exclusive. A span over line ends is written as its parts, as brat asks; links
+and choices are relations, reasons are notes. What has no place in standoff files (states, values, times,
+revisions) is in ``works.jsonl`` beside them, a line for each item and person.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from annotation.formats.statements import Source, besides, sources, statements
+from annotation.formats.writing import written_folder
+from annotation.payloads import Chosen, ItemRecord, Span
+
+GOLD = "gold"
+_LINE = re.compile(r"[^\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")  # what any reader may take for a line
+
+
+def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write ``gold/ITEM.txt`` and ``.ann`` below ``path``, ``by-ANNOTATOR`` likewise, and a configuration.
+
+    Raises ValueError for an item without a passage, FileExistsError where the folder already holds something.
+    """
+    types: set[str] = set()
+    with written_folder(path) as folder, (folder / "works.jsonl").open("wb") as works:
+        for record in records:
+            if record.kind != "spans":
+                raise ValueError(f"{record.external_id}: brat files hold spans in passages only")
+            for source in sources(record):
+                inner = folder / (f"by-{_name(source.annotator)}" if source.work is not None else GOLD)
+                inner.mkdir(exist_ok=True)
+                if (inner / f"{_name(record.external_id)}.txt").exists():
+                    who = source.annotator or "the gold"
+                    raise ValueError(f"{record.external_id}: is there twice by {who}")
+                # Bytes: line ends stay as they are, for every offset counts them.
+                (inner / f"{_name(record.external_id)}.txt").write_bytes(record.passage.encode())
+                lines = list(_lines(record, source, types))
+                text = "".join(f"{line}\n" for line in lines)
+                (inner / f"{_name(record.external_id)}.ann").write_bytes(text.encode())
+                works.write(json.dumps(_work(record, source), ensure_ascii=False).encode() + b"\n")
+        (folder / "annotation.conf").write_bytes(_configuration(sorted(types)).encode())
+
+
+def _lines(record: ItemRecord, source: Source, types: set[str]) -> Iterator[str]:
+    """Spans (T), relations (R) and notes (#) of one document."""
+    names: dict[str, str] = {}
+    related: list[tuple[str, str, str]] = []
+    notes: list[tuple[str, str]] = []
+    for number, statement in enumerate(statements(record, source.document), start=1):
+        one, name = statement.object, f"T{number}"
+        assert isinstance(statement.shape, Span)
+        names[one.id] = name
+        kind = f"m{statement.node.index}-{statement.node.module}"
+        types.add(kind)
+        yield f"{name}\t{kind} {_places(record.passage, statement.shape)}"
+        if isinstance(one, Chosen):
+            related.append(("chosen", one.id, one.ref))
+        else:
+            related.extend(("link", one.id, other) for other in one.links)
+            if one.reason:
+                notes.append((name, f"reason: {one.reason}"))
+    for number, (kind, one_id, other) in enumerate(related, start=1):
+        yield f"R{number}\t{kind} Arg1:{names[one_id]} Arg2:{names[other]}"
+    for number, (name, note) in enumerate(notes, start=1):
+        yield f"#{number}\tAnnotatorNotes {name}\t{' '.join(note.split())}"
+
+
+def _places(passage: str, span: Span) -> str:
+    """``start end`` of each line's part, joined by semicolons, and the text without line ends and tabs."""
+    start, end = span.span
+    parts = [(found.start() + start, found.end() + start) for found in _LINE.finditer(passage[start:end])]
+    text = " ".join(passage[first:last] for first, last in parts)
+    places = ";".join(f"{first} {last}" for first, last in parts)
+    return f"{places}\t{text.replace(chr(9), ' ')}"
+
+
+def _work(record: ItemRecord, source: Source) -> dict[str, Any]:
+    work = source.work
+    about = {} if work is None else work.model_dump(mode="json", exclude={"document"})
+    return {"item": record.external_id, "gold": work is None, **about, **besides(source.document)}
+
+
+def _configuration(types: list[str]) -> str:
+    """What brat needs to show the files."""
+    entities = "".join(f"{kind}\n" for kind in types)
+    relations = "".join(f"{kind}\tArg1:<ENTITY>, Arg2:<ENTITY>\n" for kind in ("chosen", "link"))
+    return f"[entities]\n{entities}\n[relations]\n{relations}\n[events]\n\n[attributes]\n"
+
+
+def _name(name: str) -> str:
+    """A file name that is safe everywhere and tells the name again when unquoted."""
+    return quote(name, safe=" ()=+,").replace(".", "%2E")

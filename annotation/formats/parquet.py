@@ -1,0 +1,138 @@
+"""A flat table of all that was said: a row for each object, and one for each layer that has none.
+
+Columns are typed and declared in `SCHEMA`; times are UTC. Boxes are fractions of the image, spans code points
+and tokens, ends exclusive.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from annotation.formats.checks import record_program
+from annotation.formats.statements import Source, sources, statements
+from annotation.formats.writing import written
+from annotation.payloads import Box, Chosen, ItemRecord, Layer, Object, Span
+
+ROWS = 50_000  # that are in memory at a time
+
+_MOMENT = pa.timestamp("us", tz="UTC")
+_COLUMNS: tuple[tuple[str, pa.DataType, str], ...] = (
+    ("item", pa.string(), "external id of the item"),
+    ("kind", pa.string(), "boxes or spans"),
+    ("annotator", pa.string(), "who said it; null for the gold"),
+    ("gold", pa.bool_(), "whether it is the gold"),
+    ("work", pa.int32(), "which of the item's annotations, from 0; null for the gold"),
+    ("status", pa.string(), "of the annotator's work"),
+    ("revision", pa.int32(), "of the annotator's work"),
+    ("started", _MOMENT, "when the annotator began"),
+    ("submitted", _MOMENT, "when the annotator submitted"),
+    ("predictions_shown", pa.list_(pa.string()), "system@revision of the predictions on the screen"),
+    ("node", pa.int32(), "index of the step in the program, in pre-order; null for a statement on the whole"),
+    ("module", pa.string(), "of the step"),
+    ("argument", pa.string(), "of the step"),
+    ("state", pa.string(), "of the step: open, done, nothing or unsure"),
+    ("value", pa.string(), "that somebody gave the step, as JSON"),
+    ("note", pa.string(), "on the step, or on the program"),
+    ("problem", pa.string(), "kind of the statement that the program is wrong"),
+    ("object", pa.string(), "id; null where the step has no objects"),
+    ("ref", pa.string(), "id of the object of a step below that was chosen"),
+    ("links", pa.list_(pa.string()), "ids of the objects that it was found from"),
+    ("reason", pa.string(), "why it is new where one chooses"),
+    ("image", pa.int32(), "from 0"),
+    ("left", pa.float64(), "fraction of the image's width"),
+    ("top", pa.float64(), "fraction of the image's height"),
+    ("right", pa.float64(), "fraction of the image's width"),
+    ("bottom", pa.float64(), "fraction of the image's height"),
+    ("start", pa.int32(), "code point of the passage"),
+    ("end", pa.int32(), "code point after the last"),
+    ("token_start", pa.int32(), "first token"),
+    ("token_end", pa.int32(), "token after the last"),
+    ("quote", pa.string(), "the characters of the span"),
+)
+SCHEMA = pa.schema(
+    [pa.field(name, kind, metadata={"description": meaning}) for name, kind, meaning in _COLUMNS]
+)
+
+
+def write_parquet(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write the table, a block of rows at a time. Chosen objects have the place of what they refer to."""
+    rows = (row for record in records for row in _rows(record))
+    with written(path) as file, pq.ParquetWriter(file, SCHEMA, compression="zstd") as table:
+        while block := list(islice(rows, ROWS)):
+            table.write_table(pa.Table.from_pylist(block, schema=SCHEMA))
+
+
+def _rows(record: ItemRecord) -> Iterator[dict[str, Any]]:
+    for source in sources(record):
+        about = {"item": record.external_id, "kind": record.kind, **_source(source)}
+        yield from (about | row for row in _document(record, source))
+
+
+def _source(source: Source) -> dict[str, Any]:
+    work = source.work
+    if work is None:
+        return {"gold": True}
+    return {
+        "gold": False,
+        "annotator": work.annotator,
+        "work": source.number,
+        "status": work.status,
+        "revision": work.revision,
+        "started": work.started,
+        "submitted": work.submitted,
+        "predictions_shown": list(work.predictions_shown),
+    }
+
+
+def _document(record: ItemRecord, source: Source) -> Iterator[dict[str, Any]]:
+    program = record_program(record)
+    for statement in statements(record, source.document):
+        node = statement.node
+        yield {
+            **_layer(node.index, node.module, node.argument, statement.layer),
+            **_object(statement.object),
+            **_shape(statement.shape),
+        }
+    for index, layer in source.document.layers.items():
+        if not layer.objects and program is not None:
+            node = program.nodes[index]
+            yield _layer(index, node.module, node.argument, layer)
+    problem = source.document.problem
+    if problem is not None:
+        yield {"node": problem.node, "problem": problem.kind, "note": problem.note}
+
+
+def _layer(index: int, module: str, argument: str | None, layer: Layer) -> dict[str, Any]:
+    return {
+        "node": index,
+        "module": module,
+        "argument": argument,
+        "state": layer.state,
+        "value": None if layer.value is None else json.dumps(layer.value),
+        "note": layer.note or None,
+    }
+
+
+def _object(one: Object) -> dict[str, Any]:
+    if isinstance(one, Chosen):
+        return {"object": one.id, "ref": one.ref}
+    return {"object": one.id, "links": list(one.links), "reason": one.reason or None}
+
+
+def _shape(shape: Box | Span) -> dict[str, Any]:
+    if isinstance(shape, Box):
+        return {"image": shape.image, **dict(zip(("left", "top", "right", "bottom"), shape.box, strict=True))}
+    return {
+        "start": shape.span[0],
+        "end": shape.span[1],
+        "token_start": shape.tokens[0],
+        "token_end": shape.tokens[1],
+        "quote": shape.quote,
+    }

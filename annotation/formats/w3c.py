@@ -1,0 +1,109 @@
+"""W3C Web Annotations: one page of JSON-LD, an annotation for each box or span.
+
+A span has a ``TextPositionSelector``, in code points as the recommendation asks, and a
+``TextQuoteSelector`` with some text around it; a box is a media fragment in percent of the image.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from analysis.programs import describe
+from annotation.formats.statements import Source, Statement, sources, statements
+from annotation.formats.writing import written
+from annotation.payloads import Box, Chosen, ItemRecord
+
+OURS = {"revision": "urn:touchstone:revision", "status": "urn:touchstone:status"}
+CONTEXT = ["http://www.w3.org/ns/anno.jsonld", OURS]
+FRAGMENTS = "http://www.w3.org/TR/media-frags/"
+AROUND = 32  # code points before and after a quote, that find it again when the text has changed
+
+
+def write_w3c(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write one annotation page with the objects of the gold and of all people."""
+    head = json.dumps({"@context": CONTEXT, "type": "AnnotationPage"})[:-1] + ', "items": ['
+    with written(path) as file:
+        file.write(head.encode())
+        before = b"\n"
+        for record in records:
+            for annotation in _annotations(record):
+                file.write(before + json.dumps(annotation, ensure_ascii=False).encode())
+                before = b",\n"
+        file.write(b"\n]}\n")
+
+
+def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
+    for source in sources(record):
+        for statement in statements(record, source.document):
+            yield _annotation(record, source, statement)
+
+
+def _annotation(record: ItemRecord, source: Source, statement: Statement) -> dict[str, Any]:
+    one, node = statement.object, statement.node
+    base = _name(record.external_id, "gold" if source.work is None else f"work-{source.number}")
+    bodies = [{"type": "TextualBody", "purpose": "tagging", "value": describe(node)}]
+    bodies.append({"type": "TextualBody", "purpose": "classifying", "value": f"m{node.index}"})
+    related = [one.ref] if isinstance(one, Chosen) else list(one.links)
+    for other in related:
+        bodies.append(
+            {"type": "SpecificResource", "purpose": "linking", "source": f"{base}:{_quoted(other)}"}
+        )
+    if not isinstance(one, Chosen) and one.reason:
+        bodies.append({"type": "TextualBody", "purpose": "commenting", "value": one.reason})
+    annotation: dict[str, Any] = {
+        "id": f"{base}:{_quoted(one.id)}",
+        "type": "Annotation",
+        "motivation": "tagging",
+    }
+    if source.work is None:
+        bodies.append({"type": "TextualBody", "purpose": "assessing", "value": "gold"})
+    else:
+        annotation["creator"] = {"type": "Person", "nickname": source.annotator}
+        times = {"created": _moment(source.work.started), "modified": _moment(source.work.submitted)}
+        annotation |= {name: moment for name, moment in times.items() if moment}
+        annotation |= {"revision": source.work.revision, "status": source.work.status}
+    return {**annotation, "body": bodies, "target": _target(record, statement)}
+
+
+def _target(record: ItemRecord, statement: Statement) -> dict[str, Any]:
+    shape = statement.shape
+    if isinstance(shape, Box):
+        left, top, right, bottom = (100 * edge for edge in shape.box)
+        numbers = ",".join(_number(value) for value in (left, top, right - left, bottom - top))
+        selector: Any = {
+            "type": "FragmentSelector",
+            "conformsTo": FRAGMENTS,
+            "value": f"xywh=percent:{numbers}",
+        }
+        return {"source": quote(record.images[shape.image].name), "type": "Image", "selector": selector}
+    start, end = shape.span
+    position = {"type": "TextPositionSelector", "start": start, "end": end}
+    around = {
+        "type": "TextQuoteSelector",
+        "exact": shape.quote,
+        "prefix": record.passage[max(0, start - AROUND) : start],
+        "suffix": record.passage[end : end + AROUND],
+    }
+    return {"source": _name(record.external_id, "passage"), "type": "Text", "selector": [position, around]}
+
+
+def _name(*parts: str) -> str:
+    """An identifier that is a URI wherever the file lies."""
+    return "urn:touchstone:" + ":".join(_quoted(part) for part in parts)
+
+
+def _quoted(part: str) -> str:
+    return quote(part, safe="")
+
+
+def _number(value: float) -> str:
+    return f"{value:.9f}".rstrip("0").rstrip(".")
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
