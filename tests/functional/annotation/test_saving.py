@@ -85,7 +85,7 @@ def test_quick_edits_go_in_one_request(editor: Editor, page: Page):
 def test_an_answer_that_got_lost_is_asked_for_again(editor: Editor, page: Page):
     work = editor.make(**DOGS)
     editor.open(page, work)
-    lost = []
+    lost: list[object] = []
 
     def lose(route):
         if lost:
