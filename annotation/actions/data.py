@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,6 +16,7 @@ from accounts.models import User
 from annotation import images
 from annotation.actions import audit
 from annotation.actions.bulk import as_json, as_time, check_storable, insert
+from annotation.actions.projects import create_project
 from annotation.actions.review import set_gold
 from annotation.editing import checked
 from annotation.errors import Conflict
@@ -84,6 +85,47 @@ def import_items(
     if dry_run:
         transaction.set_rollback(True)
     return job.report
+
+
+@transaction.atomic
+def import_project(
+    *,
+    slug: str,
+    records: Iterable[ItemRecord],
+    annotators: int | None = None,
+    by: User | None = None,
+    purpose: str = Item.Purpose.ORDINARY,
+    image_folder: Path | None = None,
+    dry_run: bool = False,
+) -> ImportReport:
+    """Bring items into the project of that name, made where it is new, for what its first item marks.
+
+    ``annotators`` per item count for a new project. Raises Conflict where there is another number already,
+    and whatever `import_items` raises; neither items nor a project are stored then.
+    """
+    stream = iter(records)
+    first = list(islice(stream, 1))
+    project = Project.objects.filter(slug=slug).first()
+    if project is None and first:
+        places = {} if annotators is None else {"annotators_per_item": annotators}
+        project = create_project(slug=slug, title=slug, kind=first[0].kind, by=by, **places)
+    elif project is None:
+        raise Conflict("the file holds no item that can be annotated")
+    elif annotators not in (None, project.annotators_per_item):
+        raise Conflict(
+            f"{slug}: has {project.annotators_per_item} annotators per item; its dashboard changes that"
+        )
+    report = import_items(
+        records=chain(first, stream),
+        project=project,
+        by=by,
+        purpose=purpose,
+        image_folder=image_folder,
+        dry_run=dry_run,
+    )
+    if dry_run:
+        transaction.set_rollback(True)  # a project that was made for it goes too
+    return report
 
 
 @transaction.atomic

@@ -121,7 +121,7 @@ def test_unknown_gold_facts_are_counted(tmp_path: Path):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("nlvr", "f.json", "--name", "x"),
+        ("no-such-format", "f.json", "--name", "x"),
         ("hotpot", "f.json"),
         ("hotpot", "f.json", "--name", "a b"),
         ("hotpot", "f.json", "--name", "x", "--limit", "0"),

@@ -1,41 +1,79 @@
-"""Bring a file of questions in."""
+"""Bring a file in: questions as a dataset, or items to annotate as a project."""
 
 import argparse
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from django.core.management.base import CommandError
+
 from accounts.commands import JobCommand, count, slug
 from accounts.terminal import Bar
+from annotation import file_formats
+from annotation.actions.data import import_project
+from annotation.file_formats import Source
+from annotation.formats.images import ImageFolder
+from annotation.formats.report import Report
+from annotation.models import Item
 from studyapp.actions.data import ImportReport, import_questions
 from studyapp.formats.hotpot import read_hotpot
 
-READERS = {"hotpot": read_hotpot}
+QUESTIONS = {"hotpot": read_hotpot}
+ANNOTATION_OPTIONS = ("images", "programs", "nlvr2", "annotators", "purpose")
 
 
 class Command(JobCommand):
-    help = "Bring the questions of a file in as a dataset: all of them or, if anything is wrong, none."
+    help = (
+        "Bring a file in: all of it or, if anything is wrong, nothing. Questions "
+        f"({', '.join(QUESTIONS)}) become a dataset for studies, all other formats items of an annotation "
+        "project."
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("format", choices=sorted(READERS), help="the form of the file")
+        formats = sorted([*QUESTIONS, *file_formats.READERS])
+        parser.add_argument("format", choices=formats, help="the form of the file")
         parser.add_argument("path", type=Path, help="the file, in UTF-8")
-        parser.add_argument("--name", required=True, type=slug, help="the dataset, made where it is new")
-        parser.add_argument("--limit", type=count, metavar="N", help="take the first N questions only")
+        parser.add_argument(
+            "--name", required=True, type=slug, help="dataset or project, made where it is new"
+        )
+        parser.add_argument("--limit", type=count, metavar="N", help="take the first N only")
         parser.add_argument("--dry-run", action="store_true", help="check everything and store nothing")
+        items = parser.add_argument_group("items to annotate")
+        items.add_argument(
+            "--images", type=Path, metavar="FOLDER", help="where the images lie; they are copied"
+        )
+        items.add_argument(
+            "--programs", type=Path, metavar="TSV",
+            help="programs by identifier or sentence, or the faithful-nmn table",
+        )  # fmt: skip
+        items.add_argument(
+            "--nlvr2", type=Path, action="append", metavar="JSON",
+            help="NLVR2 file with the sentences of faithful-nmn; may be given several times",
+        )  # fmt: skip
+        items.add_argument("--annotators", type=count, metavar="K", help="per item, in a new project (1)")
+        items.add_argument("--purpose", choices=Item.Purpose.values, help="what the items are for (ordinary)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        path: Path = options["path"]
-        with Bar(f"{path.name}", _size(path), counted=False) as bar:
-            records = READERS[options["format"]](path, told=bar.at)
+        if options["format"] in QUESTIONS:
+            if given := [name for name in ANNOTATION_OPTIONS if options[name] is not None]:
+                raise CommandError(f"--{given[0]} is for items to annotate, not for questions", returncode=2)
+            self._import_questions(options)
+        else:
+            self._import_items(options)
+
+    def _import_questions(self, options: dict[str, Any]) -> None:
+        with _bar(options["path"]) as bar:
+            records = QUESTIONS[options["format"]](options["path"], told=bar.at)
             report = import_questions(
                 records=islice(records, options["limit"]),
                 name=options["name"],
                 source_format=options["format"],
                 dry_run=options["dry_run"],
             )
-        self._tell(report, options["name"], options["dry_run"])
+        self._tell_questions(report, options["name"], options["dry_run"])
 
-    def _tell(self, report: ImportReport, name: str, dry_run: bool) -> None:
+    def _tell_questions(self, report: ImportReport, name: str, dry_run: bool) -> None:
         added = f"{report.added} questions would be added" if dry_run else f"{report.added} questions added"
         self.stdout.write(f"{name}: {added}, {report.unchanged} were there already")
         if report.without_facts:
@@ -46,6 +84,40 @@ class Command(JobCommand):
                 f"they are kept. The first: {report.first_stray}"
             )
 
+    def _import_items(self, options: dict[str, Any]) -> None:
+        with _bar(options["path"]) as bar:
+            source = _source(options, bar.at)
+            done = import_project(
+                slug=options["name"],
+                records=islice(file_formats.read(options["format"], source), options["limit"]),
+                annotators=options["annotators"],
+                purpose=options["purpose"] or Item.Purpose.ORDINARY,
+                image_folder=options["images"],
+                dry_run=options["dry_run"],
+            )
+        would = "would be added" if options["dry_run"] else "added"
+        name = options["name"]
+        self.stdout.write(f"{name}: {done.added} items {would}, {done.unchanged} were there already")
+        self.stdout.write(
+            f"{done.with_gold} items with gold, {done.annotations} annotations, {done.images} images"
+        )
+        self._tell_repairs(source.report)
 
-def _size(path: Path) -> int | None:
-    return path.stat().st_size if path.is_file() else None
+    def _tell_repairs(self, report: Report) -> None:
+        if report.repairs:
+            self.stdout.write(f"mended or left out:\n{report}")
+
+
+def _bar(path: Path) -> Bar:
+    return Bar(path.name, path.stat().st_size if path.is_file() else None, counted=False)
+
+
+def _source(options: dict[str, Any], told: Callable[[int], None]) -> Source:
+    folder = options["images"]
+    return Source(
+        path=options["path"],
+        images=None if folder is None else ImageFolder(folder),
+        programs=options["programs"],
+        examples=options["nlvr2"] or (),
+        told=told,
+    )

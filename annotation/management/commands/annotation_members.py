@@ -1,0 +1,44 @@
+"""Put people into a project, change what they may do there, or list who is in it."""
+
+import argparse
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from accounts.commands import JobCommand, slug
+from annotation.actions.projects import set_member
+from annotation.models import Project, Role
+from annotation.queries.bots import project_named
+from annotation.queries.records import people, user_called
+
+
+class Command(JobCommand):
+    help = (
+        "Add a person to an annotation project, change a role, or end a membership; without one, list them."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("project", type=slug, help="the project")
+        parser.add_argument("user", nargs="?", help="the login name of a person")
+        parser.add_argument(
+            "role", nargs="?", choices=Role.values, default=Role.ANNOTATOR, help="(annotator)"
+        )
+        parser.add_argument("--end", action="store_true", help="end the membership; what they drew stays")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = project_named(options["project"])
+        if options["user"] is None:
+            self._list(project)
+            return
+        user = user_called(options["user"])
+        if user is None:
+            raise CommandError(f"nobody is called {options['user']!r}; make the login in the admin first")
+        role = Role(options["role"])
+        set_member(project=project, user=user, role=role, active=not options["end"], by=None)
+        what = "is no longer a member" if options["end"] else f"is {role.value}"
+        self.stdout.write(f"{project.slug}: {user.get_username()} {what}")
+
+    def _list(self, project: Project) -> None:
+        for member in people(project):
+            ended = "" if member.active else " (ended)"
+            self.stdout.write(f"{member.user.get_username()}\t{member.role}{ended}")

@@ -1,0 +1,51 @@
+"""Write a project's items to a file: gold, everybody's annotations, times, ids and revisions."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from accounts.commands import JobCommand, slug
+from accounts.terminal import Bar
+from annotation import file_formats
+from annotation.payloads import ItemRecord
+from annotation.queries.bots import project_named
+from annotation.queries.export import export_size, item_records
+
+
+class Command(JobCommand):
+    help = (
+        "Write the items of an annotation project with their gold and everybody's annotations. An existing "
+        f"file is replaced once the new one is complete. Folders: {', '.join(sorted(file_formats.FOLDERS))}."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("project", type=slug, help="the project")
+        parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="file or folder to write")
+        parser.add_argument("--format", required=True, choices=list(file_formats.WRITERS), help="its form")
+        parser.add_argument("--gold-only", action="store_true", help="leave out items without gold")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project, gold_only = project_named(options["project"]), options["gold_only"]
+        written = _Counted(item_records(project, gold_only=gold_only))
+        with Bar(options["out"].name, export_size(project, gold_only=gold_only)) as bar:
+            written.bar = bar
+            file_formats.write(options["format"], written, options["out"])
+        self.stdout.write(f"{options['out']}: {written.items} items, {written.gold} with gold")
+
+
+class _Counted:
+    """The records on their way to a file, counted."""
+
+    def __init__(self, records: Iterator[ItemRecord]) -> None:
+        self.items = self.gold = 0
+        self.bar: Bar | None = None
+        self._records = records
+
+    def __iter__(self) -> Iterator[ItemRecord]:
+        for record in self._records:
+            self.items += 1
+            self.gold += record.gold is not None
+            if self.bar is not None and self.items % 256 == 0:
+                self.bar.at(self.items)
+            yield record

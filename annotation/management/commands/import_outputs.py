@@ -1,0 +1,36 @@
+"""Bring in what a system's modules put out for the items of a project."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from accounts.commands import JobCommand, slug, system_name
+from accounts.terminal import Bar
+from annotation.actions.outputs import import_outputs
+from annotation.formats.outputs import read_outputs
+from annotation.queries.bots import project_named
+
+
+class Command(JobCommand):
+    help = (
+        "Bring in a system's module outputs, one item a line: all of the file or, if anything is wrong, "
+        "nothing. The same file again changes nothing."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("project", type=slug, help="the project")
+        parser.add_argument("path", type=Path, help="the file, JSON lines")
+        parser.add_argument("--system", type=system_name, required=True, help="whose outputs they are")
+        parser.add_argument("--revision", type=system_name, required=True, help="of which version of it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project, path = project_named(options["project"]), options["path"]
+        with Bar(path.name, path.stat().st_size if path.is_file() else None, counted=False) as bar:
+            added = import_outputs(
+                records=read_outputs(path, told=bar.at),
+                project=project,
+                system=options["system"],
+                revision=options["revision"],
+            )
+        name = f"{options['system']}@{options['revision']}"
+        self.stdout.write(f"{project.slug}: outputs of {name} for {added} items added")

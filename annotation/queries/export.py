@@ -1,0 +1,114 @@
+"""A project's items as records, with gold, everybody's annotations, times and revisions.
+
+Read in blocks by position, so that memory stays the same however many there are.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from annotation.models import Gold, ImageFile, Item, Project, Work
+from annotation.payloads import Annotation, Document, Image, ItemRecord
+
+BLOCK = 1000
+OWN = "touchstone"  # the name in `ItemRecord.extra` of what the project says about an item
+
+_ITEM = (
+    "pk", "position", "purpose", "external_id", "program", "text", "passage", "tokens", "images", "answer",
+    "extra",
+)  # fmt: skip
+
+
+def item_records(project: Project, *, gold_only: bool = False) -> Iterator[ItemRecord]:
+    """Yield every item in order, or with ``gold_only`` those that have gold.
+
+    ``extra["touchstone"]`` holds the item's position and purpose, and the version, method, time and author
+    of its gold. Annotations are works of every status, with what was drawn so far.
+    """
+    beyond = 0
+    while True:
+        items = project.items.filter(position__gt=beyond).order_by("position")
+        if gold_only:
+            items = items.filter(golds__current=True)
+        block = list(items.values(*_ITEM)[:BLOCK])
+        if not block:
+            return
+        yield from _records(project, block, range(block[0]["position"], block[-1]["position"] + 1))
+        beyond = block[-1]["position"]
+
+
+def _records(project: Project, block: list[dict[str, Any]], positions: range) -> Iterator[ItemRecord]:
+    here = {"item__project": project, "item__position__range": (positions.start, positions.stop - 1)}
+    golds = _golds(here)
+    works = _works(here)
+    images = _images(project, block)
+    for row in block:
+        gold, told = golds.get(row["pk"], (None, None))
+        own = {"position": row["position"], "purpose": row["purpose"], "gold": told}
+        yield ItemRecord(
+            external_id=row["external_id"],
+            kind=project.kind,  # type: ignore[arg-type]  # the column holds one of the two
+            program=row["program"],
+            text=row["text"],
+            passage=row["passage"],
+            tokens=row["tokens"],
+            images=tuple(images[name] for name in row["images"]),
+            answer=row["answer"],
+            gold=gold,
+            annotations=tuple(works.get(row["pk"], ())),
+            extra={**row["extra"], OWN: own},
+        )
+
+
+def _golds(here: dict[str, Any]) -> dict[int, tuple[Document, dict[str, Any]]]:
+    """The current gold of each item, and what there is to say about it."""
+    columns = ("item_id", "document", "version", "method", "at", "by__username")
+    return {
+        item: (
+            Document.model_validate(document),
+            {"version": version, "method": method, "at": at.isoformat(), "by": by},
+        )
+        for item, document, version, method, at, by in Gold.objects.filter(**here, current=True).values_list(
+            *columns
+        )
+    }
+
+
+def _works(here: dict[str, Any]) -> dict[int, list[Annotation]]:
+    """Everybody's annotations of each item, in the order in which they were begun."""
+    columns = (
+        "item_id", "annotator__username", "document", "status", "revision", "started_at", "submitted_at",
+        "predictions_shown",
+    )  # fmt: skip
+    found: dict[int, list[Annotation]] = defaultdict(list)
+    works = Work.objects.filter(**here, task=Work.Task.ANNOTATION).order_by("pk")
+    for item, name, document, status, revision, started, submitted, shown in works.values_list(*columns):
+        found[item].append(
+            Annotation(
+                annotator=name,
+                document=Document.model_validate(document),
+                status=status,
+                revision=revision,
+                started=started,
+                submitted=submitted,
+                predictions_shown=shown,
+            )
+        )
+    return found
+
+
+def _images(project: Project, block: Iterable[dict[str, Any]]) -> dict[str, Image]:
+    """The images that the items name."""
+    names = {name for row in block for name in row["images"]}
+    found = {name: Image(name=name) for name in names}
+    files = ImageFile.objects.filter(project=project, name__in=names).exclude(width=None)
+    if names:
+        for name, width, height in files.values_list("name", "width", "height"):
+            found[name] = Image(name=name, width=width, height=height)
+    return found
+
+
+def export_size(project: Project, *, gold_only: bool = False) -> int:
+    """How many items an export has."""
+    items = Item.objects.filter(project=project)
+    return items.filter(golds__current=True).count() if gold_only else items.count()
