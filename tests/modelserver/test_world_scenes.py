@@ -100,6 +100,15 @@ def test_a_sentence_reads_as_one(everything):
         assert not [words for words in ("  ", " a orange", "exactly no", "boxs") if words in text]
 
 
+def test_an_adjective_is_of_one_noun_only(everything):
+    """Of things that are joined by "and" into one count, the first bears none that the second could share."""
+    joined = [scene for scene in everything if scene.kind == "sum"]
+    assert joined
+    for scene in joined:
+        total = scene.claim.program.children[0]
+        assert total.children[0].children[0].module == "find"
+
+
 def test_boxes_lie_in_the_image_around_what_is_drawn(everything):
     """Leaving a thing out changes the picture within its box and nowhere else, up to a pixel's rounding."""
     for scene in everything[::20]:

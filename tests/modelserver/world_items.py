@@ -1,14 +1,19 @@
 """What holds for every kind of generated items: read back as item records, and executed over their gold."""
 
 from analysis.programs import FoundBox, FoundSpan, agrees, parse, run
+from annotation.editing import Subject, open_nodes
+from annotation.editing import checked as follows_the_rules
 from annotation.payloads import Box, Chosen, ItemRecord, Span
 
 
 def checked(record):
-    """Return the record as annotation reads it, and its program; both must be in their canonical form."""
+    """Return the record as annotation reads it, and its program; its gold must be whole and by the rules."""
     item = ItemRecord.model_validate(record)
     program = parse(item.program, kind=item.kind)
     assert str(program) == item.program
+    subject = Subject(kind=item.kind, images=len(item.images), passage=item.passage, tokens=item.tokens)
+    assert follows_the_rules(item.gold, program, subject) == item.gold
+    assert open_nodes(item.gold, program) == []
     return item, program
 
 

@@ -68,36 +68,43 @@ def sound(pair: Pair, thing: Thing) -> bool:
     if left < MARGIN or top < MARGIN or right > WIDTH - MARGIN or bottom > HEIGHT - MARGIN:
         return False
     others = [other for other in pair if other.image == thing.image and other.number != thing.number]
-    return all(_fit(thing, other, pair) for other in others) and _in_one_contact(thing, others)
-
-
-def _in_one_contact(thing: Thing, others: list[Thing]) -> bool:
-    """Whether the shape, and each that it meets, meets one other at most: heaps are hard to tell apart."""
+    if not all(_clear(thing, other) for other in others if not (thing.is_shape and other.is_shape)):
+        return False
     shapes = [other for other in others if other.is_shape] if thing.is_shape else []
-    met = [other for other in shapes if gap(thing, other) < APART]
-    return not met or (len(met) == 1 and _free_of(met[0], shapes))
+    return _in_one_contact(pair, thing, shapes)
 
 
-def _free_of(shape: Thing, others: Sequence[Thing]) -> bool:
-    return all(o.number == shape.number or gap(o, shape) >= APART for o in others)
-
-
-def _fit(thing: Thing, other: Thing, pair: Pair) -> bool:
-    if thing.is_shape and other.is_shape:
-        found = contact(thing, other)
-        if found == "overlapping":
-            below, above = sorted((thing, other), key=pair.index)
-            return below.colour != above.colour and _told_apart(below, above)
-        return found is not None
-    holder = {thing.number: other, other.number: thing}
-    for one in (thing, other):
-        if one.is_shape and one.holder == holder[one.number].number:
-            return inside(one, holder[one.number])
+def _clear(thing: Thing, other: Thing) -> bool:
+    """Whether two things, not both of them shapes, are one in the other as they should be, or apart."""
+    for one, holder in ((thing, other), (other, thing)):
+        if one.is_shape and one.holder == holder.number:
+            return inside(one, holder)
     return {thing.kind, other.kind} == {FLAG, BOX} or gap(thing, other) >= APART
 
 
+def _in_one_contact(pair: Pair, thing: Thing, shapes: list[Thing]) -> bool:
+    """Whether the shape, and each that it meets, plainly meets one other at most: heaps are hard to read."""
+    met: tuple[Thing, str] | None = None
+    for other in shapes:
+        found = contact(thing, other)
+        if found is None or (met and found != "apart"):
+            return False
+        met = met if found == "apart" else (other, found)
+    if met is None:
+        return True
+    if met[1] == "overlapping" and not _told_apart(*sorted((thing, met[0]), key=pair.index)):
+        return False
+    return _alone(met[0], shapes)
+
+
+def _alone(shape: Thing, others: Sequence[Thing]) -> bool:
+    return all(o.number == shape.number or gap(o, shape) >= APART for o in others)
+
+
 def _told_apart(below: Thing, above: Thing) -> bool:
-    """Whether of two overlapping shapes neither lies amid the other, and enough of the lower one is seen."""
+    """Whether overlapping shapes differ in colour, none lies amid the other, and enough of both is seen."""
+    if below.colour == above.colour:
+        return False
     radii = (SIZES[below.size] + SIZES[above.size]) / 2
     free, span = still_seen(below, above)
     return free >= FREE and span >= SEEN and math.hypot(below.x - above.x, below.y - above.y) > radii * 0.55
@@ -141,7 +148,7 @@ def _neighbour(things: list[Thing], rng: random.Random, thing: Thing) -> Thing |
 def _beside(things: list[Thing], rng: random.Random, thing: Thing) -> Thing | None:
     """Place a shape so that it just touches another one, or overlaps it."""
     other = _neighbour(things, rng, thing)
-    if other is None or not _free_of(other, [t for t in things if t.is_shape and t.image == other.image]):
+    if other is None or not _alone(other, [t for t in things if t.is_shape and t.image == other.image]):
         return None
     angle, low, high = rng.uniform(0, 2 * math.pi), 0.0, 80.0
     across, down = math.cos(angle), math.sin(angle)

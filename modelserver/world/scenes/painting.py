@@ -14,6 +14,7 @@ from PIL import Image, ImageDraw
 from modelserver.world.scenes.things import BOX, COLOURS, FLAG, HEIGHT, STROKE, WIDTH, Thing, corners
 
 FINER = 3  # drawn so many times as large, then averaged, which smooths the edges
+SMOOTH = 40  # corners from which on an outline is round, so that its strokes need no joints
 GROUNDS = ("plain", "plain", "grid", "linen", "dawn", "boards")
 TINTS = ((247, 245, 240), (240, 244, 248), (244, 241, 247), (241, 246, 240), (250, 244, 232))
 
@@ -42,18 +43,19 @@ def paint(things: Sequence[Thing], ground: str, tint: int) -> Image.Image:
 def _ground(name: str, tint: int) -> Image.Image:
     """Return a ground as large as it is drawn on; what it has on it stays pale."""
     wide, high = WIDTH * FINER, HEIGHT * FINER
-    light: NDArray[Any] = np.ones((high, wide, 1))
-    x, y = np.arange(wide)[None, :, None], np.arange(high)[:, None, None]
+    x, y = np.arange(wide)[None], np.arange(high)[:, None]
+    light: NDArray[Any] = np.ones((high, wide))
     if name == "grid":
-        light = 1 - 0.05 * ((x % (20 * FINER) < FINER) | (y % (20 * FINER) < FINER))
+        light -= 0.05 * ((x % (20 * FINER) < FINER) | (y % (20 * FINER) < FINER))
     elif name == "linen":
-        light = 1 - 0.02 * (x // (2 * FINER) % 2) - 0.02 * (y // (2 * FINER) % 2)
+        light -= 0.02 * (x // (2 * FINER) % 2) + 0.02 * (y // (2 * FINER) % 2)
     elif name == "dawn":
-        light = 1 - 0.09 * y / high + 0 * x
+        light -= 0.09 * y / high
     elif name == "boards":
-        seam = y % (40 * FINER) < FINER
-        light = 0.97 + 0.015 * np.cos(y // (40 * FINER) * 2.4) - 0.07 * seam + 0 * x
-    return Image.fromarray((light * np.array(TINTS[tint])).round().clip(0, 255).astype(np.uint8))
+        light -= 0.03 - 0.015 * np.cos(y // (40 * FINER) * 2.4) + 0.07 * (y % (40 * FINER) < FINER)
+    grey = Image.fromarray((light * 255).round().astype(np.uint8))
+    shades = [[round(step * part / 255) for step in range(256)] for part in TINTS[tint]]
+    return Image.merge("RGB", [grey.point(shade) for shade in shades])
 
 
 @cache
@@ -92,7 +94,8 @@ def _paint_shape(canvas: Image.Image, thing: Thing) -> None:
     ImageDraw.Draw(mask).polygon([(x - left, y - top) for x, y in points], fill=255)
     canvas.paste(_fill(thing.colour, thing.pattern).crop((0, 0, *mask.size)), (left, top), mask)
     around = [*points, points[0], points[1]]
-    ImageDraw.Draw(canvas).line(around, _dark(thing.colour), round(STROKE * FINER), joint="curve")
+    joint = "curve" if len(points) < SMOOTH else None
+    ImageDraw.Draw(canvas).line(around, _dark(thing.colour), round(STROKE * FINER), joint=joint)
 
 
 def _paint_box(canvas: Image.Image, box: Thing) -> None:

@@ -86,8 +86,10 @@ def two_nouns(rng: random.Random, pair: Pair) -> tuple[Noun, Noun] | None:
     one, other = some_noun(rng, pair), some_noun(rng, pair)
     if not one or not other or one.noun == other.noun or "shape" in (one.noun, other.noun):
         return None
+    if one.adjectives and other.adjectives:
+        return None
     # "stars and red circles": in "red circles and stars" the stars could be meant to be red as well.
-    return (one, other) if other.adjectives else (other, one)
+    return (other, one) if one.adjectives else (one, other)
 
 
 def in_image(side: str, node: Call) -> Call:
