@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -84,6 +85,7 @@ class Cells:
     size: Index
 
 
+@cache
 def is_scored(module: str) -> bool:
     """Whether a module's boxes count: all but those of count and of the nodes that choose an image."""
     return module != "count" and not module.startswith("in-")
@@ -152,13 +154,15 @@ def _scored(
         told = {node.index: node for node in output.modules}
         size = sum(map(len, output.proposals))
         for node in one.modules:
-            if node.boxes is not None and is_scored(node.module):
-                problem = _misfit(node, told.get(node.index), len(output.proposals), size)
-                if problem:
-                    raise MatchError(problem, one.id, f"module {node.index} ({node.module})")
-                places.append(place)
-                nodes.append(node)
-                probabilities.append(told[node.index].probabilities)
+            if node.boxes is None or not is_scored(node.module):
+                continue
+            own = told.get(node.index)
+            problem = _misfit(node, own, len(output.proposals), size)
+            if own is None or problem:
+                raise MatchError(problem, one.id, f"module {node.index} ({node.module})")
+            places.append(place)
+            nodes.append(node)
+            probabilities.append(own.probabilities)
     return places, nodes, probabilities
 
 

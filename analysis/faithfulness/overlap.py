@@ -42,10 +42,10 @@ def overlapping(
         chunk = max(1, PAIRS_PER_CHUNK // count)
         for low in range(0, len(rows), chunk):
             i = rows[low : low + chunk]
-            shared, union = _areas(ours[:, i, None], windows[:, starts[i]])
-            kept = np.flatnonzero((shared > 0) & (shared >= (least * (1 - ROUNDING)) * union))
-            row = i[kept // count]
-            yield row, starts[row] + kept % count, shared.ravel()[kept] / union.ravel()[kept]
+            shared, both = _areas(ours[:, i, None], windows[:, starts[i]])
+            kept = np.flatnonzero((1 + least) * shared > (least * (1 - ROUNDING)) * both)
+            row, shared, both = i[kept // count], shared.ravel()[kept], both.ravel()[kept]
+            yield row, starts[row] + kept % count, shared / (both - shared)
 
 
 def _columns(boxes: Array) -> Array:
@@ -55,12 +55,14 @@ def _columns(boxes: Array) -> Array:
 
 
 def _areas(ours: Array, theirs: Array) -> tuple[Array, Array]:
-    """Area that boxes share (5 × rows × 1 with 5 × rows × count: rows × count), and of both together."""
+    """Area that boxes share (5 × rows × 1 with 5 × rows × count: rows × count), and the sum of their areas.
+
+    The shared area is not above 0 where there is none.
+    """
     left, top, right, bottom, area = ours
     left_, top_, right_, bottom_, area_ = theirs
     width, height = np.minimum(right, right_), np.minimum(bottom, bottom_)
     width -= np.maximum(left, left_)
     height -= np.maximum(top, top_)
-    shared = np.maximum(width, 0, out=width)
-    shared *= np.maximum(height, 0, out=height)
-    return shared, area + area_ - shared
+    height *= np.maximum(width, 0, out=width)
+    return height, area + area_

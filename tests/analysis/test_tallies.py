@@ -68,3 +68,14 @@ def test_what_is_refused():
         quantities({1: mean_tally([1.0]), 2: mean_tally([1.0, 2.0])})
     with pytest.raises(ValueError, match="with an rng"):
         quantities({1: mean_tally([1.0])}, resamples=5)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    """Means of scores of 60 examples, half of them 0 or 1; the simulation's standard error is 1.1 points."""
+    rng = np.random.default_rng(8)
+    held = 0
+    for _ in range(400):
+        scores = np.where(rng.random(60) < 0.5, rng.random(60) < 0.4, rng.beta(2, 4, 60))
+        low, high = quantities({0: mean_tally(scores)}, rng=rng, resamples=400)[0].interval.bounds
+        held += low <= 0.5 * 0.4 + 0.5 * 2 / 6 <= high
+    assert 0.91 <= held / 400 <= 0.98
