@@ -133,14 +133,12 @@ def comparison_result(options: argparse.Namespace) -> Found:
 
 def _box_gold(options: argparse.Namespace) -> tuple[Sequence[GoldExample], list[str]]:
     """Gold from JSON lines or a faithful-nmn CSV, changed where the reference changes it; and notes."""
-    if options.gold.suffix == ".csv":
-        if options.programs is None:
-            raise InputError(options.gold, "a faithful-nmn CSV needs its programs (--programs TSV)")
+    if options.programs is not None:
         reading = read_faithful_nmn(options.gold, options.programs, as_released=options.reference)
         gold: Sequence[GoldExample] = reading.examples
         notes = [f"{what}: {count}" for what, count in reading.notes.items()]
-    elif options.programs is not None:
-        raise InputError(options.gold, "--programs belongs to a faithful-nmn CSV")
+    elif options.gold.suffix == ".csv":
+        raise InputError(options.gold, "a faithful-nmn CSV needs its programs (--programs TSV)")
     else:
         gold, notes = read_box_gold(options.gold), []
     return (change(gold) if options.reference else gold), notes

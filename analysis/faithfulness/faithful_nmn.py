@@ -21,7 +21,7 @@ import numpy as np
 
 from analysis.errors import InputError
 from analysis.faithfulness.examples import GoldExample, GoldModule, canonical
-from analysis.faithfulness.reference import ONLY_IMAGE, SAME_BOXES, SUBSETS
+from analysis.faithfulness.reference import NEW_BOXES, ONLY_IMAGE, SAME_BOXES, SUBSETS
 from analysis.grid import Array
 from analysis.programs import Program, ProgramError, parse_lines
 
@@ -182,7 +182,7 @@ def _choosing(one: _Example, texts: Sequence[str]) -> dict[int, str] | str:
 
 def _image_nodes(program: Program) -> dict[int, str]:
     """The nodes that choose an image and whose parent's gold the released reader takes from them."""
-    felt = SUBSETS | {"project"}
+    felt = SUBSETS | NEW_BOXES
     return {
         node.index: node.module
         for node in program.nodes

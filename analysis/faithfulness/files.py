@@ -24,6 +24,7 @@ from analysis.faithfulness.examples import (
     OutputExample,
     OutputModule,
     canonical,
+    is_scored,
 )
 from analysis.faithfulness.overlap import Index
 from analysis.faithfulness.spans import GoldSpans, SpanOutput
@@ -55,7 +56,7 @@ class _Gold(_Line):
 class _OutputNode(_Line):
     index: Place
     module: Name
-    probabilities: list[Probability]
+    probabilities: list[Probability] | None = None
 
 
 class _Output(_Line):
@@ -166,7 +167,8 @@ class _Malformed(ValueError):
 
 def _box_gold(wire: _Gold) -> GoldExample:
     _check_indices([node.index for node in wire.modules])
-    images = {len(node.boxes) for node in wire.modules if node.boxes is not None}
+    scored = (node for node in wire.modules if is_scored(canonical(node.module)))
+    images = {len(node.boxes) for node in scored if node.boxes is not None}
     if len(images) > 1:
         raise _Malformed("nodes differ in their number of images", "modules")
     nodes = []
@@ -182,13 +184,14 @@ def _box_output(wire: _Output) -> OutputExample:
     _check_indices([node.index for node in wire.modules])
     proposals = tuple(_boxes(image, f"proposals.{k}") for k, image in enumerate(wire.proposals))
     total = sum(map(len, proposals))
+    nodes = []
     for place, node in enumerate(wire.modules):
+        if node.probabilities is None:
+            continue
         if len(node.probabilities) != total:
             problem = f"there are {len(node.probabilities)} probabilities for {total} proposals"
             raise _Malformed(problem, f"modules.{place}.probabilities")
-    nodes = (
-        OutputModule(one.index, canonical(one.module), np.array(one.probabilities)) for one in wire.modules
-    )
+        nodes.append(OutputModule(node.index, canonical(node.module), np.array(node.probabilities)))
     return OutputExample(wire.id, proposals, tuple(nodes))
 
 

@@ -21,6 +21,7 @@ Boxes = tuple[Array, ...]
 ONLY_IMAGE = {"in-left-image": 0, "in-right-image": 1}
 SAME_BOXES = frozenset({"in-one-image", "in-other-image"})
 SUBSETS = frozenset({"filter", "with-relation"})
+NEW_BOXES = frozenset({"project", "relocate"})  # two names of one module
 
 
 def change(gold: Sequence[GoldExample]) -> list[GoldExample]:
@@ -52,7 +53,7 @@ def _kept(node: GoldModule, child: Boxes | None) -> Boxes | None:
     pairs = zip(node.boxes, child, strict=True)
     if node.module in SUBSETS:
         return tuple(own[_among(own, below)] for own, below in pairs)
-    if node.module == "project":
+    if node.module in NEW_BOXES:
         return tuple(own if len(below) else own[:0] for own, below in pairs)
     return node.boxes
 

@@ -1,6 +1,6 @@
 """Items with what several people annotated at them, and the same as flat arrays."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Literal
@@ -82,34 +82,23 @@ def nodes_of(program: Program) -> tuple[Node, ...]:
 
 def flatten(items: Sequence[Item], kind: Kind) -> Layers:
     """All layers of all items. Raises ValueError, naming item, annotator and node, for what is no object."""
-    units: list[tuple[int, int]] = []
+    units: dict[tuple[int, int], list[int]] = {}  # item and node to its layers
     layers: list[tuple[int, int, int]] = []  # unit, start, count
     annotators: list[str] = []
     valued: list[Value | None] = []
-    pairs: list[tuple[int, int]] = []
     rows: list[tuple[float, ...]] = []
     for place, item in enumerate(items):
         _check_item(item)
-        people = sorted(item.objects.keys() | item.values.keys())
-        for order, node in enumerate(item.nodes):
-            before = len(layers)
-            for person in people:
-                objects = item.objects.get(person, {}).get(node.index)
-                value = item.values.get(person, {}).get(node.index)
-                if objects is None and value is None:
-                    continue
-                found = [_row(item, person, node, one, kind) for one in objects or ()]
-                layers.append((len(units), len(rows), len(found)))
-                annotators.append(person)
-                valued.append(value)
-                rows += found
-            if len(layers) > before:
-                units.append((place, order))
-                pairs += combinations(range(before, len(layers)), 2)
+        for order, node, person, objects, value in _said(item):
+            units.setdefault((place, order), []).append(len(layers))
+            layers.append((len(units) - 1, len(rows), len(objects)))
+            annotators.append(person)
+            valued.append(value)
+            rows += [_row(item, person, node, one, kind) for one in objects]
     table = np.array(rows, dtype=float).reshape(-1, 5)
     unit, start, count = _columns(layers, 3)
-    unit_item, unit_node = _columns(units, 2)
-    first, second = _columns(pairs, 2)
+    unit_item, unit_node = _columns(list(units), 2)
+    first, second = _columns([pair for own in units.values() for pair in combinations(own, 2)], 2)
     return Layers(
         unit_item=unit_item,
         unit_node=unit_node,
@@ -124,6 +113,17 @@ def flatten(items: Sequence[Item], kind: Kind) -> Layers:
         first=first,
         second=second,
     )
+
+
+def _said(item: Item) -> Iterator[tuple[int, Node, str, Sequence[Any], Value | None]]:
+    """Every layer of an item, node by node: the node's place, the node, the person, objects and value."""
+    people = sorted(item.objects.keys() | item.values.keys())
+    for order, node in enumerate(item.nodes):
+        for person in people:
+            objects = item.objects.get(person, {}).get(node.index)
+            value = item.values.get(person, {}).get(node.index)
+            if objects is not None or value is not None:
+                yield order, node, person, objects or (), value
 
 
 def _check_item(item: Item) -> None:

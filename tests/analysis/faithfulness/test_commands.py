@@ -175,7 +175,7 @@ def test_what_does_not_fit_is_named(folder, capsys):
     assert "needs its programs (--programs TSV)" in failure(
         capsys, "faithfulness", "boxes", "--gold", folder / "g.csv", "--outputs", folder / "right.jsonl"
     )
-    assert "--programs belongs to a faithful-nmn CSV" in failure(
+    assert "gold.jsonl, Incorrect program: the column is missing" in failure(
         capsys, *arguments, "--programs", folder / "p.tsv"
     )
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.errors import InputError
+from analysis.faithfulness.boxes import score_boxes
 from analysis.faithfulness.files import read_box_gold, read_box_outputs, read_span_gold, read_span_outputs
 
 BOX = [0, 0, 0.5, 0.5]
@@ -42,6 +43,15 @@ def test_it_works(tmp_path):
 def test_gold_may_lack_boxes_and_files_may_hold_more(tmp_path):
     one = {**GOLD, "note": 1, "modules": [{"index": 0, "module": "count"}]}
     assert read_box_gold(write(tmp_path / "g.jsonl", one))[0].modules[0].boxes is None
+
+
+def test_nodes_that_are_not_scored_need_nothing(tmp_path):
+    count = {"index": 0, "module": "count"}
+    gold = {**GOLD, "modules": [{**count, "boxes": []}, *GOLD["modules"]]}
+    (one,) = read_box_gold(write(tmp_path / "g.jsonl", gold))
+    told = read_box_outputs(write(tmp_path / "o.jsonl", {**OUT, "modules": [count, *OUT["modules"]]}))
+    assert [node.index for node in told["e"].modules] == [2]
+    assert score_boxes([one], told).table("per_example")["overall"].f1 == 1
 
 
 def changed(value, change):
