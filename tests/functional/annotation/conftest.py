@@ -3,85 +3,172 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.staticfiles.handlers import StaticFilesHandler
 from django.core.servers.basehttp import ThreadedWSGIServer
 from django.core.wsgi import get_wsgi_application
-from django.test import override_settings
+from django.test import Client
 from django.test.testcases import QuietWSGIRequestHandler
+from django.utils import timezone
+from PIL import Image as Picture
+from PIL import ImageDraw
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
+from annotation.actions import data, places, projects, review
+from annotation.models import KeyBindings, SystemOutput, Work
+from annotation.payloads import Document, Image, ItemRecord
 from scripts.processes import ROOT
-from tests.functional.annotation import standin
+from tests.annotation import factories
 from tests.services import require
 
 DESKTOP = ViewportSize(width=1280, height=860)
 PHONE = ViewportSize(width=390, height=844)
+SIZE = (640, 480)
 
 
-@dataclass
+class Server:
+    """The site on a thread of this process. While `down`, every answer is 503."""
+
+    def __init__(self) -> None:
+        self.down = False
+        self.site = StaticFilesHandler(get_wsgi_application())
+        self.server = ThreadedWSGIServer(("127.0.0.1", 0), QuietWSGIRequestHandler, ipv6=False)
+        self.server.daemon_threads = True
+        self.server.set_app(self.answer)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def answer(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        if self.down:
+            start_response("503 Service Unavailable", [("Content-Type", "text/plain")])
+            return [b"down"]
+        return self.site(environ, start_response)
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+
 class Editor:
-    """A served editor: makes items, opens them, and tells what the site has stored."""
+    """A served editor: makes works, opens them as their annotator, and tells what the site has stored."""
 
-    url: str
-    works: standin.Works
+    def __init__(self, server: Server, pictures: Path) -> None:
+        self.server = server
+        self.pictures = pictures
 
-    def make(self, **item: Any) -> int:
-        return self.works.add(**item).pk
+    def make(
+        self,
+        *,
+        layers: dict[int, Any] | None = None,
+        predictions: list[dict[str, Any]] | None = None,
+        guidelines: dict[str, str] | None = None,
+        comments: list[tuple[int, str, str]] | None = None,
+        submitted: bool = False,
+        **item: Any,
+    ) -> int:
+        """A work on a new item in a project of its own; ``layers`` are marked on it already."""
+        kind = item.setdefault("kind", "boxes")
+        if kind == "boxes":
+            item["images"] = (Image(name="left.png"), Image(name="right.png"))
+        member = factories.make_member(factories.make_project(kind=kind, show_predictions=bool(predictions)))
+        record = ItemRecord.model_validate({"external_id": "item", **item})
+        data.import_items(records=[record], project=member.project, image_folder=self.pictures)
+        for module, text in (guidelines or {}).items():
+            projects.write_guideline(project=member.project, module=module, text=text, by=member.user)
+        work = places.next_work(member=member)
+        for output in predictions or []:
+            SystemOutput.objects.create(item=work.item, **output)
+        for node, name, text in comments or []:
+            review.comment(work=work, node=node, object_id=name, text=text, by=member.user)
+        work.document = Document.model_validate({"layers": layers or {}}).model_dump(mode="json")
+        if submitted:
+            work.status, work.submitted_at = Work.Status.SUBMITTED, timezone.now()
+        work.save()
+        return work.pk
 
     def open(self, page: Page, work: int) -> Page:
-        page.goto(f"{self.url}/work/{work}/")
+        """Open a work's page in the browser, logged in as its annotator."""
+        client = Client()
+        client.force_login(self.row(work).annotator, backend="django.contrib.auth.backends.ModelBackend")
+        session = client.cookies["sessionid"].value
+        page.context.add_cookies([{"name": "sessionid", "value": session, "url": self.server.url}])
+        page.goto(f"{self.server.url}/annotate/work/{work}/")
         expect(page.locator("#work[data-ready]")).to_be_attached()
         return page
 
+    def row(self, work: int) -> Work:
+        return Work.objects.select_related("annotator").get(pk=work)
+
     def stored(self, work: int) -> dict[str, Any]:
         """The document as the site has it."""
-        return self.works.rows[work].document.model_dump(mode="json")
+        document = self.row(work).document
+        return document if isinstance(document, dict) else {}
 
     def layer(self, work: int, node: int) -> dict[str, Any]:
-        layers = {int(key): value for key, value in self.stored(work)["layers"].items()}
-        return layers.get(node, {"state": "open", "objects": [], "note": ""})
+        found: dict[str, Any] = self.stored(work)["layers"].get(
+            str(node), {"state": "open", "objects": [], "note": "", "value": None}
+        )
+        return found
 
     def objects(self, work: int, node: int) -> list[dict[str, Any]]:
-        return self.layer(work, node)["objects"]
+        found: list[dict[str, Any]] = self.layer(work, node)["objects"]
+        return found
 
     def revision(self, work: int) -> int:
-        return self.works.rows[work].revision
+        return self.row(work).revision
+
+    def keys(self, work: int) -> dict[str, str]:
+        """The keys that the annotator has chosen."""
+        found = KeyBindings.objects.filter(user=self.row(work).annotator).first()
+        return found.keys if found else {}
 
 
 @pytest.fixture(scope="session")
-def editor() -> Iterator[Editor]:
-    """The editor on the stand-in."""
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two images."""
+    folder = tmp_path_factory.mktemp("pictures")
+    for name, sky in (("left.png", "#cfe3f3"), ("right.png", "#e9e2d4")):
+        picture = Picture.new("RGB", SIZE, sky)
+        draw = ImageDraw.Draw(picture)
+        draw.rectangle((0, 300, *SIZE), fill="#8fae72")
+        draw.ellipse((120, 200, 280, 360), fill="#b5651d")
+        draw.rectangle((390, 190, 520, 350), fill="#3c4a5a")
+        picture.save(folder / name)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """The site for all tests of the editor."""
     if not (ROOT / "node_modules/@annotorious/annotorious/dist").is_dir():
         require("Annotorious is not installed (npm ci).")
-    with override_settings(ROOT_URLCONF="tests.functional.annotation.standin"):
-        server = ThreadedWSGIServer(("127.0.0.1", 0), QuietWSGIRequestHandler, ipv6=False)
-        server.daemon_threads = True
-        server.set_app(StaticFilesHandler(get_wsgi_application()))
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield Editor(f"http://127.0.0.1:{server.server_port}", standin.WORKS)
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    server = Server()
+    yield server
+    server.close()
 
 
 @pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A fresh browser profile; errors of the page fail the test."""
+def editor(transactional_db: None, server: Server, pictures: Path) -> Iterator[Editor]:
+    """The editor on an empty database."""
+    yield Editor(server, pictures)
+    server.down = False
+
+
+@pytest.fixture
+def context(browser: Browser, editor: Editor) -> Iterator[BrowserContext]:
+    """A fresh browser profile; errors of the page, and what its security policy forbids, fail the test."""
     context = browser.new_context(viewport=DESKTOP)
     wrong: list[str] = []
     context.on("weberror", lambda error: wrong.append(str(error.error)))
-    context.on(
-        "console", lambda line: wrong.append(line.text) if "Content Security Policy" in line.text else None
-    )
+    context.on("console", lambda line: wrong.append(line.text) if "Security Policy" in line.text else None)
     yield context
     context.close()
-    standin.WORKS.broken = False
     assert wrong == []
 
 

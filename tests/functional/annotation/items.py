@@ -9,7 +9,7 @@ DOGS = {
     "program": "equal(count(find[dogs]), count(filter[black](find[dogs])))",
     "text": "There are as many black dogs as dogs in the two images.",
     "answer": True,
-    "guidelines": {"find": {"version": 3, "text": "Draw a box around every object that the words name."}},
+    "guidelines": {"find": "Draw a box around every object that the words name."},
 }
 FIND_DOGS, FILTER = 2, 4
 
