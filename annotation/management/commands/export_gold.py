@@ -1,6 +1,7 @@
 """Write a project's items to a file: gold, everybody's annotations, times, ids and revisions."""
 
 import argparse
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ class Command(JobCommand):
         parser.add_argument("--gold-only", action="store_true", help="leave out items without gold")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        gc.freeze()  # what Django has loaded stays: looking through it again takes a fourth of the time
         project, gold_only = project_named(options["project"]), options["gold_only"]
         written = _Counted(item_records(project, gold_only=gold_only))
         with Bar(options["out"].name, export_size(project, gold_only=gold_only)) as bar:

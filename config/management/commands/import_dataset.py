@@ -1,6 +1,7 @@
 """Bring a file in: questions as a dataset, or items to annotate as a project."""
 
 import argparse
+import gc
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -85,6 +86,7 @@ class Command(JobCommand):
             )
 
     def _import_items(self, options: dict[str, Any]) -> None:
+        gc.freeze()  # what Django has loaded stays: looking through it again takes a fourth of the time
         with _bar(options["path"]) as bar:
             source = _source(options, bar.at)
             done = import_project(
