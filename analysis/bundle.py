@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import pandas as pd
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from analysis.errors import AnalysisError, InputError, first_problem
 from analysis.exclusions import CLOCK_COLUMNS, Answered, Rule, parse_rules
@@ -18,7 +18,7 @@ from analysis.question_scores import read_question_scores
 from analysis.reading import Column, Table, find_table, read_json, read_table, sha256
 
 MODES = ("live", "pilot", "bot")
-STATUSES = ("active", "completed", "withdrawn")
+STATUSES = ("active", "completed", "ended", "withdrawn")
 Role = Literal[
     "correctness_rating",
     "known_before",
@@ -116,6 +116,19 @@ class Version(BaseModel):
     item_questionnaire: list[Question]
     post_survey: list[Question] = []
     published: Published | None = None
+
+    @field_validator("item_questionnaire", "post_survey", mode="before")
+    @classmethod
+    def _ratings_only(cls, questions: Any) -> Any:
+        """Choices, numbers and texts have a kind and no measure: they stay in the tables, unread."""
+        if not isinstance(questions, list):
+            return questions
+        return [
+            question
+            for question in questions
+            if not (isinstance(question, dict) and isinstance(question.get("scale"), dict))
+            or "kind" not in question["scale"]
+        ]
 
     def question(self, role: str) -> Question | None:
         """The question with the role, of either questionnaire."""
@@ -303,7 +316,8 @@ def _check_trials(trials: Table, participants: Table, study: Study) -> None:
     for row in _rows(unknown):
         who = trials.frame["participant_id"].iloc[row]
         raise trials.fault(row, "participant_id", f"{who!r} is not in {participants.path.name}")
-    for row in _rows(of_participant != trials.frame["condition"]):
+    # A participant of a within-subject or mixed design has no condition of their own, but each trial has.
+    for row in _rows(of_participant.notna() & (of_participant != trials.frame["condition"])):
         problem = f"{participants.path.name} has this participant in {of_participant.iloc[row]!r}"
         raise trials.fault(row, "condition", problem)
 

@@ -106,12 +106,31 @@ class FactProbability(Wire):
         return (self.title, self.index)
 
 
+class TokenWeight(Wire):
+    """How much a token of a fact spoke for the answer: larger is more, at or below 0 is not at all.
+
+    ``start`` and ``end`` are code points in the sentence, end exclusive.
+    """
+
+    title: Text
+    index: NonNegativeInt
+    start: NonNegativeInt
+    end: NonNegativeInt
+    weight: Annotated[float, Field(allow_inf_nan=False)]
+
+    @model_validator(mode="after")
+    def _holds_something(self) -> Self:
+        if self.end <= self.start:
+            raise ValueError("end must lie after start")
+        return self
+
+
 class QAPrediction(Wire):
     """A system's answer and explanation for one item.
 
     ``facts`` are those predicted relevant, most relevant first. ``fact_probabilities`` hold every
     fact of the context in its order, or None when the system gives none. ``threshold`` is what a
-    probability must exceed to count as relevant.
+    probability must exceed to count as relevant. ``explanation_weights`` are of tokens, where known.
     """
 
     id: str
@@ -121,6 +140,7 @@ class QAPrediction(Wire):
     facts: list[Fact]
     fact_probabilities: list[FactProbability] | None = None
     threshold: Probability | None = None
+    explanation_weights: list[TokenWeight] | None = None
 
 
 class ItemError(Wire):

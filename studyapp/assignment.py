@@ -1,4 +1,4 @@
-"""Which condition the next participant gets. Pure: no Django.
+"""Which condition or group the next participant gets, and in which order and place. Pure: no Django.
 
 The counts are of those who completed and those still active within the stale window, so that places lost
 to drop-out are given again; balancing on starts would leave the conditions with the most drop-out short.
@@ -7,6 +7,9 @@ to drop-out are given again; balancing on starts would leave the conditions with
 import math
 import random
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+_Page = TypeVar("_Page")
 
 
 def derive_seed(order_seed: int, place: int) -> int:
@@ -56,6 +59,66 @@ def shuffled(length: int, *, seed: int) -> list[int]:
     order = list(range(length))
     random.Random(f"{seed}/order").shuffle(order)
     return order
+
+
+def condition_orders(n: int) -> list[list[int]]:
+    """Orders of ``n`` conditions, as rows of 0-based numbers: each stands at each place equally often.
+
+    Each also follows each other one equally often: n rows for even n, 2n for odd n (Williams 1949, the
+    construction for designs balanced for residual effects; for n = 1 one row).
+
+    >>> condition_orders(2)
+    [[0, 1], [1, 0]]
+    """
+    if n < 1:
+        raise ValueError(f"n: must be at least 1, not {n}")
+    zigzag = [(place + 1) // 2 if place % 2 else (n - place // 2) % n for place in range(n)]
+    rows = [[(number + row) % n for number in zigzag] for row in range(n)]
+    return rows if n % 2 == 0 or n == 1 else [*rows, *(row[::-1] for row in rows)]
+
+
+def choose_cell(n: int, counts: Mapping[tuple[int, int], int], *, seed: int) -> tuple[int, int]:
+    """Choose the row of `condition_orders` and the rotation of the items of a participant who sees ``n``.
+
+    Among the rows with the fewest participants and the rotations with the fewest, the pair with the fewest;
+    at random among ties. So rows differ by at most 1, rotations too, where nobody leaves.
+
+    counts: participants to count, per (row, rotation).
+    """
+    orders = range(len(condition_orders(n)))
+    of_row = {row: sum(k for (r, _q), k in counts.items() if r == row) for row in orders}
+    of_rotation = {turn: sum(k for (_r, q), k in counts.items() if q == turn) for turn in range(n)}
+    rows = [row for row in orders if of_row[row] == min(of_row.values())]
+    turns = [turn for turn in range(n) if of_rotation[turn] == min(of_rotation.values())]
+    cells = [(row, turn) for row in rows for turn in turns]
+    fewest = min(counts.get(cell, 0) for cell in cells)
+    tied = [cell for cell in cells if counts.get(cell, 0) == fewest]
+    return random.Random(f"{seed}/cell").choice(tied)
+
+
+def lay_out(
+    items: int, n: int, row: int, rotation: int, *, blocked: bool, seed: int
+) -> list[tuple[int, int]]:
+    """The trials of a participant who sees ``n`` conditions, in order: (item, condition), both 0-based.
+
+    The items are cut into n blocks of one size, or one apart. Block b goes with condition (b + rotation) mod
+    n, so that over the n rotations every item is seen in every condition once. Inside a block the order is
+    the participant's own. The blocks come in the order of the row; not ``blocked``, all trials are shuffled.
+    """
+    own = shuffled(items, seed=seed)
+    trials = [(item, (item % n + rotation) % n) for item in own]
+    if not blocked or n == 1:
+        return trials
+    place = {condition: place for place, condition in enumerate(condition_orders(n)[row])}
+    return sorted(trials, key=lambda trial: place[trial[1]])  # stable: the own order stays inside a block
+
+
+def interleave(pages: Sequence[_Page], extra: Mapping[int, _Page]) -> list[_Page]:
+    """Put the extra pages in, so that each comes at its 1-based position among all."""
+    mixed = list(pages)
+    for position in sorted(extra):
+        mixed.insert(position - 1, extra[position])
+    return mixed
 
 
 def _weight(weights: Mapping[str, float], name: str) -> float:

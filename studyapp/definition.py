@@ -3,149 +3,42 @@
 Pure: no Django. Whether datasets and systems exist is for ``actions.studies`` to say.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import yaml
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
-from studyapp import freezing
+from studyapp import scales
+from studyapp.arms import (
+    ConditionDefinition,
+    ItemsDefinition,
+    PracticeDefinition,
+    check_groups,
+    check_unique,
+    groups_of,
+)
 from studyapp.errors import StudyappError
-from studyapp.freezing import Clock
-from studyapp.questionnaires import TEMPLATES, Frozen, Questionnaire
+from studyapp.freezing import Design
+from studyapp.questionnaires import TEMPLATES, Frozen, Question, Questionnaire, check_keys, template_named
+from studyapp.rules import (
+    RULES_2020,
+    AnsweredDefinition,
+    ItemDefinition,
+    RuleDefinition,
+    check_item_rule,
+    check_question,
+)
+from studyapp.stages import AttentionDefinition, Comprehension, ScreeningQuestion, check_expected
+from studyapp.translations import Language, Translation, filled, missing, unknown
 
 Location = tuple[int | str, ...]
-Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\s;][^\n;]*$")]
 
 
 class DefinitionError(StudyappError):
     """A study definition is wrong; the message has one line per problem: file, line, field, sentence."""
-
-
-class ConditionDefinition(Frozen):
-    """One arm: the predictions of a system, or the gold answers with the gold facts."""
-
-    system: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="name of the system whose answers and facts are shown"
-    )
-    ground_truth: bool = Field(default=False, description="show the gold answer and the gold facts instead")
-    name: Name = Field(default="", description="name in tables; if left out the system's, or `ground truth`")
-    label: Annotated[str, Field(max_length=200)] = Field(
-        default="", description="name in figures and reports; the name if left out"
-    )
-    weight: Annotated[float, Field(gt=0, le=1000)] = Field(
-        default=1.0, description="share of participants, relative to the other conditions"
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_names(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
-        default = "ground truth" if data.get("ground_truth") is True else data.get("system")
-        named = {"name": default, **data} if default is not None else data
-        return {"label": named["name"], **named} if "name" in named else named
-
-    @model_validator(mode="after")
-    def _shows_one_thing(self) -> Self:
-        if self.ground_truth == (self.system is not None):
-            raise ValueError("a condition has either a system or ground_truth: true")
-        return self
-
-
-class ItemsDefinition(Frozen):
-    """Which questions are items: a number drawn by seed, or the ids themselves."""
-
-    count: Annotated[int, Field(ge=1, le=1000)] | None = Field(
-        default=None, description="how many questions are drawn; 25 if left out"
-    )
-    seed: int | None = Field(default=None, description="decides which questions are drawn; 1 if left out")
-    ids: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)] | None = Field(
-        default=None, description="ids of the questions, in order, instead of drawing"
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_draw(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or data.get("ids") is not None:
-            return data
-        return {**data, "count": data.get("count", 25), "seed": data.get("seed", 1)}
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
-        if self.ids is not None:
-            if self.count is not None or self.seed is not None:
-                raise ValueError("give either ids, or count and seed")
-            _check_unique(self.ids, "ids")
-        return self
-
-
-class _Time(Frozen):
-    name: Name = Field(description="name of the rule in every table")
-    clock: Clock = Field(description="`server`, or in the browser `client_total` or `client_visible`")
-    seconds: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] = Field(
-        description="the bound, in seconds"
-    )
-
-    @property
-    def milliseconds(self) -> int:
-        return round(self.seconds * 1000)
-
-
-class MinTimeDefinition(_Time):
-    """Excludes a trial that took less than the bound."""
-
-    kind: Literal["min_time"] = Field(description="`min_time`")
-
-    def freeze(self) -> freezing.Rule:
-        return freezing.MinTimeRule(name=self.name, clock=self.clock, milliseconds=self.milliseconds)
-
-
-class MaxTimeDefinition(_Time):
-    """Excludes a trial that took more than the bound."""
-
-    kind: Literal["max_time"] = Field(description="`max_time`")
-
-    def freeze(self) -> freezing.Rule:
-        return freezing.MaxTimeRule(name=self.name, clock=self.clock, milliseconds=self.milliseconds)
-
-
-class AnsweredDefinition(Frozen):
-    """Excludes a trial in which an item question was answered with a certain value."""
-
-    name: Name = Field(description="name of the rule in every table")
-    kind: Literal["answered"] = Field(description="`answered`")
-    question: str = Field(description="key of the item question")
-    value: bool | int = Field(description="the answer that excludes: true, false, or a scale point")
-
-    def freeze(self) -> freezing.Rule:
-        return freezing.AnsweredRule(name=self.name, question=self.question, value=self.value)
-
-
-class ItemDefinition(Frozen):
-    """Excludes every trial of one item."""
-
-    name: Name = Field(description="name of the rule in every table")
-    kind: Literal["item"] = Field(description="`item`")
-    item_id: str = Field(description="id of the item; it must be one of the study's")
-
-    def freeze(self) -> freezing.Rule:
-        return freezing.ItemRule(name=self.name, item_id=self.item_id)
-
-
-RuleDefinition = Annotated[
-    MinTimeDefinition | MaxTimeDefinition | AnsweredDefinition | ItemDefinition, Field(discriminator="kind")
-]
-
-# Schuff et al. 2020, section 6.4. Their released times were measured by the browser too.
-RULES_2020: list[RuleDefinition] = [
-    MinTimeDefinition(name="too-fast", kind="min_time", clock="client_total", seconds=15),
-    MaxTimeDefinition(name="too-slow", kind="max_time", clock="client_total", seconds=300),
-    AnsweredDefinition(name="known-before", kind="answered", question="known_before", value=True),
-]
 
 
 class CompletionDefinition(Frozen):
@@ -181,21 +74,53 @@ class StudyDefinition(Frozen):
         description="short name for addresses and commands: lower case, digits, - and _"
     )
     title: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="shown to participants")
+    language: Language = Field(
+        default="en", description="language of the texts written here, and of the pages: `en`, `de`, …"
+    )
     dataset: Annotated[str, Field(min_length=1)] = Field(description="name of an imported dataset")
+    design: Design = Field(
+        default="between",
+        description="`between`: each participant sees one condition; `within`: all of them; `mixed`: all "
+        "those of one group",
+    )
+    condition_order: Literal["blocked", "shuffled"] = Field(
+        default="blocked",
+        description="where a participant sees several conditions: one after the other, or mixed item by item",
+    )
     conditions: Annotated[list[ConditionDefinition], Field(min_length=1, max_length=50)] = Field(
-        description="the arms; each participant sees one"
+        description="the arms of the study"
     )
     items: ItemsDefinition = Field(
         default=ItemsDefinition(count=25, seed=1), description="which questions are shown"
     )
+    practice: PracticeDefinition | None = Field(
+        default=None, description="practice items before the others: `count` and `seed`, or `ids`"
+    )
     questionnaire: Questionnaire = Field(
         default=TEMPLATES["xqa-2020"],
-        description="a template, or a mapping with `item` and `post_survey`",
+        description="a template, or a mapping with `item`, `post_survey` and `pre_survey`",
     )
     consent: Annotated[str, Field(min_length=1)] = Field(
         description="plain text that participants agree to; an empty line starts a paragraph"
     )
     instructions: str = Field(default="", description="plain text, below the consent and beside every item")
+    instructions_page: bool = Field(
+        default=False,
+        description="show the instructions on a page of their own after consent and screening, not below the "
+        "consent; always so with a comprehension check",
+    )
+    screening: list[ScreeningQuestion] = Field(
+        default=[], description="questions after consent; who may not take part ends there"
+    )
+    comprehension: Comprehension | None = Field(
+        default=None, description="questions about the instructions that must be answered correctly"
+    )
+    attention: list[AttentionDefinition] = Field(
+        default=[], description="pages among the items that show whether somebody reads"
+    )
+    translations: dict[Language, Translation] = Field(
+        default={}, description="the texts in other languages, by language; see below"
+    )
     exclusions: list[RuleDefinition] = Field(
         default=RULES_2020, description="rules by which the report leaves trials out; `[]` for none"
     )
@@ -216,29 +141,109 @@ class StudyDefinition(Frozen):
     @field_validator("questionnaire", mode="before")
     @classmethod
     def _template(cls, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        if value not in TEMPLATES:
-            raise ValueError(f"there is no template {value!r}; there is {', '.join(sorted(TEMPLATES))}")
-        return TEMPLATES[value]
+        return template_named(value) if isinstance(value, str) else value
 
     @field_validator("conditions")
     @classmethod
-    def _names_differ(cls, conditions: list[ConditionDefinition]) -> list[ConditionDefinition]:
-        _check_unique([condition.name for condition in conditions], "conditions")
+    def _names_differ(
+        cls, conditions: list[ConditionDefinition], info: ValidationInfo
+    ) -> list[ConditionDefinition]:
+        check_unique([condition.name for condition in conditions], "conditions")
+        check_groups(conditions, info.data.get("design", "between"))
         return conditions
+
+    @field_validator("items")
+    @classmethod
+    def _items_suffice(cls, items: ItemsDefinition, info: ValidationInfo) -> ItemsDefinition:
+        if (conditions := info.data.get("conditions")) and info.data.get("design") in ("within", "mixed"):
+            largest = max(len(group) for group in groups_of(info.data["design"], conditions).values())
+            if items.total < largest:
+                raise ValueError(f"{items.total} items are too few to show {largest} conditions")
+        return items
+
+    @field_validator("practice")
+    @classmethod
+    def _practice_is_no_item(
+        cls, practice: PracticeDefinition | None, info: ValidationInfo
+    ) -> PracticeDefinition | None:
+        items = info.data.get("items")
+        if practice and practice.ids and items and items.ids:
+            check_unique([*set(items.ids), *practice.ids], "items and practice items")
+        return practice
+
+    @field_validator("screening")
+    @classmethod
+    def _screening_keys_differ(cls, questions: list[ScreeningQuestion]) -> list[ScreeningQuestion]:
+        check_keys(questions, "screening")
+        return questions
+
+    @field_validator("comprehension")
+    @classmethod
+    def _something_to_comprehend(
+        cls, check: Comprehension | None, info: ValidationInfo
+    ) -> Comprehension | None:
+        if check and not info.data.get("instructions", "missing"):
+            raise ValueError("there are no instructions to comprehend")
+        if check:
+            check_keys([*info.data.get("screening", []), *check.questions], "screening and comprehension")
+        return check
+
+    @field_validator("attention")
+    @classmethod
+    def _attention_fits(
+        cls, attention: list[AttentionDefinition], info: ValidationInfo
+    ) -> list[AttentionDefinition]:
+        check_unique([row.id for row in attention], "attention items")
+        _check_attention(attention, info.data.get("items"), info.data.get("questionnaire"))
+        return attention
+
+    @field_validator("translations")
+    @classmethod
+    def _translations_fit(
+        cls, translations: dict[str, Translation], info: ValidationInfo
+    ) -> dict[str, Translation]:
+        if info.data.get("language") in translations:
+            raise ValueError(f"{info.data['language']!r} is the language of the study itself")
+        if {"questionnaire", "screening", "comprehension", "attention"} <= info.data.keys():
+            for language, words in translations.items():
+                for part, key in unknown(words, _parts(info.data), _instructed(info.data["attention"])):
+                    raise ValueError(f"{language}.{part}: there is no {key!r} to translate")
+        return translations
 
     @field_validator("exclusions")
     @classmethod
     def _rules_fit(cls, rules: list[RuleDefinition], info: ValidationInfo) -> list[RuleDefinition]:
-        _check_unique([rule.name for rule in rules], "rules")
+        check_unique([rule.name for rule in rules], "rules")
         questionnaire, items = info.data.get("questionnaire"), info.data.get("items")
         for rule in rules:
             if isinstance(rule, AnsweredDefinition) and questionnaire is not None:
-                _check_question(rule, questionnaire)
+                check_question(rule, questionnaire)
             if isinstance(rule, ItemDefinition) and items is not None and items.ids is not None:
                 check_item_rule(rule, items.ids)
         return rules
+
+    @property
+    def parts(self) -> dict[str, Sequence[Question]]:
+        """The questions by the part of the study that asks them."""
+        return _parts({name: getattr(self, name) for name in ("screening", "comprehension", "questionnaire")})
+
+    def filled_translations(self) -> dict[str, Translation]:
+        """The translations with what our own templates and scales say put in."""
+        return {
+            language: filled(words, language, self.parts) for language, words in self.translations.items()
+        }
+
+    def missing_texts(self) -> dict[str, list[str]]:
+        """By language, the fields that a translation still lacks. One that lacks any is not offered."""
+        return {
+            language: missing(
+                words,
+                self.parts,
+                instructions=self.instructions,
+                attention=_instructed(self.attention),
+            )
+            for language, words in self.filled_translations().items()
+        }
 
     @model_validator(mode="before")
     @classmethod
@@ -247,36 +252,44 @@ class StudyDefinition(Frozen):
         if not isinstance(data, dict) or "exclusions" in data:
             return data
         questionnaire = data.get("questionnaire")
-        asked = questionnaire.get("item") if isinstance(questionnaire, dict) else None
+        asked = scales.quietly(questionnaire.get("item")) if isinstance(questionnaire, dict) else None
         if isinstance(asked, list):
             keys = [question.get("key") for question in asked if isinstance(question, dict)]
             return data if "known_before" in keys else {**data, "exclusions": RULES_2020[:2]}
         return data
 
 
-def _check_unique(names: Sequence[str], kind: str) -> None:
-    for name, times in Counter(names).items():
-        if times > 1:
-            raise ValueError(f"two {kind} are named {name!r}")
+def _check_attention(
+    attention: Sequence[AttentionDefinition],
+    items: ItemsDefinition | None,
+    questionnaire: Questionnaire | None,
+) -> None:
+    """Positions are taken once and lie among the items; the item questions have the expected answers."""
+    check_unique([str(row.position) for row in attention], "attention positions")
+    for row in attention:
+        if questionnaire is not None:
+            check_expected(row.expected, questionnaire.item, f"attention item {row.id!r}")
+        if items is not None and row.position > (pages := items.total + len(attention)):
+            raise ValueError(
+                f"attention item {row.id!r}: position {row.position} is beyond the {pages} pages"
+            )
+        if items is not None and items.ids is not None and {row.id, row.item} & set(items.ids):
+            raise ValueError(f"attention item {row.id!r}: is an item of the study already")
 
 
-def _check_question(rule: AnsweredDefinition, questionnaire: Questionnaire) -> None:
-    asked = {question.key: question for question in questionnaire.item}
-    if rule.question not in asked:
-        raise ValueError(
-            f"rule {rule.name!r}: no item question has the key {rule.question!r}; there is {', '.join(asked)}"
-        )
-    values = asked[rule.question].values.values()
-    # True == 1 in Python, so a truth value and a scale point are told apart by type.
-    if (type(rule.value), rule.value) not in [(type(value), value) for value in values]:
-        shown = ", ".join(str(value).lower() for value in values)
-        raise ValueError(f"rule {rule.name!r}: {rule.question} is answered by {shown}, not {rule.value!r}")
+def _instructed(attention: Sequence[AttentionDefinition]) -> list[str]:
+    return [row.id for row in attention if row.kind == "instructed"]
 
 
-def check_item_rule(rule: ItemDefinition, item_ids: Sequence[str]) -> None:
-    """Raises ValueError where the rule names an item that the study has not."""
-    if rule.item_id not in item_ids:
-        raise ValueError(f"rule {rule.name!r}: {rule.item_id!r} is no item of this study")
+def _parts(fields: Mapping[str, Any]) -> dict[str, Sequence[Question]]:
+    check, asked = fields["comprehension"], fields["questionnaire"]
+    return {
+        "screening": fields["screening"],
+        "comprehension": check.questions if check else [],
+        "pre_survey": asked.pre_survey,
+        "item": asked.item,
+        "post_survey": asked.post_survey,
+    }
 
 
 def load_definition(path: Path) -> StudyDefinition:
@@ -293,17 +306,31 @@ def load_definition(path: Path) -> StudyDefinition:
     try:
         return StudyDefinition.model_validate(data)
     except ValidationError as error:
-        found = [(_without_tags(one["loc"]), _sentence(one)) for one in error.errors(include_url=False)]
+        found = [(_as_written(node, one), _sentence(one)) for one in error.errors(include_url=False)]
         raise definition_error(path, found) from error
 
 
-def _without_tags(location: Location) -> Location:
-    """Pydantic names the chosen member of a union in a location; the file has no such field."""
-    return tuple(
-        part
-        for place, part in enumerate(location)
-        if not (place == 2 and location[0] == "exclusions") and not (place and location[place - 1] == "scale")
-    )
+def _as_written(node: yaml.Node | None, found: Any) -> Location:
+    """Where the file has what pydantic complains of.
+
+    It names the chosen member of a union too, of which the file has no such field, and counts the questions
+    of a scale that the file only names.
+    """
+    location: list[int | str] = []
+    for place, part in enumerate(found["loc"]):
+        is_last = place == len(found["loc"]) - 1
+        if isinstance(part, int):
+            part = scales.as_written(_plain(node), part)
+        elif _child(node, part) is None and not (is_last and found["type"] == "missing"):
+            continue
+        location.append(part)
+        node = (_child(node, part) or (0, None))[1]
+    return tuple(location)
+
+
+def _plain(node: yaml.Node | None) -> Any:
+    """A part of the file as plain data."""
+    return None if node is None else yaml.SafeLoader("").construct_document(node)
 
 
 class Problem(NamedTuple):

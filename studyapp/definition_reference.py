@@ -9,8 +9,22 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from studyapp import arms, rules, stages
 from studyapp import definition as form
-from studyapp.questionnaires import TEMPLATES, LikertScale, Question, Questionnaire, Role
+from studyapp.questionnaires import (
+    TEMPLATES,
+    Choice,
+    LikertScale,
+    MultipleChoice,
+    NumberScale,
+    Question,
+    Questionnaire,
+    Role,
+    SingleChoice,
+    TextField,
+)
+from studyapp.scales import SCALES
+from studyapp.translations import Translation
 
 _INTRODUCTION = """\
 <!-- Made by `python -m studyapp.definition_reference`: change the definition, not this page. -->
@@ -28,33 +42,81 @@ began.
 
 _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ("The study", "", form.StudyDefinition),
-    ("conditions", "A list. Each has either a system or the ground truth.", form.ConditionDefinition),
+    (
+        "conditions",
+        "A list. Each has either a system or the ground truth. Tokens are highlighted in three strengths by "
+        "the weights that came with the predictions: those of tokens where they are known, else the "
+        "probability of each fact; a condition for whose items neither is known is refused. Of the largest "
+        "weight of an item a token needs at least 10 % to be highlighted, 40 % for the second strength and "
+        "70 % for the third; a weight at or below 0 never is.",
+        arms.ConditionDefinition,
+    ),
     (
         "items",
         "Either `count` and `seed`, or `ids`. Items are drawn among the questions for which every condition "
         "has an answer to show; the ground truth needs known gold facts too.",
-        form.ItemsDefinition,
+        arms.ItemsDefinition,
     ),
-    ("questionnaire", "", Questionnaire),
+    ("items: stratify", "", arms.Stratified),
+    (
+        "questionnaire",
+        "What is asked beside each item, and once before and after all of them. With `template: xqa-2020` "
+        "what is left out is taken from that template. In a list of questions `{template: NAME}` stands for "
+        "all questions of a scale, see at the end.",
+        Questionnaire,
+    ),
     ("A question", "", Question),
-    ("A rating scale", "", LikertScale),
-    ("exclusions: min_time", "", form.MinTimeDefinition),
-    ("exclusions: max_time", "", form.MaxTimeDefinition),
-    ("exclusions: answered", "", form.AnsweredDefinition),
-    ("exclusions: item", "", form.ItemDefinition),
+    ("scale: a rating", "", LikertScale),
+    ("scale: one of several choices", "", SingleChoice),
+    ("scale: any number of choices", "", MultipleChoice),
+    ("A choice", "", Choice),
+    ("scale: a number", "", NumberScale),
+    ("scale: a text", "", TextField),
+    (
+        "screening",
+        "A list of questions, with the fields of a question and one more. An answer outside `accept` screens "
+        "the participant out.",
+        stages.ScreeningQuestion,
+    ),
+    ("screening: a range", "", stages.Range),
+    ("comprehension", "", stages.Comprehension),
+    (
+        "comprehension: a question",
+        "With the fields of a question, and one more.",
+        stages.ComprehensionQuestion,
+    ),
+    (
+        "attention",
+        "A list of pages among the items that show whether somebody reads. `instructed` shows your text in "
+        "place of a question and asks for certain answers. `contradiction` shows a question of the dataset "
+        "with its gold facts, and an answer of yours that they contradict. They are the same in every "
+        "condition, and no items: the measures never read them.",
+        stages.AttentionDefinition,
+    ),
+    (
+        "translations",
+        "By language, all texts of the study. Participants choose among the languages that are complete and "
+        "that the site speaks. What our own template and scales ask is known in German already. Items stay "
+        "in the language of their dataset; yes and no are the site's own words.",
+        Translation,
+    ),
+    ("exclusions: min_time", "", rules.MinTimeDefinition),
+    ("exclusions: max_time", "", rules.MaxTimeDefinition),
+    ("exclusions: answered", "", rules.AnsweredDefinition),
+    ("exclusions: item", "", rules.ItemDefinition),
     ("completion", "", form.CompletionDefinition),
 ]
 
 _DESCRIPTIONS = {
-    "item": "questions asked beside every item",
-    "post_survey": "questions asked once at the end; may be empty",
     "key": "name of the column: lower-case letters, digits, `_`",
     "text": "the wording",
-    "scale": "`yes_no`, or a mapping with `points` and `labels`",
+    "scale": "`yes_no`, or a mapping: `points` with `labels` or `ends`, or a `kind` with its fields",
     "role": "what the measures take it for: " + ", ".join(f"`{role}`" for role in get_args(Role)),
     "required": "whether it must be answered to go on",
-    "points": "2 to 11 steps, stored as 1, 2, …",
-    "labels": "a word label for each step, lowest first",
+    "points": "2 to 101 steps, stored as 1, 2, …",
+    "labels": "a word label for each step, lowest first; or in their place `ends`, the two at the ends",
+    "at_least": "the smallest number that lets pass",
+    "at_most": "the largest number that lets pass",
 }
 
 
@@ -66,7 +128,10 @@ def page() -> str:
 def _section(title: str, introduction: str, model: type[BaseModel]) -> str:
     lines = [f"## {title}", "", introduction or str(model.__doc__).splitlines()[0].replace("``", "`"), ""]
     lines += ["| field | default | meaning |", "|---|---|---|"]
+    inherited = Question.model_fields if issubclass(model, Question) and model is not Question else {}
     for name, field in model.model_fields.items():
+        if name in inherited:
+            continue
         meaning = field.description or _DESCRIPTIONS[name]
         lines.append(f"| `{name}` | {_default(field)} | {meaning} |")
     return "\n".join([*lines, ""])
@@ -78,25 +143,45 @@ def _default(field: FieldInfo) -> str:
         return "required"
     if isinstance(default, bool | int | float):
         return f"`{str(default).lower()}`"
-    if default is form.RULES_2020:
+    if default is rules.RULES_2020:
         return "the rules of the 2020 study"
     if default == TEMPLATES["xqa-2020"]:
         return "`xqa-2020`"
-    if isinstance(default, list):
+    if isinstance(default, list) and default:
         return ", ".join(default)
+    if isinstance(default, str) and default:
+        return f"`{default}`"
     return "see below" if isinstance(default, BaseModel) else "none"
 
 
 def _templates() -> str:
-    rules = "; ".join(_rule(rule.freeze().model_dump()) for rule in form.RULES_2020)
+    by_default = "; ".join(_rule(rule.freeze().model_dump()) for rule in rules.RULES_2020)
     lines = ["## Defaults of the 2020 study", ""]
-    lines += [f"Rules: {rules}. A questionnaire without the key `known_before` takes the first two.", ""]
+    lines += [f"Rules: {by_default}. A questionnaire without the key `known_before` takes the first two.", ""]
     for name, questionnaire in TEMPLATES.items():
         lines += [f"The template `{name}` asks, beside every item and then at the end:", ""]
         lines += ["| key | wording | scale |", "|---|---|---|"]
         for question in [*questionnaire.item, *questionnaire.post_survey]:
-            scale = "yes, no" if question.scale == "yes_no" else f"1 to {question.scale.points}"
+            scale = "yes, no" if question.kind == "yes_no" else f"1 to {len(question.choices)}"
             lines.append(f"| `{question.key}` | {question.text} | {scale} |")
+    return "\n".join([*lines, "", _scales()])
+
+
+def _scales() -> str:
+    lines = ["## Scales by name", ""]
+    lines += [
+        "A scale whose wording is not free to quote has its form here and takes its items, in order, in "
+        "`items`. `only` picks questions by key. `required: false` makes them optional; `demographics` "
+        "always are. A question is named by its key.",
+        "",
+        "| name | scale | measures | source | points | keys |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, scale in SCALES.items():
+        points = scale.form.get("points", "–")
+        entered = f"{scale.entered or 'any number of'} items, to be entered"
+        keys = ", ".join(f"`{key}`" for key in scale.items) or entered
+        lines.append(f"| `{name}` | {scale.title} | {scale.measures} | {scale.source} | {points} | {keys} |")
     return "\n".join([*lines, ""])
 
 

@@ -10,13 +10,16 @@ from django import forms
 from django.core.signing import BadSignature, Signer
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
+from studyapp.answers import Sent
 from studyapp.models import Mode, StudyVersion
-from studyapp.queries.studies import frozen
-from studyapp.questionnaires import Question
+from studyapp.queries.studies import localised
+from studyapp.questionnaires import Kind, Question, Scale
 from studyapp.timing import PageTiming
 
-PageName = Literal["item", "survey"]
+# The pages with a form: an item, the survey at the end, or a stage before the items.
+PageName = Literal["item", "survey", "screening", "instructions", "comprehension", "pre_survey"]
 
 CLOCK_FIELDS = tuple(field.name for field in fields(PageTiming))
 _PAGE = Signer(sep=".", salt="studyapp.page")
@@ -28,33 +31,69 @@ class Row:
 
     key: str
     text: str
+    kind: Kind
     choices: tuple[tuple[str, str], ...]
-    is_yes_no: bool
     required: bool
-    chosen: str = ""
+    scale: Scale
+    chosen: tuple[str, ...] = ()
     error: str = ""
 
+    @property
+    def first_id(self) -> str:
+        """The id of the first field: where the summary of errors leads to."""
+        return f"{self.key}-1" if self.choices else self.key
 
-def rows(questions: Sequence[Question], sent: Mapping[str, str], errors: Mapping[str, str]) -> list[Row]:
+    @property
+    def written(self) -> str:
+        """What a person had written into the field."""
+        return self.chosen[-1] if self.chosen else ""
+
+    @property
+    def css(self) -> str:
+        """The layout of the choices."""
+        if self.kind == "likert":
+            return "likert" if len(self.choices) <= 7 else "likert many"
+        return "yes-no" if self.kind == "yes_no" else "list"
+
+
+def rows(questions: Sequence[Question], sent: Sent, errors: Mapping[str, str]) -> list[Row]:
     """The questions with what a person had sent and the errors in it."""
     return [
         Row(
             key=question.key,
             text=question.text,
-            choices=question.choices,
-            is_yes_no=question.scale == "yes_no",
+            kind=question.kind,
+            choices=_labelled(question),
             required=question.required,
-            chosen=sent.get(question.key, ""),
+            scale=question.scale,
+            chosen=_texts(sent.get(question.key, [])),
             error=errors.get(question.key, ""),
         )
         for question in questions
     ]
 
 
-def questions_of(version: StudyVersion, page: PageName) -> list[Question]:
-    """The frozen questions of a page."""
-    content = frozen(version)
-    return content.item_questionnaire if page == "item" else content.post_survey
+def _labelled(question: Question) -> tuple[tuple[str, str], ...]:
+    """The choices; yes and no are the site's own words, in the language of the page."""
+    return (("yes", _("Yes")), ("no", _("No"))) if question.kind == "yes_no" else question.choices
+
+
+def _texts(sent: str | list[str]) -> tuple[str, ...]:
+    return (sent,) if isinstance(sent, str) else tuple(sent)
+
+
+def questions_of(version: StudyVersion, page: PageName, language: str = "") -> Sequence[Question]:
+    """The frozen questions of a page, in one of the languages of the study."""
+    content = localised(version, language)
+    asked: dict[PageName, Sequence[Question]] = {
+        "item": content.item_questionnaire,
+        "survey": content.post_survey,
+        "screening": content.screening,
+        "instructions": [],
+        "comprehension": content.comprehension_questions,
+        "pre_survey": content.pre_survey,
+    }
+    return asked[page]
 
 
 def questions_html(filled: Sequence[Row]) -> SafeString:
@@ -62,15 +101,15 @@ def questions_html(filled: Sequence[Row]) -> SafeString:
     return render_to_string("studyapp/participant/questions.html", {"rows": filled})
 
 
-def empty_questions_html(version: StudyVersion, page: PageName) -> SafeString:
-    """The fieldsets with nothing chosen, rendered once per process."""
-    return _empty_questions_html(version.hash, version.pk, page)
+def empty_questions_html(version: StudyVersion, page: PageName, language: str = "") -> SafeString:
+    """The fieldsets with nothing chosen, rendered once per process and language, which is the active one."""
+    return _empty_questions_html(version.hash, version.pk, page, language)
 
 
 @lru_cache(maxsize=128)
-def _empty_questions_html(version_hash: str, version_pk: int, page: PageName) -> SafeString:
+def _empty_questions_html(version_hash: str, version_pk: int, page: PageName, language: str) -> SafeString:
     version = StudyVersion(pk=version_pk, hash=version_hash)
-    return questions_html(rows(questions_of(version, page), {}, {}))
+    return questions_html(rows(questions_of(version, page, language), {}, {}))
 
 
 def page_key(page: PageName, pk: int) -> str:

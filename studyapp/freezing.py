@@ -5,11 +5,14 @@ Participants are shown what stands here, so nothing that changes later can chang
 
 import hashlib
 import json
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from studyapp.questionnaires import Frozen, Question
+from studyapp.stages import Comprehension, FrozenAttention, ScreeningQuestion
+from studyapp.translations import PARTS, Language, Translation, translate
 
 Clock = Literal["server", "client_total", "client_visible"]
 
@@ -38,7 +41,7 @@ class AnsweredRule(Frozen):
     name: str
     kind: Literal["answered"] = "answered"
     question: str
-    value: bool | int
+    value: bool | int | float | str
 
 
 class ItemRule(Frozen):
@@ -52,6 +55,25 @@ class ItemRule(Frozen):
 Rule = Annotated[MinTimeRule | MaxTimeRule | AnsweredRule | ItemRule, Field(discriminator="kind")]
 
 
+class Growing(Frozen):
+    """What has gained fields since the first version: ``LATER`` names them.
+
+    One of them that has its default is left out of the JSON, so that a study frozen before the field was
+    known, and one that does not use it, keeps its hash.
+    """
+
+    LATER: ClassVar[frozenset[str]] = frozenset()
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        return {
+            name: value
+            for name, value in handler(self).items()
+            if name not in self.LATER or getattr(self, name) != fields[name].get_default()
+        }
+
+
 class FrozenItem(Frozen):
     """A question as it is shown. ``context`` is ``[[title, [sentence, ...]], ...]``."""
 
@@ -61,15 +83,34 @@ class FrozenItem(Frozen):
     context: list[tuple[str, list[str]]] | None
 
 
-class Shown(Frozen):
-    """What a condition shows for an item: the answer, and the facts ``[title, index]`` that explain it."""
+# How strongly a token is highlighted: 1 weak, 2 medium, 3 strong.
+Level = Annotated[int, Field(ge=1, le=3)]
+Explanation = Literal["facts", "tokens", "both", "none"]
+Design = Literal["between", "within", "mixed"]
+
+
+class Shown(Growing):
+    """What a condition shows for an item: the answer, and the facts ``[title, index]`` that explain it.
+
+    ``tokens`` are the highlighted pieces ``[title, index, start, end, level]``: code points in the sentence,
+    end exclusive, in order and apart from each other; None where the condition highlights no tokens.
+    """
+
+    LATER = frozenset({"tokens"})
 
     answer: str | None
     facts: list[tuple[str, int]] | None
+    tokens: list[tuple[str, int, int, int, Level]] | None = None
 
 
-class FrozenCondition(Frozen):
-    """One arm. ``shown`` is keyed by item id; ``system`` and ``revision`` are None for the ground truth."""
+class FrozenCondition(Growing):
+    """One arm. ``shown`` is keyed by item id; ``system`` and ``revision`` are None for the ground truth.
+
+    ``group`` is what participants are assigned to; empty in a between-subject design, where that is the
+    condition itself.
+    """
+
+    LATER = frozenset({"explanation", "group"})
 
     name: str
     label: str
@@ -77,26 +118,46 @@ class FrozenCondition(Frozen):
     revision: str | None
     ground_truth: bool
     weight: float
+    explanation: Explanation = "facts"
+    group: str = ""
     shown: dict[str, Shown]
 
 
-class FrozenStudy(Frozen):
+class FrozenStudy(Growing):
     """All that is hashed. Items stand in the order of the definition.
 
     What is None is unknown, as in a study that was run elsewhere and brought in; a launch knows it all but
     ``items_seed`` (items may be named), ``assignment_block`` and ``redirect_url`` (optional).
+    ``translations`` holds complete ones only.
     """
+
+    LATER = frozenset(
+        {
+            *("language", "translations", "design", "condition_order", "screening", "instructions_page"),
+            *("comprehension", "practice", "attention", "pre_survey"),
+        }
+    )
 
     schema_version: Literal[1] = 1
     title: str
+    language: Language = "en"
+    translations: dict[Language, Translation] = {}
     dataset: str | None
     items_seed: int | None
     items: list[FrozenItem]
+    practice: list[FrozenItem] = []
+    attention: list[FrozenAttention] = []
+    design: Design = "between"
+    condition_order: Literal["blocked", "shuffled"] = "blocked"
     conditions: list[FrozenCondition]
+    screening: list[ScreeningQuestion] = []
+    comprehension: Comprehension | None = None
+    pre_survey: list[Question] = []
     item_questionnaire: list[Question]
     post_survey: list[Question]
     consent: str
     instructions: str
+    instructions_page: bool = False
     rules: list[Rule]
     order_seed: int | None
     assignment_block: int | None
@@ -111,12 +172,56 @@ class FrozenStudy(Frozen):
         return hash_canonical(self.canonical())
 
     def item(self, item_id: str) -> FrozenItem:
-        """Raises KeyError for an item of another study."""
-        return self._only(self.items, "id", item_id)
+        """An item or practice item. Raises KeyError for one of another study."""
+        return self._only([*self.items, *self.practice], "id", item_id)
+
+    def attention_item(self, item_id: str) -> FrozenAttention | None:
+        """The attention item of that id, None where it is none."""
+        return next((row for row in self.attention if row.id == item_id), None)
 
     def condition(self, name: str) -> FrozenCondition:
         """Raises KeyError for a condition of another study."""
         return self._only(self.conditions, "name", name)
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages that participants may choose among, that of the definition first."""
+        return [self.language, *sorted(self.translations.keys() - {self.language})]
+
+    @property
+    def pages(self) -> int:
+        """How many items a participant answers, attention items included and practice items not."""
+        return len(self.items) + len(self.attention)
+
+    @property
+    def comprehension_questions(self) -> list[Question]:
+        return [*self.comprehension.questions] if self.comprehension else []
+
+    def in_language(self, language: str) -> "FrozenStudy":
+        """The study with its texts in another of its languages; in a language it has not, as it is."""
+        words = self.translations.get(language)
+        if words is None:
+            return self
+        check = self.comprehension
+        return self.model_copy(
+            update={
+                "title": words.title,
+                "consent": words.consent,
+                "instructions": words.instructions or "",
+                "screening": _translated(self.screening, words, "screening"),
+                "comprehension": check
+                and check.model_copy(
+                    update={"questions": _translated(check.questions, words, "comprehension")}
+                ),
+                "pre_survey": _translated(self.pre_survey, words, "pre_survey"),
+                "item_questionnaire": _translated(self.item_questionnaire, words, "item"),
+                "post_survey": _translated(self.post_survey, words, "post_survey"),
+                "attention": [
+                    row.model_copy(update={"text": words.attention.get(row.id, row.text)})
+                    for row in self.attention
+                ],
+            }
+        )
 
     @staticmethod
     def _only(rows: list[Any], field: str, value: str) -> Any:
@@ -124,6 +229,17 @@ class FrozenStudy(Frozen):
             if getattr(row, field) == value:
                 return row
         raise KeyError(value)
+
+
+def has_stages(content: FrozenStudy) -> bool:
+    """Whether a page lies between the consent and the items."""
+    return bool(content.screening or content.instructions_page or content.comprehension or content.pre_survey)
+
+
+def _translated(questions: Sequence[Question], words: Translation, part: str) -> list[Question]:
+    assert part in PARTS
+    texts = getattr(words, part)
+    return [translate(question, texts[question.key], words.labels) for question in questions]
 
 
 def hash_canonical(frozen: dict[str, Any]) -> str:

@@ -1,13 +1,16 @@
-"""Questions that participants answer: their wording, scales, roles and columns, and parsing what was sent.
+"""Questions that participants answer: their wording, scales, roles and columns.
 
 Pure: no Django. Every question declares the columns it fills, so that the codebook is made from here.
 """
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Literal, NamedTuple, Self
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
+
+from studyapp.scales import expand
 
 Role = Literal[
     "correctness_rating",
@@ -19,7 +22,8 @@ Role = Literal[
     "irrelevant_information",
     "satisfaction",
 ]
-Answer = bool | int
+# What is stored of an answer. Several choices are a sorted list; a question left open has none at all.
+Answer = bool | int | float | str | list[str]
 
 AGREEMENT = [
     "Strongly disagree",
@@ -45,10 +49,11 @@ class Column(NamedTuple):
     """One column of an exported table: type as in the bundle, ``unit`` and ``values`` where there are any."""
 
     name: str
-    type: Literal["boolean", "integer"]
+    type: Literal["boolean", "integer", "number", "string"]
     unit: str | None
     values: tuple[tuple[Answer, str], ...]
     meaning: str
+    is_free_text: bool = False
 
 
 class Frozen(BaseModel):
@@ -58,10 +63,29 @@ class Frozen(BaseModel):
 
 
 class LikertScale(Frozen):
-    """A rating scale of ``points`` steps, 1 to ``points``, each with a word label, lowest first."""
+    """A rating scale of ``points`` steps, 1 to ``points``, each with a word label, lowest first.
 
-    points: Annotated[int, Field(ge=2, le=11)] = 5
+    ``ends`` in place of the labels names the first and the last: the labels are then "1 – LOW", "2" …
+    """
+
+    points: Annotated[int, Field(ge=2, le=101)] = 5
     labels: list[Annotated[str, Field(min_length=1, max_length=100)]] = AGREEMENT
+
+    @model_validator(mode="before")
+    @classmethod
+    def _label_between_ends(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or "ends" not in data:
+            return data
+        ends, points = data["ends"], data.get("points", 5)
+        if "labels" in data:
+            raise ValueError("give either labels or ends")
+        if not (isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, str) for end in ends)):
+            raise ValueError("ends must be two texts: of the first point and of the last")
+        rest = {key: value for key, value in data.items() if key != "ends"}
+        if not isinstance(points, int) or not 2 <= points <= 101:
+            return rest  # the field itself says what is wrong with it
+        between = [str(point) for point in range(2, points)]
+        return {**rest, "labels": [f"1 – {ends[0]}", *between, f"{points} – {ends[1]}"]}
 
     @model_validator(mode="after")
     def _one_label_per_point(self) -> Self:
@@ -70,11 +94,115 @@ class LikertScale(Frozen):
         return self
 
 
+class Choice(Frozen):
+    """One of the choices of a question."""
+
+    value: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=40)] = Field(
+        description="what is stored: lower-case letters, digits, `_`"
+    )
+    label: Annotated[str, Field(min_length=1, max_length=300)] = Field(description="what people read")
+
+
+class _Choices(Frozen):
+    choices: Annotated[list[Choice], Field(min_length=2, max_length=100)] = Field(
+        description="what can be chosen, in order: a mapping of value to label, or a list of both"
+    )
+
+    @field_validator("choices", mode="before")
+    @classmethod
+    def _mapping(cls, choices: Any) -> Any:
+        """A list, for a mapping has no order in the database."""
+        if not isinstance(choices, dict):
+            return choices
+        return [{"value": value, "label": label} for value, label in choices.items()]
+
+    @field_validator("choices")
+    @classmethod
+    def _values_differ(cls, choices: list[Choice]) -> list[Choice]:
+        for value, times in Counter(choice.value for choice in choices).items():
+            if times > 1:
+                raise ValueError(f"two choices have the value {value!r}")
+        return choices
+
+
+class SingleChoice(_Choices):
+    """One of several choices."""
+
+    kind: Literal["single"] = Field(description="`single`")
+
+
+class MultipleChoice(_Choices):
+    """Any number of several choices. Stored as a sorted list; every choice has a column of its own."""
+
+    kind: Literal["multiple"] = Field(description="`multiple`")
+
+
+class NumberScale(Frozen):
+    """A number that people write. It is stored as an integer where bounds and step are whole."""
+
+    kind: Literal["number"] = Field(description="`number`")
+    min: Annotated[float, Field(ge=-1e9, le=1e9)] = Field(description="smallest number taken")
+    max: Annotated[float, Field(ge=-1e9, le=1e9)] = Field(description="largest number taken")
+    step: Annotated[float, Field(gt=0, le=1e9)] = Field(default=1.0, description="numbers lie this far apart")
+    unit: Annotated[str, Field(max_length=40)] | None = Field(
+        default=None, description="unit, shown behind the field and in the codebook"
+    )
+
+    @model_validator(mode="after")
+    def _bounds_hold_something(self) -> Self:
+        if self.max <= self.min:
+            raise ValueError("max must be larger than min")
+        if self.step > self.max - self.min:
+            raise ValueError("step is larger than the distance from min to max")
+        return self
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every number that it takes is an integer."""
+        return self.min.is_integer() and self.step.is_integer()
+
+    def read(self, sent: str) -> int | float | None:
+        """The number that was written, None where it is not one of the scale's. A comma is a point."""
+        try:
+            number = float(sent.replace(",", ".")) if sent.isascii() and "_" not in sent else math.nan
+        except ValueError:
+            return None
+        if not self.min <= number <= self.max:
+            return None
+        steps = (number - self.min) / self.step
+        if not math.isclose(steps, round(steps), abs_tol=1e-6):
+            return None
+        return int(number) if self.is_whole else number
+
+
+class TextField(Frozen):
+    """A text that people write. Blanks around it are left out."""
+
+    kind: Literal["text"] = Field(description="`text`")
+    max_length: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        default=1000, description="most characters taken"
+    )
+    lines: Annotated[int, Field(ge=1, le=30)] = Field(default=3, description="height of the field, in lines")
+
+
+def _scale_tag(value: Any) -> str:
+    if isinstance(value, str):
+        return "yes_no"
+    kind = value.get("kind", "likert") if isinstance(value, dict) else getattr(value, "kind", "likert")
+    return str(kind)
+
+
 # Told apart by form, so that an error is about the kind of scale that was meant.
 Scale = Annotated[
-    Annotated[Literal["yes_no"], Tag("yes_no")] | Annotated[LikertScale, Tag("likert")],
-    Discriminator(lambda value: "yes_no" if isinstance(value, str) else "likert"),
+    Annotated[Literal["yes_no"], Tag("yes_no")]
+    | Annotated[LikertScale, Tag("likert")]
+    | Annotated[SingleChoice, Tag("single")]
+    | Annotated[MultipleChoice, Tag("multiple")]
+    | Annotated[NumberScale, Tag("number")]
+    | Annotated[TextField, Tag("text")],
+    Discriminator(_scale_tag),
 ]
+Kind = Literal["yes_no", "likert", "single", "multiple", "number", "text"]
 
 
 class Question(Frozen):
@@ -90,51 +218,144 @@ class Question(Frozen):
     def _key_is_free(self) -> Self:
         if self.key in RESERVED_KEYS or self.key.startswith("changes_"):
             raise ValueError(f"the key {self.key!r} is the name of another column; choose another")
+        if self.role is not None and self.kind not in ("yes_no", "likert"):
+            raise ValueError(f"the role {self.role!r} needs a rating scale or yes_no")
         return self
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the scale."""
+        if isinstance(self.scale, str):
+            return "yes_no"
+        return "likert" if isinstance(self.scale, LikertScale) else self.scale.kind
 
     @property
     def choices(self) -> tuple[tuple[str, str], ...]:
-        """What a form sends and the label it shows, in order."""
-        if self.scale == "yes_no":
+        """What a form sends and the label it shows, in order; nothing for what people write."""
+        if isinstance(self.scale, str):
             return (("yes", "Yes"), ("no", "No"))
-        return tuple((str(point), label) for point, label in enumerate(self.scale.labels, start=1))
+        if isinstance(self.scale, LikertScale):
+            return tuple((str(point), label) for point, label in enumerate(self.scale.labels, start=1))
+        if isinstance(self.scale, _Choices):
+            return tuple((choice.value, choice.label) for choice in self.scale.choices)
+        return ()
 
     @property
     def values(self) -> dict[str, Answer]:
-        """What a form sends and the value it is stored as."""
-        if self.scale == "yes_no":
+        """What a form sends and the value it is stored as; of several choices, each alone."""
+        if isinstance(self.scale, str):
             return {"yes": True, "no": False}
-        return {str(point): point for point in range(1, self.scale.points + 1)}
+        if isinstance(self.scale, LikertScale):
+            return {str(point): point for point in range(1, self.scale.points + 1)}
+        return {value: value for value, _label in self.choices}
 
     @property
-    def columns(self) -> tuple[Column, Column]:
-        """The column of the answer and that of the count of changes."""
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the answer, and last that of the count of changes."""
+        changes = Column(
+            f"changes_{self.key}", "integer", "count", (),
+            f"how often the choice for {self.key} was changed before it was submitted",
+        )  # fmt: skip
+        return (*self._answer_columns(), changes)
+
+    def _answer_columns(self) -> tuple[Column, ...]:
         labels = dict(self.choices)
         values = tuple((value, labels[sent]) for sent, value in self.values.items())
-        is_boolean = self.scale == "yes_no"
-        return (
-            Column(self.key, "boolean" if is_boolean else "integer", None if is_boolean else "scale point",
-                   values, self.text),
-            Column(f"changes_{self.key}", "integer", "count", (),
-                   f"how often the choice for {self.key} was changed before it was submitted"),
-        )  # fmt: skip
+        match self.scale:
+            case MultipleChoice(choices=choices):
+                return tuple(
+                    Column(f"{self.key}_{choice.value}", "boolean", None, (),
+                           f"{self.text} – whether {choice.label!r} was chosen")
+                    for choice in choices
+                )  # fmt: skip
+            case NumberScale():
+                kind: Literal["integer", "number"] = "integer" if self.scale.is_whole else "number"
+                return (Column(self.key, kind, self.scale.unit, (), self.text),)
+            case TextField():
+                return (Column(self.key, "string", None, (), self.text, is_free_text=True),)
+            case SingleChoice():
+                return (Column(self.key, "string", None, values, self.text),)
+            case LikertScale():
+                return (Column(self.key, "integer", "scale point", values, self.text),)
+            case _:
+                return (Column(self.key, "boolean", None, values, self.text),)
+
+    def cells(self, answer: Answer) -> dict[str, Answer]:
+        """The answer by column name."""
+        if isinstance(self.scale, MultipleChoice) and isinstance(answer, list):
+            return {f"{self.key}_{choice.value}": choice.value in answer for choice in self.scale.choices}
+        return {self.key: answer}
+
+    def takes(self, answer: Answer) -> bool:
+        """Whether an answer is one that this question can have."""
+        match self.scale:
+            case MultipleChoice():
+                return isinstance(answer, list) and bool(answer) and set(answer) <= self.values.keys()
+            case NumberScale():
+                number = isinstance(answer, int | float) and not isinstance(answer, bool)
+                return number and self.scale.read(repr(answer)) is not None
+            case TextField():
+                return isinstance(answer, str) and 0 < len(answer) <= self.scale.max_length
+        # True == 1 in Python, so a truth value and a scale point are told apart by type.
+        return (type(answer), answer) in [(type(value), value) for value in self.values.values()]
+
+    def shown_answers(self) -> str:
+        """The answers that it can have, in words for an error."""
+        if isinstance(self.scale, NumberScale):
+            return f"a number from {self.scale.min:g} to {self.scale.max:g}"
+        if isinstance(self.scale, TextField):
+            return "a text"
+        words = ", ".join(str(value).lower() for value in self.values.values())
+        return f"a list of {words}" if isinstance(self.scale, MultipleChoice) else words
+
+
+def check_keys(questions: Sequence[Question], name: str) -> None:
+    """Raises ValueError where two questions would share a column or a role, or a column has a taken name."""
+    columns = Counter(column.name for question in questions for column in question.columns)
+    keys = Counter(question.key for question in questions)
+    roles = Counter(question.role for question in questions if question.role)
+    for kind, times in (("key", keys), ("role", roles), ("column", columns)):
+        for value in (value for value, n in times.items() if n > 1):
+            raise ValueError(f"{name}: two questions have the {kind} {value!r}")
+    for taken in sorted(RESERVED_KEYS & columns.keys()):
+        raise ValueError(f"{name}: {taken!r} is the name of another column; choose another key or value")
 
 
 class Questionnaire(Frozen):
-    """What is asked beside each item, and once at the end."""
+    """What is asked beside each item, and once before and after all of them."""
 
-    item: Annotated[list[Question], Field(min_length=1)]
-    post_survey: list[Question]
+    item: Annotated[list[Question], Field(min_length=1)] = Field(
+        description="questions asked beside every item"
+    )
+    post_survey: list[Question] = Field(description="questions asked once at the end; may be empty")
+    pre_survey: list[Question] = Field(
+        default=[], description="questions asked once before the items; none if left out"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_template(cls, data: Any) -> Any:
+        """What a mapping with ``template`` leaves out is taken from that template."""
+        if not isinstance(data, dict) or "template" not in data:
+            return data
+        rest = {key: value for key, value in data.items() if key != "template"}
+        return {**template_named(data["template"]).model_dump(), **rest}
+
+    @field_validator("item", "post_survey", "pre_survey", mode="before")
+    @classmethod
+    def _fill_templates(cls, entries: Any) -> Any:
+        return expand(entries)
 
     @model_validator(mode="after")
     def _keys_are_unique(self) -> Self:
-        for name, questions in (("item", self.item), ("post_survey", self.post_survey)):
-            keys = Counter(question.key for question in questions)
-            roles = Counter(question.role for question in questions if question.role)
-            for kind, times in (("key", keys), ("role", roles)):
-                for value in (value for value, n in times.items() if n > 1):
-                    raise ValueError(f"{name}: two questions have the {kind} {value!r}")
+        for name in ("item", "post_survey", "pre_survey"):
+            check_keys(getattr(self, name), name)
         return self
+
+    @property
+    def all(self) -> list[Question]:
+        """The questions of all three, in the order in which people meet them."""
+        return [*self.pre_survey, *self.item, *self.post_survey]
 
 
 def _agree(key: Role, text: str) -> Question:
@@ -170,32 +391,8 @@ TEMPLATES: dict[str, Questionnaire] = {
 }
 
 
-def parse_answers(
-    questions: Iterable[Question], data: Mapping[str, str]
-) -> tuple[dict[str, Answer], dict[str, str]]:
-    """Read one answer per question from what a form sent.
-
-    Returns the answers by key and, by key, a sentence for a person about each answer that cannot be taken.
-    A question left open has no answer: it is missing, never False or 0.
-    """
-    answers: dict[str, Answer] = {}
-    errors: dict[str, str] = {}
-    for question in questions:
-        sent = data.get(question.key, "")
-        if sent in question.values:
-            answers[question.key] = question.values[sent]
-        elif sent:
-            errors[question.key] = "Please choose one of the answers offered."
-        elif question.required:
-            errors[question.key] = "Please answer this question."
-    return answers, errors
-
-
-def parse_changes(questions: Iterable[Question], data: Mapping[str, str]) -> dict[str, int]:
-    """Read how often each choice was changed. What is not a count is missing; it is never 0."""
-    changes = {}
-    for question in questions:
-        sent = data.get(f"changes_{question.key}", "")
-        if sent.isascii() and sent.isdigit() and len(sent) <= 6:
-            changes[question.key] = int(sent)
-    return changes
+def template_named(name: Any) -> Questionnaire:
+    """The questionnaire of that name. Raises ValueError, which lists those there are."""
+    if not isinstance(name, str) or name not in TEMPLATES:
+        raise ValueError(f"there is no template {name!r}; there is {', '.join(sorted(TEMPLATES))}")
+    return TEMPLATES[name]

@@ -12,7 +12,8 @@ STUDY = (
 
 PARTICIPANT = (
     Transition("complete", ("active",), "completed"),
-    Transition("withdraw", ("active", "completed"), "withdrawn"),
+    Transition("end", ("active",), "ended"),
+    Transition("withdraw", ("active", "completed", "ended"), "withdrawn"),
 )
 
 RUN = (

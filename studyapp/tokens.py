@@ -12,7 +12,7 @@ from django.core.signing import BadSignature, Signer
 from studyapp.models import EntryLink, Participant
 
 _PAGE_COLUMNS = (
-    *("public_id", "status", "completion_code", "condition__name"),
+    *("public_id", "status", "stage", "outcome", "language", "group", "completion_code", "condition__name"),
     *("version__hash", "version__study__slug"),
 )
 _LINK = Signer(sep=".", salt="studyapp.link")

@@ -14,6 +14,7 @@ urlpatterns = [
     path("study/<slug:slug>/", participants.study, name="study"),
     path("study/<slug:slug>/consent/", participants.consent, name="consent"),
     path("study/<slug:slug>/declined/", participants.declined, name="declined"),
+    path("study/<slug:slug>/stage/<slug:name>/", participants.stage, name="stage"),
     path("study/<slug:slug>/item/<int:position>/", participants.item, name="item"),
     path("study/<slug:slug>/survey/", participants.survey, name="survey"),
     path("study/<slug:slug>/done/", participants.done, name="done"),

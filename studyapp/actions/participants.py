@@ -1,7 +1,7 @@
-"""Writes of participants: consent with assignment, pages shown and submitted, completion."""
+"""Writes of participants: consent, stages, assignment, pages shown and submitted, completion."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,10 +14,23 @@ from django.utils.translation import gettext as _
 
 from studyapp import assignment, states
 from studyapp.actions import events
-from studyapp.models import Condition, EntryLink, Item, Participant, StudyVersion, SurveyResponse, Trial
+from studyapp.freezing import FrozenStudy
+from studyapp.models import (
+    Condition,
+    EntryLink,
+    Item,
+    Outcome,
+    Participant,
+    Stage,
+    StageResponse,
+    StudyVersion,
+    SurveyResponse,
+    Trial,
+)
 from studyapp.policies import NotAdmitted, check_admission
 from studyapp.queries.studies import frozen
 from studyapp.questionnaires import Answer
+from studyapp.stages import is_admitted, is_comprehended
 from studyapp.timing import PageTiming
 
 # Without letters and digits that look alike, for people type the code into another site.
@@ -25,12 +38,13 @@ _CODE_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 
 
 @transaction.atomic
-def consent(*, link: EntryLink, public_id: str | None = None) -> Participant:
-    """Make the participant who consented, assign a condition, and lay out the pages.
+def consent(*, link: EntryLink, public_id: str | None = None, language: str = "") -> Participant:
+    """Make the participant who consented and take them to the first page.
 
     ``public_id`` names the consent page that was sent: sent twice, it gives the same participant. The
     version row is locked, so that two who consent at once are counted one after the other. (SQLite has no
-    row locks; there every transaction holds the write lock from its start.)
+    row locks; there every transaction holds the write lock from its start.) ``language`` is that of the
+    page, empty for the language of the study.
 
     Raises:
         NotAdmitted: the study is not open, the link is used up, or no condition is open.
@@ -40,26 +54,21 @@ def consent(*, link: EntryLink, public_id: str | None = None) -> Participant:
         return same
     check_admission(link)
     assert version is not None  # an open study has been launched
+    if not _open_groups(version):
+        raise NotAdmitted(_("This study takes no more participants. Thank you for your interest."))
     now = timezone.now()
     _claim(link, now)
-    arms = {arm.name: arm for arm in version.conditions.filter(is_open=True)}
-    if not arms:
-        raise NotAdmitted(_("This study takes no more participants. Thank you for your interest."))
-    name, counts, seed = _assign(version, arms, link.mode, now)
     participant = Participant.objects.create(
         version=version,
         link=link,
         public_id=public_id or secrets.token_hex(10),
         mode=link.mode,
-        condition=arms[name],
-        assignment_counts=counts,
-        order_seed=seed,
+        language=language,
         consented_at=now,
-        assigned_at=now,
         last_seen_at=now,
     )
-    _lay_out(participant)
-    events.record(kind="consented", study=link.study, participant=participant, data={"condition": name})
+    _record(participant, "consented", {})
+    _enter(participant, _stages(frozen(version))[0], now)
     return participant
 
 
@@ -96,44 +105,188 @@ def _claim(link: EntryLink, now: datetime) -> None:
     link.used_at = now
 
 
-def _assign(
-    version: StudyVersion, arms: Mapping[str, Condition], mode: str, now: datetime
-) -> tuple[str, dict[str, int], int]:
-    """The name of the condition, what was counted per open condition, and the participant's seed."""
+def _stages(content: FrozenStudy) -> list[Stage]:
+    """The stages that the study has, in order."""
+    has = {
+        Stage.SCREENING: bool(content.screening),
+        Stage.INSTRUCTIONS: content.instructions_page,
+        Stage.COMPREHENSION: content.comprehension is not None,
+        Stage.PRE_SURVEY: bool(content.pre_survey),
+        Stage.ITEMS: True,
+    }
+    return [stage for stage in Stage if has[stage]]
+
+
+def _enter(participant: Participant, stage: Stage, now: datetime) -> None:
+    """Take a participant to a stage. The checks lie before the assignment, so that who fails has no place."""
+    is_check = stage in (Stage.SCREENING, Stage.INSTRUCTIONS, Stage.COMPREHENSION)
+    if not (is_check or participant.group or _assign(participant, now)):
+        end(participant=participant, outcome=Outcome.FULL)
+        return
+    participant.stage = stage
+    participant.save(update_fields=["stage"])
+    if stage != Stage.ITEMS:
+        StageResponse.objects.create(participant=participant, stage=stage)
+
+
+def _open_groups(version: StudyVersion) -> dict[str, list[Condition]]:
+    """What newcomers can be assigned to: the conditions of each group that are all open, in order."""
+    content = frozen(version)
+    groups: dict[str, list[Condition]] = {}
+    for arm in version.conditions.all():
+        groups.setdefault(content.condition(arm.name).group or arm.name, []).append(arm)
+    return {name: arms for name, arms in groups.items() if all(arm.is_open for arm in arms)}
+
+
+def _assign(participant: Participant, now: datetime) -> bool:
+    """Choose group, order and place, and lay out the pages. False where no group is open any more."""
+    version = _locked(participant.version)
+    groups = _open_groups(version)
+    if not groups:
+        return False
     content = frozen(version)
     assert content.order_seed is not None  # only a study run elsewhere lacks the two, and it is never open
     assert content.stale_after_minutes is not None
-    counted, place = _count(version, mode, now - timedelta(minutes=content.stale_after_minutes))
-    counts = {name: counted.get(name, 0) for name in arms}
+    fresh_since = now - timedelta(minutes=content.stale_after_minutes)
+    counted, place = _count(version, participant.mode, fresh_since)
     seed = assignment.derive_seed(content.order_seed, place)
-    weights = {name: arm.weight for name, arm in arms.items()}
-    name = assignment.choose(list(arms), counts, weights, seed=seed, block=content.assignment_block)
-    return name, counts, seed
+    participant.assignment_counts = {name: sum(counted.get(name, {}).values()) for name in groups}
+    participant.group = assignment.choose(
+        list(groups),
+        participant.assignment_counts,
+        {name: arms[0].weight for name, arms in groups.items()},
+        seed=seed,
+        block=content.assignment_block,
+    )
+    arms = groups[participant.group]
+    cells = counted.get(participant.group, {})
+    row, rotation = assignment.choose_cell(len(arms), cells, seed=seed) if len(arms) > 1 else (None, None)
+    participant.condition = arms[0] if len(arms) == 1 else None
+    participant.order_row, participant.rotation = row, rotation
+    participant.order_seed, participant.assigned_at = seed, now
+    participant.save(
+        update_fields=[
+            *("assignment_counts", "group", "condition", "order_row", "rotation"),
+            *("order_seed", "assigned_at"),
+        ]
+    )
+    _lay_out(participant, arms, content)
+    _record(participant, "assigned", {"group": participant.group, "order_row": row, "rotation": rotation})
+    return True
 
 
-def _count(version: StudyVersion, mode: str, fresh_since: datetime) -> tuple[dict[str, int], int]:
-    """Per condition those of this mode who completed or are active and not stale; and the next place."""
+def _locked(version: StudyVersion) -> StudyVersion:
+    """Lock the version: who is assigned at once is counted one after the other."""
+    locked = StudyVersion.objects.select_for_update(of=("self",), no_key=True).defer("frozen")
+    return locked.get(pk=version.pk)
+
+
+def _count(
+    version: StudyVersion, mode: str, fresh_since: datetime
+) -> tuple[dict[str, dict[tuple[int, int], int]], int]:
+    """Those of this mode who completed or are active and not stale, by group and cell; and the next place."""
     counted = Q(mode=mode) & (Q(status="completed") | Q(status="active", last_seen_at__gte=fresh_since))
     rows = (
         Participant.objects.filter(version=version)
-        .values_list("condition__name")
+        .exclude(group="")
+        .values_list("group", "order_row", "rotation")
         .annotate(total=Count("pk"), counted=Count("pk", filter=counted))
     )
-    totals = list(rows)
-    return {name: n for name, _total, n in totals}, sum(total for _name, total, _n in totals) + 1
+    counts: dict[str, dict[tuple[int, int], int]] = {}
+    place = 1
+    for group, row, rotation, total, n in rows:
+        counts.setdefault(group, {})[row or 0, rotation or 0] = n
+        place += total
+    return counts, place
 
 
-def _lay_out(participant: Participant) -> None:
-    """One trial per item in this participant's order, and the survey."""
-    items = list(
-        Item.objects.filter(version=participant.version_id).order_by("position").values_list("pk", flat=True)
+def _lay_out(participant: Participant, arms: Sequence[Condition], content: FrozenStudy) -> None:
+    """One trial per practice item, item and attention item in this participant's order, and the survey."""
+    keys = dict(Item.objects.filter(version=participant.version_id).values_list("external_id", "pk"))
+    order = assignment.lay_out(
+        len(content.items),
+        len(arms),
+        participant.order_row or 0,
+        participant.rotation or 0,
+        blocked=content.condition_order == "blocked",
+        seed=participant.order_seed or 0,
     )
-    order = assignment.shuffled(len(items), seed=participant.order_seed or 0)
-    Trial.objects.bulk_create(
-        Trial(participant=participant, item_id=items[index], position=position)
-        for position, index in enumerate(order, start=1)
-    )
+    practice = [
+        Trial(item_id=keys[item.id], condition=arms[place % len(arms)])
+        for place, item in enumerate(content.practice)
+    ]
+    trials = [Trial(item_id=keys[content.items[item].id], condition=arms[arm]) for item, arm in order]
+    checks = {row.position: Trial(item_id=keys[row.id]) for row in content.attention}
+    pages = [*practice, *assignment.interleave(trials, checks)]
+    for position, trial in enumerate(pages, start=1):
+        trial.participant, trial.position = participant, position
+    Trial.objects.bulk_create(pages)
     SurveyResponse.objects.create(participant=participant)
+
+
+@transaction.atomic
+def end(*, participant: Participant, outcome: Outcome) -> None:
+    """End the way of an active participant before its last page. Raises ForbiddenTransition if it ended."""
+    now = timezone.now()
+    participant.status = states.next_status(states.PARTICIPANT, "end", participant.status)
+    participant.outcome = outcome
+    participant.ended_at = participant.last_seen_at = now
+    participant.save(update_fields=["status", "outcome", "ended_at", "last_seen_at"])
+    _record(participant, "ended", {"outcome": outcome.value})
+
+
+@transaction.atomic
+def show_stage(*, page: StageResponse) -> None:
+    """Note when a page before the items was first shown."""
+    now = timezone.now()
+    if StageResponse.objects.filter(pk=page.pk, shown_at__isnull=True).update(shown_at=now):
+        Participant.objects.filter(pk=page.participant_id).update(last_seen_at=now)
+        _record(page.participant, "stage_shown", {"stage": page.stage, "attempt": page.attempt})
+
+
+@transaction.atomic
+def submit_stage(
+    *,
+    page: StageResponse,
+    answers: Mapping[str, Answer],
+    changes: Mapping[str, int],
+    timing: PageTiming,
+) -> bool:
+    """Store a page before the items, once, and take the participant on: to the next, or out.
+
+    True if this call stored it; False if it was stored already, or was never shown.
+    """
+    now = timezone.now()
+    participant = page.participant
+    content = frozen(participant.version)
+    passed = _passed(content, page.stage, answers)
+    stored = StageResponse.objects.filter(pk=page.pk, answers__isnull=True, shown_at__isnull=False).update(
+        passed=passed, **_filled(now, answers, changes, timing)
+    )
+    if not stored:
+        return False
+    Participant.objects.filter(pk=participant.pk).update(last_seen_at=now)
+    _record(participant, "stage_submitted", {"stage": page.stage, "attempt": page.attempt})
+    if passed is not False:
+        stages = _stages(content)
+        _enter(participant, stages[stages.index(Stage(page.stage)) + 1], now)
+    elif content.comprehension and page.stage == Stage.COMPREHENSION:
+        if page.attempt < content.comprehension.tries:
+            StageResponse.objects.create(participant=participant, stage=page.stage, attempt=page.attempt + 1)
+        else:
+            end(participant=participant, outcome=Outcome.FAILED_COMPREHENSION)
+    else:
+        end(participant=participant, outcome=Outcome.SCREENED_OUT)
+    return True
+
+
+def _passed(content: FrozenStudy, stage: str, answers: Mapping[str, Answer]) -> bool | None:
+    """Whether a page with something to pass was passed."""
+    if stage == Stage.SCREENING:
+        return is_admitted(content.screening, answers)
+    if stage == Stage.COMPREHENSION and content.comprehension:
+        return is_comprehended(content.comprehension, answers)
+    return None
 
 
 def show_trial(*, trial: Trial) -> None:
@@ -160,13 +313,15 @@ def submit_trial(
     if the item was never shown.
     """
     now = timezone.now()
+    kind, item_id = trial.item.kind, trial.item.external_id
+    check = frozen(trial.participant.version).attention_item(item_id) if kind == "attention" else None
     stored = Trial.objects.filter(pk=trial.pk, answers__isnull=True, shown_at__isnull=False).update(
-        **_filled(now, answers, changes, timing)
+        passed=check.passes(answers) if check else None, **_filled(now, answers, changes, timing)
     )
     if not stored:
         return False
     Participant.objects.filter(pk=trial.participant_id).update(
-        items_submitted=F("items_submitted") + 1, last_seen_at=now
+        items_submitted=F("items_submitted") + (kind == "item"), last_seen_at=now
     )
     _record(trial.participant, "item_submitted", {"position": trial.position})
     return True
@@ -199,9 +354,12 @@ def submit_survey(
     if not stored:
         return False
     participant.status = states.next_status(states.PARTICIPANT, "complete", participant.status)
-    participant.completed_at = participant.last_seen_at = now
+    participant.outcome = Outcome.DONE
+    participant.completed_at = participant.ended_at = participant.last_seen_at = now
     participant.completion_code = "".join(secrets.choice(_CODE_ALPHABET) for _place in range(10))
-    participant.save(update_fields=["status", "completed_at", "last_seen_at", "completion_code"])
+    participant.save(
+        update_fields=["status", "outcome", "completed_at", "ended_at", "last_seen_at", "completion_code"]
+    )
     _record(participant, "completed", {})
     return True
 

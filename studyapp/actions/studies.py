@@ -111,18 +111,7 @@ def _freeze(study: Study, plan: Design, by: User | None) -> StudyVersion:
         frozen=plan.content.canonical(),
         frozen_by=by,
     )
-    items = Item.objects.bulk_create(
-        Item(
-            version=version,
-            position=position,
-            external_id=question.external_id,
-            question=question,
-            text=question.text,
-            gold_answer=question.answer,
-            context=question.context,
-        )
-        for position, question in enumerate(plan.questions, start=1)
-    )
+    items = _freeze_items(version, plan)
     for position, arm in enumerate(plan.arms, start=1):
         condition = _condition(version, position, arm)
         shown = plan.content.condition(condition.name).shown
@@ -131,6 +120,41 @@ def _freeze(study: Study, plan: Design, by: User | None) -> StudyVersion:
             for item in items
         )
     return version
+
+
+def _freeze_items(version: StudyVersion, plan: Design) -> list[Item]:
+    """Store items, practice items and attention items. Returns the first two, which conditions show."""
+    questions = [
+        *((question, Item.Kind.ITEM) for question in plan.questions),
+        *((question, Item.Kind.PRACTICE) for question in plan.practice),
+    ]
+    items = [
+        Item(
+            version=version,
+            kind=kind,
+            external_id=question.external_id,
+            question=question,
+            text=question.text,
+            gold_answer=question.answer,
+            context=question.context,
+        )
+        for question, kind in questions
+    ]
+    checks = [
+        Item(
+            version=version,
+            kind=Item.Kind.ATTENTION,
+            external_id=row.id,
+            text=row.text,
+            gold_answer=row.gold_answer,
+            context=row.context,
+        )
+        for row in plan.content.attention
+    ]
+    for position, item in enumerate((*items, *checks), start=1):
+        item.position = position
+    Item.objects.bulk_create([*items, *checks])
+    return items
 
 
 def _condition(version: StudyVersion, position: int, arm: Arm) -> Condition:

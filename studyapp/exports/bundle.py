@@ -68,6 +68,9 @@ def _write(data: StudyData, folder: Path, file_format: Format) -> Written:
     sources: dict[str, Callable[[], Iterator[Row]]] = {
         "trials": lambda: rows.trial_rows(data, tally),
         "participants": lambda: rows.participant_rows(data),
+        "checks": lambda: rows.check_rows(data),
+        "stages": lambda: rows.stage_rows(data),
+        "pre_survey": lambda: rows.pre_survey_rows(data),
         "post_survey": lambda: rows.post_survey_rows(data),
         "events": lambda: rows.event_rows(data),
         "items": lambda: rows.item_rows(data),

@@ -5,7 +5,7 @@ Literal tables, read top to bottom; rows, files and codebook are made from them.
 
 from typing import Literal, NamedTuple
 
-from studyapp.questionnaires import Question
+from studyapp.questionnaires import Answer, Question
 
 ColumnType = Literal["string", "integer", "number", "boolean", "time", "json", "mixed"]
 Public = Literal["as is", "date", "pseudonym", "withheld"]
@@ -30,13 +30,14 @@ class Table(NamedTuple):
     row: str
     before: tuple[Column, ...]
     after: tuple[Column, ...] = ()
-    questionnaire: Literal["item_questionnaire", "post_survey"] | None = None
+    questionnaire: Literal["item_questionnaire", "pre_survey", "post_survey", "stages"] | None = None
 
     def columns(self, questions: tuple[Column, ...]) -> tuple[Column, ...]:
         return (*self.before, *questions, *self.after)
 
 
 _MODES = "live; pilot; bot"
+_CONDITION = "name of the condition; of a participant empty before the assignment and where there are several"
 _WHO = (
     Column(
         "participant_id",
@@ -47,7 +48,7 @@ _WHO = (
     ),
     Column("mode", "string", "how the participant came", "Participant.mode", values=_MODES),
     Column("version", "integer", "version of the study", "StudyVersion.number"),
-    Column("condition", "string", "name of the condition", "Condition.name"),
+    Column("condition", "string", _CONDITION, "Condition.name"),
 )
 
 
@@ -115,7 +116,40 @@ TABLES: dict[str, Table] = {
                 "string",
                 "how far the participant came",
                 "Participant.status",
-                values="active; completed; withdrawn",
+                values="active; completed; ended; withdrawn",
+            ),
+            Column(
+                "outcome",
+                "string",
+                "how the participant's way ended; empty while it goes on",
+                "Participant.outcome",
+                values="done; screened_out; failed_comprehension; full",
+            ),
+            Column(
+                "stage",
+                "string",
+                "the last part of the way that the participant came to",
+                "Participant.stage",
+                values="screening; instructions; comprehension; pre_survey; items",
+            ),
+            Column("language", "string", "language of the pages", "Participant.language"),
+            Column(
+                "group",
+                "string",
+                "what the participant was assigned to: the condition, or a group of several",
+                "Participant.group",
+            ),
+            Column(
+                "order_row",
+                "integer",
+                "row of the Latin square that orders the conditions, 0-based; empty for one condition",
+                "Participant.order_row",
+            ),
+            Column(
+                "rotation",
+                "integer",
+                "rotation of the blocks of items over the conditions, 0-based; empty for one condition",
+                "Participant.rotation",
             ),
             Column(
                 "link_label",
@@ -125,9 +159,10 @@ TABLES: dict[str, Table] = {
                 public="withheld",
             ),
             _moment("consented_at", "server clock at consent"),
-            _moment("assigned_at", "server clock at the assignment of the condition"),
+            _moment("assigned_at", "server clock at the assignment"),
             _moment("started_at", "server clock when the first item was shown"),
             _moment("completed_at", "server clock when the post survey was stored"),
+            _moment("ended_at", "server clock when the way ended, completed or not"),
             Column(
                 "items_submitted", "integer", "items submitted", "Participant.items_submitted", unit="count"
             ),
@@ -144,6 +179,62 @@ TABLES: dict[str, Table] = {
                 "names of the rules that drop the whole participant, joined by ;. No rule does so yet",
             ),
         ),
+    ),
+    "checks": Table(
+        "participant and practice or attention item (laid out, answered or not)",
+        before=(
+            *_WHO,
+            Column(
+                "item_id", "string", "external id of the question, or id of the check", "Item.external_id"
+            ),
+            Column("check_kind", "string", "what it is for", "Item.kind", values="practice; attention"),
+            Column(
+                "position",
+                "integer",
+                "1-based place among the practice items, or among the others",
+                "Trial.position",
+            ),
+            *_clocks("Trial"),
+        ),
+        questionnaire="item_questionnaire",
+        after=(
+            Column(
+                "check_passed",
+                "boolean",
+                "whether an attention item was answered as it asks; empty for practice",
+                "Trial.passed",
+            ),
+        ),
+    ),
+    "stages": Table(
+        "page before the items that a participant came to: screening, instructions, try of the comprehension "
+        "check",
+        before=(
+            *_WHO,
+            Column(
+                "stage",
+                "string",
+                "which page",
+                "StageResponse.stage",
+                values="screening; instructions; comprehension",
+            ),
+            Column("attempt", "integer", "1-based try", "StageResponse.attempt"),
+            *_clocks("StageResponse"),
+        ),
+        questionnaire="stages",
+        after=(
+            Column(
+                "passed",
+                "boolean",
+                "whether the answers let pass; empty where there is nothing to pass",
+                "StageResponse.passed",
+            ),
+        ),
+    ),
+    "pre_survey": Table(
+        "participant who submitted the survey before the items",
+        before=(*_WHO, *_clocks("StageResponse")),
+        questionnaire="pre_survey",
     ),
     "post_survey": Table(
         "participant who submitted the post survey",
@@ -172,6 +263,9 @@ TABLES: dict[str, Table] = {
             Column("condition", "string", "name of the condition", "Condition.name"),
             Column("system", "string", "name of the system; empty for ground truth", "Condition.system"),
             Column("item_id", "string", "external id of the question", "Item.external_id"),
+            Column(
+                "kind", "string", "whether it counts or is for practice", "Item.kind", values="item; practice"
+            ),
             Column("position", "integer", "1-based place in the definition", "Item.position"),
             Column("question", "string", "the question as shown", "Item.text"),
             Column("gold_answer", "string", "the annotated answer", "Item.gold_answer"),
@@ -215,18 +309,22 @@ def question_columns(questions: list[Question]) -> tuple[Column, ...]:
     answers: dict[str, Column] = {}
     changes: dict[str, Column] = {}
     for question in questions:
-        answer, change = question.columns
-        values = "; ".join(f"{_text(value)} = {label}" for value, label in answer.values)
-        column = Column(answer.name, answer.type, answer.meaning, "", answer.unit or "", values)
-        earlier = answers.setdefault(answer.name, column)
-        if (earlier.type, earlier.values) != (column.type, column.values):
-            note = f"{earlier.meaning} (its scale differs between versions; see study_version.json)"
-            answers[answer.name] = Column(answer.name, "mixed", note)
+        *of_question, change = question.columns
+        for answer in of_question:
+            values = "; ".join(f"{_text(value)} = {label}" for value, label in answer.values)
+            # What people write may name somebody.
+            public: Public = "withheld" if answer.is_free_text else "as is"
+            column = Column(answer.name, answer.type, answer.meaning, "", answer.unit or "", values, public)
+            earlier = answers.setdefault(answer.name, column)
+            if (earlier.type, earlier.values) != (column.type, column.values):
+                note = f"{earlier.meaning} (its scale differs between versions; see study_version.json)"
+                stricter: Public = "withheld" if "withheld" in (earlier.public, public) else "as is"
+                answers[answer.name] = Column(answer.name, "mixed", note, public=stricter)
         changes.setdefault(change.name, Column(change.name, "integer", change.meaning, "", change.unit or ""))
     return (*answers.values(), *changes.values())
 
 
-def _text(value: bool | int) -> str:
+def _text(value: Answer) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -298,6 +396,7 @@ FIELDS: dict[str, Field] = {
     "Condition.weight": _out("study_version.json, in the definition"),
     "Condition.is_open": _stays("of the site, not of the data"),
     "Item.id": _KEY,
+    "Item.kind": _out("items, checks"),
     "Item.version": _out("items"),
     "Item.position": _out("items"),
     "Item.external_id": _out("items, trials"),
@@ -329,9 +428,15 @@ FIELDS: dict[str, Field] = {
     "Participant.public_id": Field(
         "exported", "pseudonymised", "participant_id; the public variant has a keyed hash of it"
     ),
-    "Participant.mode": _out("trials, participants, post_survey"),
+    "Participant.mode": _out("trials, participants and the other tables of participants"),
     "Participant.status": _out("participants"),
-    "Participant.condition": _out("trials, participants, post_survey"),
+    "Participant.stage": _out("participants"),
+    "Participant.outcome": _out("participants"),
+    "Participant.language": _out("participants"),
+    "Participant.group": _out("participants"),
+    "Participant.condition": _out("participants, stages, pre_survey, post_survey"),
+    "Participant.order_row": _out("participants"),
+    "Participant.rotation": _out("participants"),
     "Participant.assignment_counts": _stays("what the assignment counted; kept for an audit"),
     "Participant.order_seed": _out("participants", "withheld"),
     "Participant.items_submitted": _out("participants"),
@@ -340,12 +445,21 @@ FIELDS: dict[str, Field] = {
     "Participant.started_at": _out("participants" + _DATE),
     "Participant.last_seen_at": _stays("of the site, not of the data"),
     "Participant.completed_at": _out("participants" + _DATE),
+    "Participant.ended_at": _out("participants" + _DATE),
     "Participant.completion_code": _stays("proof of payment of one person"),
     "Trial.id": _KEY,
     "Trial.participant": Field("exported", "pseudonymised", "trials"),
-    "Trial.item": _out("trials"),
-    "Trial.position": _out("trials"),
+    "Trial.item": _out("trials, checks"),
+    "Trial.condition": _out("trials, checks"),
+    "Trial.passed": _out("checks"),
+    "Trial.position": _out("trials, checks"),
     **_page_fields("Trial", "trials"),
+    "StageResponse.id": _KEY,
+    "StageResponse.participant": Field("exported", "pseudonymised", "stages, pre_survey"),
+    "StageResponse.stage": _out("stages"),
+    "StageResponse.attempt": _out("stages"),
+    "StageResponse.passed": _out("stages"),
+    **_page_fields("StageResponse", "stages"),
     "SurveyResponse.id": _KEY,
     "SurveyResponse.participant": Field("exported", "pseudonymised", "post_survey"),
     **_page_fields("SurveyResponse", "post_survey"),

@@ -8,6 +8,7 @@ from studyapp.exports.writers import text
 from studyapp.models import Condition, PredictionRun, StudyVersion
 from studyapp.payloads import ScoresDocument, SystemScores, scores_document
 from studyapp.queries import results
+from studyapp.queries.results import Row
 
 Document = dict[str, Any]
 
@@ -36,10 +37,14 @@ def _version(data: StudyData, version: StudyVersion, arms: list[Condition]) -> D
                 "label": arm.label,
                 "system": arm.system.name if arm.system else None,
                 "ground_truth": arm.is_ground_truth,
+                "explanation": data.frozen[version.number].condition(arm.name).explanation,
+                "group": data.frozen[version.number].condition(arm.name).group or arm.name,
             }
             for arm in arms
         ],
+        "design": data.frozen[version.number].design,
         "item_questionnaire": frozen["item_questionnaire"],
+        "pre_survey": frozen.get("pre_survey", []),
         "post_survey": frozen["post_survey"],
         "published": _published(version),
         "definition": frozen,
@@ -64,23 +69,40 @@ def rules(data: StudyData, tally: Tally) -> Document:
 
 
 def flow(data: StudyData) -> Document:
-    """flow.json."""
-    names = list(dict.fromkeys(condition.name for condition in results.conditions(data.study)))
+    """flow.json. Who was never assigned is counted by outcome, and as waiting while still on the way."""
+    names = list(
+        dict.fromkeys(arm.group or arm.name for content in data.frozen.values() for arm in content.conditions)
+    )
     modes: dict[str, Document] = {}
     for row in results.flow_counts(data.study):
         mode = modes.setdefault(
-            row["mode"], {"consented": 0, "conditions": {name: _no_flow() for name in names}}
+            row["mode"],
+            {
+                "consented": 0,
+                "not_assigned": dict.fromkeys(_NEVER_ASSIGNED, 0),
+                "conditions": {name: _no_flow() for name in names},
+            },
         )
         mode["consented"] += row["n"]
-        condition = mode["conditions"][row["name"]]
-        condition["assigned"] += row["n"]
-        condition["started"] += row["started"]
-        condition[row["status"]] += row["n"]
-        if row["status"] != "completed":
-            dropped = condition["dropped_at"]
-            submitted = str(row["items_submitted"])
-            dropped[submitted] = dropped.get(submitted, 0) + row["n"]
+        if row["group"]:
+            _count_assigned(mode["conditions"][row["group"]], row)
+        else:
+            why = row["outcome"] or ("withdrawn" if row["status"] == "withdrawn" else "waiting")
+            mode["not_assigned"][why] += row["n"]
     return {"modes": modes}
+
+
+_NEVER_ASSIGNED = ("waiting", "screened_out", "failed_comprehension", "full", "withdrawn")
+
+
+def _count_assigned(condition: Document, row: Row) -> None:
+    condition["assigned"] += row["n"]
+    condition["started"] += row["started"]
+    condition[row["status"]] = condition.get(row["status"], 0) + row["n"]
+    if row["status"] != "completed":
+        dropped = condition["dropped_at"]
+        submitted = str(row["items_submitted"])
+        dropped[submitted] = dropped.get(submitted, 0) + row["n"]
 
 
 def _no_flow() -> Document:

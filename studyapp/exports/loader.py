@@ -34,6 +34,8 @@ def load(folder: str | Path = ".") -> dict[str, pd.DataFrame]:
 def _table(folder: Path, name: str, columns: list[dict[str, str]]) -> pd.DataFrame:
     path = next(path for path in sorted(folder.glob(f"{name}.*")) if path.suffix in _READERS)
     frame = _READERS[path.suffix](path)
+    if frame.empty:  # without rows JSON Lines tells no columns
+        frame = frame.reindex(columns=[column["name"] for column in columns])
     typed = {column["name"]: _typed(frame[column["name"]], column["type"]) for column in columns}
     return pd.DataFrame(typed)
 

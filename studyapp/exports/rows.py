@@ -11,10 +11,11 @@ from typing import Any
 
 from analysis.exclusions import Exclusions, apply_rules
 from studyapp.exports.columns import Column, question_columns
-from studyapp.freezing import FrozenStudy
+from studyapp.freezing import FrozenStudy, has_stages
 from studyapp.models import Study, StudyVersion
 from studyapp.queries import results
 from studyapp.queries.results import CLOCKS, Row
+from studyapp.questionnaires import Question
 
 # Participants whose pages and events are in memory at once.
 CHUNK = 200
@@ -39,7 +40,8 @@ class StudyData:
         for row in rows:
             row["participant_id"] = self._pseudonym(row["public_id"])
             row["version"], row["condition"] = row["version_number"], row["condition_name"]
-            row["link_label"] = row["link_label"] or None
+            for name in ("link_label", "outcome", "language", "group"):
+                row[name] = row[name] or None
         return sorted(rows, key=lambda row: row["participant_id"]) if self.public else rows
 
     def _pseudonym(self, public_id: str) -> str:
@@ -50,8 +52,20 @@ class StudyData:
 
     def questions(self, questionnaire: str) -> tuple[Column, ...]:
         """The columns of a questionnaire over all versions."""
-        asked = [getattr(self.frozen[version.number], questionnaire) for version in self.versions]
-        return question_columns([question for version in asked for question in version])
+        return question_columns(
+            [question for version in self.versions for question in self.asked(version.number, questionnaire)]
+        )
+
+    def asked(self, version: int, questionnaire: str) -> list[Question]:
+        """The questions of a questionnaire in one version; "stages" has screening and comprehension."""
+        content = self.frozen[version]
+        by_name: dict[str, list[Question]] = {
+            "item_questionnaire": content.item_questionnaire,
+            "pre_survey": content.pre_survey,
+            "post_survey": content.post_survey,
+            "stages": [*content.screening, *content.comprehension_questions],
+        }
+        return by_name[questionnaire]
 
     def chunks(self) -> Iterator[list[Row]]:
         people = iter(self.people)
@@ -109,34 +123,88 @@ def participant_rows(data: StudyData) -> Iterator[Row]:
 
 def trial_rows(data: StudyData, tally: Tally) -> Iterator[Row]:
     """Every assigned trial. ``tally`` has counted all of them once this is used up."""
-    questions = data.questions("item_questionnaire")
     correct = results.judgements(data.study)
     for chunk in data.chunks():
-        trials = results.trials([person["pk"] for person in chunk])
         rows = [
             {
-                **_who(person),
-                **_page(trial, questions),
-                "item_id": trial["external_id"],
-                "position": trial["position"],
-                "system_correct": correct.get((person["condition_id"], trial["item_id"])),
+                **row,
+                "system_correct": correct.get((row["condition_id"], row["item_key"])),
                 "excluded_by": None,
-                "is_submitted": trial["answers"] is not None,
             }
-            for person in chunk
-            for trial in trials.get(person["pk"], ())
+            for row in _trials(data, chunk)
+            if row["kind"] == "item"
         ]
         tally.mark(rows)
         yield from rows
 
 
+def check_rows(data: StudyData) -> Iterator[Row]:
+    """Every practice and attention item that was laid out."""
+    if not any(content.practice or content.attention for content in data.frozen.values()):
+        return
+    for chunk in data.chunks():
+        for row in _trials(data, chunk):
+            if row["kind"] != "item":
+                yield {**row, "check_kind": row["kind"], "check_passed": row["passed"]}
+
+
+def _trials(data: StudyData, chunk: list[Row]) -> Iterator[Row]:
+    """All trials of some participants, each with its own condition. Practice items are counted apart."""
+    trials = results.trials([person["pk"] for person in chunk])
+    columns = data.questions("item_questionnaire")
+    for person in chunk:
+        practice = len(data.frozen[person["version"]].practice)
+        for trial in trials.get(person["pk"], ()):
+            is_practice = trial["kind"] == "practice"
+            yield {
+                **_who(person),
+                **_page(data, person, trial, "item_questionnaire", columns),
+                "condition": trial["condition_name"],
+                "condition_id": trial["condition_id"],
+                "item_id": trial["external_id"],
+                "item_key": trial["item_id"],
+                "kind": trial["kind"],
+                "passed": trial["passed"],
+                "position": trial["position"] - (0 if is_practice else practice),
+                "is_submitted": trial["answers"] is not None,
+            }
+
+
+def stage_rows(data: StudyData) -> Iterator[Row]:
+    """Pages before the items but the survey, in the order in which each participant came to them."""
+    for person, page in _stages(data):
+        if page["stage"] != "pre_survey":
+            yield {
+                **_who(person),
+                **_page(data, person, page, "stages", data.questions("stages")),
+                **{name: page[name] for name in ("stage", "attempt", "passed")},
+            }
+
+
+def pre_survey_rows(data: StudyData) -> Iterator[Row]:
+    columns = data.questions("pre_survey")
+    for person, page in _stages(data):
+        if page["stage"] == "pre_survey" and page["answers"] is not None:
+            yield {**_who(person), **_page(data, person, page, "pre_survey", columns)}
+
+
+def _stages(data: StudyData) -> Iterator[tuple[Row, Row]]:
+    if not any(has_stages(content) for content in data.frozen.values()):
+        return
+    for chunk in data.chunks():
+        stages = results.stages([person["pk"] for person in chunk])
+        for person in chunk:
+            for page in stages.get(person["pk"], ()):
+                yield person, page
+
+
 def post_survey_rows(data: StudyData) -> Iterator[Row]:
-    questions = data.questions("post_survey")
+    columns = data.questions("post_survey")
     for chunk in data.chunks():
         surveys = results.surveys([person["pk"] for person in chunk])
         for person in chunk:
             for survey in surveys.get(person["pk"], ()):
-                yield {**_who(person), **_page(survey, questions)}
+                yield {**_who(person), **_page(data, person, survey, "post_survey", columns)}
 
 
 def event_rows(data: StudyData) -> Iterator[Row]:
@@ -163,14 +231,14 @@ def _who(person: Row) -> Row:
     return {name: person[name] for name in ("participant_id", "mode", "version", "condition")}
 
 
-def _page(page: Row, questions: tuple[Column, ...]) -> Row:
-    """Clock and answer columns of a trial or survey; what was not answered is None."""
+def _page(data: StudyData, person: Row, page: Row, questionnaire: str, columns: tuple[Column, ...]) -> Row:
+    """Clock and answer columns of a page; what was not answered, or not asked in this version, is None."""
     answers, changes = page["answers"] or {}, page["changes"] or {}
-    row = {name: page[name] for name in CLOCKS}
-    for question in questions:
-        counts = question.name.startswith("changes_")
-        key = question.name.removeprefix("changes_")
-        row[question.name] = changes.get(key) if counts else answers.get(key)
+    row = {name: page[name] for name in CLOCKS} | dict.fromkeys(column.name for column in columns)
+    for question in data.asked(person["version"], questionnaire):
+        if question.key in answers:
+            row |= question.cells(answers[question.key])
+        row[f"changes_{question.key}"] = changes.get(question.key)
     row["server_ms"] = _elapsed(page)
     return row
 

@@ -1,7 +1,15 @@
 """Tables of the study app: data, systems' predictions and scores, studies, participants."""
 
 from studyapp.models.data import Dataset, Question
-from studyapp.models.participants import Event, Participant, SurveyResponse, Trial
+from studyapp.models.participants import (
+    Event,
+    Outcome,
+    Participant,
+    Stage,
+    StageResponse,
+    SurveyResponse,
+    Trial,
+)
 from studyapp.models.predictions import (
     Prediction,
     PredictionFailure,
@@ -19,6 +27,7 @@ __all__ = [
     "Event",
     "Item",
     "Mode",
+    "Outcome",
     "Participant",
     "Prediction",
     "PredictionFailure",
@@ -26,6 +35,8 @@ __all__ = [
     "Question",
     "ReducedAnswer",
     "Score",
+    "Stage",
+    "StageResponse",
     "Stimulus",
     "Study",
     "StudyVersion",

@@ -7,15 +7,40 @@ from django.db.models import F, Q
 from studyapp.models.studies import Condition, EntryLink, Item, Mode, Study, StudyVersion
 
 
+class Stage(models.TextChoices):
+    """The parts of a participant's way after consent, in order. The post survey follows the last item."""
+
+    SCREENING = "screening"
+    INSTRUCTIONS = "instructions"
+    COMPREHENSION = "comprehension"
+    PRE_SURVEY = "pre_survey"
+    ITEMS = "items"
+
+
+class Outcome(models.TextChoices):
+    """How a way ended. Who does not consent is not stored, so "no consent" is of pages and codes only."""
+
+    DONE = "done"
+    NO_CONSENT = "no_consent"
+    SCREENED_OUT = "screened_out"
+    FAILED_COMPREHENSION = "failed_comprehension"
+    FULL = "full"
+
+
 class Participant(models.Model):
     """A person, or bot, who consented. Who it is in the world is not stored here.
 
-    ``assignment_counts`` is what the assignment counted: ``{condition name: count}``.
+    ``group`` names what was assigned: the condition, or in a within-subject or mixed design the group whose
+    conditions the participant sees one after the other; ``condition`` is NULL where there are several.
+    ``order_row`` and ``rotation`` are the rows of the Latin squares that decide the order of the conditions
+    and which items go with which. ``assignment_counts`` is what the assignment counted: ``{group: count}``.
+    ``stage`` is where an active participant is; ``outcome`` is empty until the way has ended.
     """
 
     class Status(models.TextChoices):
         ACTIVE = "active"
         COMPLETED = "completed"
+        ENDED = "ended"
         WITHDRAWN = "withdrawn"
 
     version = models.ForeignKey(StudyVersion, on_delete=models.PROTECT, related_name="participants")
@@ -23,7 +48,13 @@ class Participant(models.Model):
     public_id = models.CharField(max_length=40, unique=True)
     mode = models.CharField(max_length=10, choices=Mode)
     status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
-    condition = models.ForeignKey(Condition, on_delete=models.PROTECT, related_name="participants")
+    stage = models.CharField(max_length=20, choices=Stage, default=Stage.ITEMS)
+    outcome = models.CharField(max_length=20, choices=Outcome, blank=True)
+    language = models.CharField(max_length=10, blank=True)
+    group = models.CharField(max_length=100, blank=True)
+    condition = models.ForeignKey(Condition, null=True, on_delete=models.PROTECT, related_name="participants")
+    order_row = models.PositiveSmallIntegerField(null=True)
+    rotation = models.PositiveSmallIntegerField(null=True)
     assignment_counts = models.JSONField(null=True)
     order_seed = models.BigIntegerField(null=True)
     items_submitted = models.PositiveSmallIntegerField(default=0)
@@ -32,13 +63,21 @@ class Participant(models.Model):
     started_at = models.DateTimeField(null=True)
     last_seen_at = models.DateTimeField(null=True)
     completed_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
     completion_code = models.CharField(max_length=40, blank=True)
 
     class Meta:
-        indexes = [models.Index(fields=["version", "mode", "status", "condition"], name="participant_counts")]
+        indexes = [models.Index(fields=["version", "mode", "status", "group"], name="participant_counts")]
         constraints = [
             models.CheckConstraint(
                 condition=~Q(status="completed") | ~Q(completion_code=""), name="completed_has_code"
+            ),
+            models.CheckConstraint(
+                condition=~Q(status="completed") | Q(outcome="done"), name="completed_is_done"
+            ),
+            models.CheckConstraint(condition=~Q(status="ended") | ~Q(outcome=""), name="ended_has_outcome"),
+            models.CheckConstraint(
+                condition=Q(condition__isnull=True) | ~Q(group=""), name="assigned_has_group"
             ),
         ]
 
@@ -84,11 +123,39 @@ def _page_constraints(name: str) -> list[models.BaseConstraint]:
     ]
 
 
+class StageResponse(TimedPage):
+    """A page before the items: laid out when the participant comes to it, filled once.
+
+    ``attempt`` counts from 1. ``passed`` is NULL where the page has nothing to pass, or is not submitted.
+    """
+
+    participant = models.ForeignKey(Participant, on_delete=models.PROTECT, related_name="stages")
+    stage = models.CharField(max_length=20, choices=Stage)
+    attempt = models.PositiveSmallIntegerField(default=1)
+    passed = models.BooleanField(null=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["participant", "stage", "attempt"], name="stage_attempt_once"),
+            *_page_constraints("stage"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.stage} of {self.participant_id}"
+
+
 class Trial(TimedPage):
-    """One item of one participant. All trials are laid out at assignment, in that participant's order."""
+    """One item of one participant. All trials are laid out at assignment, in that participant's order.
+
+    ``condition`` is NULL for an attention item, which is the same in all. ``passed`` is NULL but for an
+    attention item that was submitted.
+    """
 
     participant = models.ForeignKey(Participant, on_delete=models.PROTECT, related_name="trials")
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="trials")
+    condition = models.ForeignKey(Condition, null=True, on_delete=models.PROTECT, related_name="trials")
+    passed = models.BooleanField(null=True)
     position = models.PositiveSmallIntegerField()
 
     class Meta:

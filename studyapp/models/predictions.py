@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from django.db import models
 
-from modelserver.schema import AnswerLocation, AnswerType, FactProbability, QAPrediction
+from modelserver.schema import AnswerLocation, AnswerType, FactProbability, QAPrediction, TokenWeight
 from studyapp.models.data import Dataset, Question
 
 
@@ -70,6 +70,7 @@ class Prediction(models.Model):
     facts = models.JSONField()
     fact_probabilities = models.JSONField(null=True)
     threshold = models.FloatField(null=True)
+    explanation_weights = models.JSONField(null=True)
 
     class Meta:
         constraints = [
@@ -94,6 +95,12 @@ class Prediction(models.Model):
                 for title, index, p in self.fact_probabilities
             ],
             threshold=self.threshold,
+            explanation_weights=None
+            if self.explanation_weights is None
+            else [
+                TokenWeight(title=title, index=index, start=start, end=end, weight=weight)
+                for title, index, start, end, weight in self.explanation_weights
+            ],
         )
 
     @staticmethod
@@ -108,6 +115,9 @@ class Prediction(models.Model):
             if prediction.fact_probabilities is None
             else [[f.title, f.index, f.probability] for f in prediction.fact_probabilities],
             "threshold": prediction.threshold,
+            "explanation_weights": None
+            if prediction.explanation_weights is None
+            else [[w.title, w.index, w.start, w.end, w.weight] for w in prediction.explanation_weights],
         }
 
 

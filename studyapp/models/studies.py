@@ -135,8 +135,17 @@ class Condition(models.Model):
 
 
 class Item(Frozen):
-    """A question of a version. Its text is copied, so that nothing outside can change it."""
+    """A question of a version. Its text is copied, so that nothing outside can change it.
 
+    ``position`` counts the items, then the practice items, then the attention items of the definition.
+    """
+
+    class Kind(models.TextChoices):
+        ITEM = "item"
+        PRACTICE = "practice"
+        ATTENTION = "attention"
+
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.ITEM)
     version = models.ForeignKey(StudyVersion, on_delete=models.PROTECT, related_name="items")
     position = models.PositiveSmallIntegerField()
     external_id = models.CharField(max_length=200)

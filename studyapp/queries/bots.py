@@ -6,7 +6,7 @@ Bots look this up by the question and the answer that they are shown, as a perso
 from studyapp.bots import StudyPlan
 from studyapp.errors import NotFound
 from studyapp.models import EntryLink, Stimulus, Study, SurveyResponse, Trial
-from studyapp.queries.studies import frozen, latest_version
+from studyapp.queries.studies import condition_name, current_page, frozen, latest_version
 from studyapp.tokens import read_participant
 
 
@@ -32,11 +32,19 @@ def plan_of(study: Study) -> StudyPlan:
 
 
 def condition_of(cookie: str) -> str:
-    """The name of the condition of the participant whom a cookie names."""
+    """The name of the condition that the participant whom a cookie names is shown now, empty for none.
+
+    In a within-subject or mixed design it is that of the item on the page.
+    """
     participant = read_participant(cookie)
     if participant is None:
         raise NotFound("the site gave a bot the cookie of a participant whom this database does not know")
-    return participant.condition.name
+    if participant.condition is not None:
+        return participant.condition.name
+    trial = current_page(participant).trial
+    if trial is None or trial.condition_id is None:
+        return ""
+    return condition_name(participant.version, trial.condition_id)
 
 
 def stored(link: EntryLink) -> dict[str, int]:

@@ -4,18 +4,20 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from studyapp.definition import (
-    ConditionDefinition,
-    ItemDefinition,
-    Location,
-    StudyDefinition,
-    check_item_rule,
-)
+from django.conf import settings
+from django.db.models import Q
+
+from analysis import xqa
+from studyapp.arms import ConditionDefinition, ItemsDefinition, Stratified, groups_of
+from studyapp.definition import Location, StudyDefinition
 from studyapp.errors import NotFound, StudyappError
 from studyapp.freezing import FrozenCondition, FrozenItem, FrozenStudy, Shown
+from studyapp.highlights import check_places, fact_weights, highlights
 from studyapp.models import Dataset, Prediction, PredictionRun, Question, System
 from studyapp.queries.data import dataset_named
 from studyapp.queries.predictions import latest_run
+from studyapp.rules import ItemDefinition, check_item_rule
+from studyapp.stages import AttentionDefinition, FrozenAttention
 
 
 class StudyRefused(StudyappError):
@@ -36,11 +38,12 @@ class Arm:
 
 @dataclass(frozen=True)
 class Design:
-    """A definition with what it refers to. ``questions`` are the items, in order."""
+    """A definition with what it refers to. ``questions`` are the items, in order; ``practice`` come first."""
 
     dataset: Dataset
     arms: list[Arm]
     questions: list[Question]
+    practice: list[Question]
     content: FrozenStudy
 
 
@@ -48,17 +51,35 @@ def design(definition: StudyDefinition) -> Design:
     """Find the dataset, the runs and the items of a definition.
 
     Raises:
-        StudyRefused: the dataset or a system is unknown, a condition has nothing to show, or there are too
-            few questions that every condition can show.
+        StudyRefused: the dataset, a system or the language is unknown, a condition has nothing to show, or
+            there are too few questions that every condition can show.
     """
     try:
         dataset = dataset_named(definition.dataset)
     except NotFound as error:
         raise StudyRefused(("dataset",), str(error)) from error
+    _check_language(definition)
     arms = [_arm(dataset, place, condition) for place, condition in enumerate(definition.conditions)]
-    questions = _items(dataset, definition, arms)
-    _check_item_rules(definition, [question.external_id for question in questions])
-    return Design(dataset, arms, questions, _content(definition, arms, questions))
+    pool = _pool(dataset, arms)
+    attention = [_attention(dataset, place, row) for place, row in enumerate(definition.attention)]
+    taken = {row.item for row in attention if row.item is not None}
+    questions = _items(pool, "items", definition.items, taken)
+    taken |= {question.external_id for question in questions}
+    practice = _items(pool, "practice", definition.practice, taken) if definition.practice else []
+    ids = [question.external_id for question in (*questions, *practice)]
+    _check_attention(definition, attention, ids)
+    _check_item_rules(definition, ids[: len(questions)])
+    content = _content(definition, arms, questions, practice, attention)
+    return Design(dataset, arms, questions, practice, content)
+
+
+def _check_language(definition: StudyDefinition) -> None:
+    spoken = [code for code, _name in settings.LANGUAGES]
+    if definition.language not in spoken:
+        raise StudyRefused(
+            ("language",),
+            f"the pages of this site do not speak {definition.language!r}; they speak {', '.join(spoken)}",
+        )
 
 
 def _arm(dataset: Dataset, place: int, condition: ConditionDefinition) -> Arm:
@@ -82,26 +103,54 @@ def _predict(dataset: Dataset, condition: ConditionDefinition) -> str:
     return f"python manage.py predict --dataset {dataset} --system {condition.system} --wait"
 
 
-def _items(dataset: Dataset, definition: StudyDefinition, arms: Sequence[Arm]) -> list[Question]:
-    """The questions that are items, in order: those named, or those drawn among what every arm can show."""
+@dataclass(frozen=True)
+class _Pool:
+    """What can be shown. ``known`` maps the ids of all questions to keys; ``shows`` has keys by condition."""
+
+    dataset: Dataset
+    arms: Sequence[Arm]
+    known: Mapping[str, int]
+    shows: Mapping[str, set[int]]
+
+    @property
+    def usable(self) -> list[str]:
+        """Ids of the questions that every condition can show."""
+        return [
+            external_id for external_id, pk in self.known.items()
+            if all(pk in shown for shown in self.shows.values())
+        ]  # fmt: skip
+
+
+def _pool(dataset: Dataset, arms: Sequence[Arm]) -> _Pool:
     known = dict(Question.objects.filter(dataset=dataset).values_list("external_id", "pk"))
-    shows = {arm.definition.name: _can_show(dataset, arm) for arm in arms}
-    items = definition.items
+    shows = {}
+    for place, arm in enumerate(arms):
+        shows[arm.definition.name] = _can_show(dataset, arm)
+        if arm.definition.explanation in ("tokens", "both") and not shows[arm.definition.name]:
+            raise StudyRefused(
+                ("conditions", place, "explanation"),
+                f"{arm.run} came with neither weights of tokens nor probabilities of facts",
+            )
+    return _Pool(dataset, arms, known, shows)
+
+
+def _items(pool: _Pool, field: str, items: ItemsDefinition, taken: set[str]) -> list[Question]:
+    """The questions named, or those drawn among what every arm can show and nothing else has taken."""
     if items.ids is not None:
-        _check_named(items.ids, known, dataset, arms, shows)
+        _check_named(items.ids, field, pool, taken)
         ids = items.ids
     else:
         assert items.count is not None
-        usable = [
-            external_id for external_id, pk in known.items() if all(pk in shown for shown in shows.values())
-        ]
+        usable = [external_id for external_id in pool.usable if external_id not in taken]
         if len(usable) < items.count:
-            raise StudyRefused(
-                ("items", "count"), _too_few(items.count, len(usable), len(known), dataset, shows)
-            )
-        ids = draw(usable, items.count, items.seed or 0)
-    by_key = Question.objects.in_bulk([known[external_id] for external_id in ids])
-    return [by_key[known[external_id]] for external_id in ids]
+            raise StudyRefused((field, "count"), _too_few(items.count, len(usable), pool))
+        ids = (
+            _draw_stratified(pool, usable, items, items.stratify)
+            if items.stratify
+            else draw(usable, items.count, items.seed or 0)
+        )
+    by_key = Question.objects.in_bulk([pool.known[external_id] for external_id in ids])
+    return [by_key[pool.known[external_id]] for external_id in ids]
 
 
 def draw(external_ids: Sequence[str], count: int, seed: int) -> list[str]:
@@ -111,41 +160,125 @@ def draw(external_ids: Sequence[str], count: int, seed: int) -> list[str]:
     )[:count]
 
 
+def _draw_stratified(
+    pool: _Pool, usable: Sequence[str], items: ItemsDefinition, stratify: Stratified
+) -> list[str]:
+    """The share of items that the system answers correctly, and the rest of those that it does not."""
+    correct = _answered_correctly(pool.dataset, stratify.system)
+    count = items.count or 0
+    wanted = {True: round(count * stratify.correct)}
+    wanted[False] = count - wanted[True]
+    chosen: list[str] = []
+    for is_correct, number in wanted.items():
+        stratum = [external_id for external_id in usable if correct.get(external_id) is is_correct]
+        if len(stratum) < number:
+            word = "correctly" if is_correct else "wrongly"
+            raise StudyRefused(
+                ("items", "stratify"),
+                f"{number} questions wanted that {stratify.system} answers {word}, but of those that every "
+                f"condition can show it answers {len(stratum)} so",
+            )
+        chosen += draw(stratum, number, items.seed or 0)
+    return draw(chosen, count, items.seed or 0)
+
+
+def _answered_correctly(dataset: Dataset, system: str) -> dict[str, bool]:
+    run = latest_run(dataset, system)
+    if run is None:
+        raise StudyRefused(
+            ("items", "stratify", "system"), f"there are no finished predictions of {system!r} on {dataset}"
+        )
+    rows = Prediction.objects.filter(run=run).values_list(
+        "question__external_id", "question__answer", "answer"
+    )
+    return {external_id: xqa.exact_match(gold, answer) for external_id, gold, answer in rows}
+
+
 def _can_show(dataset: Dataset, arm: Arm) -> set[int]:
     """Keys of the questions that an arm can show. An empty answer shows nothing."""
     if arm.run is None:
-        known = Question.objects.filter(dataset=dataset, supporting_facts__isnull=False)
-        return set(known.exclude(answer="").values_list("pk", flat=True))
-    return set(Prediction.objects.filter(run=arm.run).exclude(answer="").values_list("question", flat=True))
+        known = Question.objects.filter(dataset=dataset).exclude(answer="")
+        if arm.definition.explanation != "none":
+            known = known.filter(supporting_facts__isnull=False)
+        return set(known.values_list("pk", flat=True))
+    predictions = Prediction.objects.filter(run=arm.run).exclude(answer="")
+    if arm.definition.explanation in ("tokens", "both"):
+        predictions = predictions.filter(
+            Q(explanation_weights__isnull=False) | Q(fact_probabilities__isnull=False)
+        )
+    return set(predictions.values_list("question", flat=True))
 
 
-def _check_named(
-    ids: Sequence[str],
-    known: Mapping[str, int],
-    dataset: Dataset,
-    arms: Sequence[Arm],
-    shows: Mapping[str, set[int]],
-) -> None:
+def _check_named(ids: Sequence[str], field: str, pool: _Pool, taken: set[str]) -> None:
     for place, external_id in enumerate(ids):
-        location = ("items", "ids", place)
-        if external_id not in known:
-            raise StudyRefused(location, f"{dataset} has no question with the id {external_id!r}")
-        for arm in arms:
-            if known[external_id] not in shows[arm.definition.name]:
-                lack = f"no answer from {arm.run}; run: {_predict(dataset, arm.definition)}"
+        location = (field, "ids", place)
+        if external_id not in pool.known:
+            raise StudyRefused(location, f"{pool.dataset} has no question with the id {external_id!r}")
+        if external_id in taken:
+            raise StudyRefused(location, f"{external_id!r} is an item or an attention item already")
+        for arm in pool.arms:
+            if pool.known[external_id] not in pool.shows[arm.definition.name]:
                 raise StudyRefused(
                     location,
-                    f"condition {arm.definition.name!r} cannot show {external_id!r}: "
-                    + (lack if arm.run else "its gold answer or its gold facts are unknown"),
+                    f"condition {arm.definition.name!r} cannot show {external_id!r}: {_lack(pool, arm)}",
                 )
 
 
-def _too_few(wanted: int, usable: int, total: int, dataset: Dataset, shows: Mapping[str, set[int]]) -> str:
-    each = ", ".join(f"{name} {len(shown)}" for name, shown in shows.items())
+def _lack(pool: _Pool, arm: Arm) -> str:
+    if arm.run is None:
+        return "its gold answer or its gold facts are unknown"
+    what = "answer" if arm.definition.explanation in ("facts", "none") else "answer with weights"
+    return f"no {what} from {arm.run}; run: {_predict(pool.dataset, arm.definition)}"
+
+
+def _too_few(wanted: int, usable: int, pool: _Pool) -> str:
+    each = ", ".join(f"{name} {len(shown)}" for name, shown in pool.shows.items())
     return (
-        f"{wanted} wanted, but every condition can show only {usable} of the {total} questions of {dataset} "
-        f"(each alone: {each}); `python manage.py predict --dataset {dataset} --system NAME` fills gaps"
+        f"{wanted} wanted, but every condition can show only {usable} of the {len(pool.known)} questions of "
+        f"{pool.dataset} (each alone: {each}); `python manage.py predict --dataset {pool.dataset} "
+        "--system NAME` fills gaps"
     )
+
+
+def _attention(dataset: Dataset, place: int, row: AttentionDefinition) -> FrozenAttention:
+    """The attention item as it will be shown. Raises StudyRefused where it contradicts nothing."""
+    question = None
+    if row.item is not None:
+        question = Question.objects.filter(dataset=dataset, external_id=row.item).first()
+        if question is None:
+            raise StudyRefused(
+                ("attention", place, "item"), f"{dataset} has no question with the id {row.item!r}"
+            )
+        if not question.answer or not question.supporting_facts:
+            raise StudyRefused(
+                ("attention", place, "item"), f"the gold answer or facts of {row.item!r} are unknown"
+            )
+        if xqa.exact_match(question.answer, row.answer or ""):
+            raise StudyRefused(
+                ("attention", place, "answer"), f"is the gold answer of {row.item!r}; it contradicts nothing"
+            )
+    return FrozenAttention(
+        id=row.id,
+        kind=row.kind,
+        position=row.position,
+        text=question.text if question else row.text or "",
+        item=row.item,
+        answer=row.answer,
+        gold_answer=question.answer if question else None,
+        context=question.context if question else None,
+        facts=question.supporting_facts if question else None,
+        expected=row.expected,
+    )
+
+
+def _check_attention(
+    definition: StudyDefinition, attention: Sequence[FrozenAttention], ids: Sequence[str]
+) -> None:
+    for place, row in enumerate(attention):
+        if row.id in ids:
+            raise StudyRefused(("attention", place, "id"), f"{row.id!r} is the id of an item")
+        if row.item in ids:
+            raise StudyRefused(("attention", place, "item"), f"{row.item!r} is an item of the study already")
 
 
 def _check_item_rules(definition: StudyDefinition, item_ids: Sequence[str]) -> None:
@@ -157,25 +290,45 @@ def _check_item_rules(definition: StudyDefinition, item_ids: Sequence[str]) -> N
                 raise StudyRefused(("exclusions", place, "item_id"), str(error)) from error
 
 
-def _content(definition: StudyDefinition, arms: Sequence[Arm], questions: Sequence[Question]) -> FrozenStudy:
+def _content(
+    definition: StudyDefinition,
+    arms: Sequence[Arm],
+    questions: Sequence[Question],
+    practice: Sequence[Question],
+    attention: Sequence[FrozenAttention],
+) -> FrozenStudy:
+    complete = definition.filled_translations()
+    for language, lacking in definition.missing_texts().items():
+        if lacking:
+            del complete[language]
+    groups = {
+        condition.name: name if definition.design != "between" else ""
+        for name, members in groups_of(definition.design, definition.conditions).items()
+        for condition in members
+    }
     return FrozenStudy(
         title=definition.title,
+        language=definition.language,
+        translations=complete,
         dataset=definition.dataset,
         items_seed=definition.items.seed,
-        items=[
-            FrozenItem(
-                id=question.external_id,
-                question=question.text,
-                gold_answer=question.answer,
-                context=question.context,
-            )
-            for question in questions
+        items=[_frozen_item(question) for question in questions],
+        practice=[_frozen_item(question) for question in practice],
+        attention=list(attention),
+        design=definition.design,
+        condition_order=definition.condition_order,
+        conditions=[
+            _frozen_arm(arm, place, groups[arm.definition.name], [*questions, *practice])
+            for place, arm in enumerate(arms)
         ],
-        conditions=[_frozen_arm(arm, questions) for arm in arms],
+        screening=definition.screening,
+        comprehension=definition.comprehension,
+        pre_survey=definition.questionnaire.pre_survey,
         item_questionnaire=definition.questionnaire.item,
         post_survey=definition.questionnaire.post_survey,
         consent=definition.consent,
         instructions=definition.instructions,
+        instructions_page=definition.instructions_page or definition.comprehension is not None,
         rules=[rule.freeze() for rule in definition.exclusions],
         order_seed=definition.order_seed,
         assignment_block=definition.assignment_block,
@@ -184,7 +337,16 @@ def _content(definition: StudyDefinition, arms: Sequence[Arm], questions: Sequen
     )
 
 
-def _frozen_arm(arm: Arm, questions: Sequence[Question]) -> FrozenCondition:
+def _frozen_item(question: Question) -> FrozenItem:
+    return FrozenItem(
+        id=question.external_id,
+        question=question.text,
+        gold_answer=question.answer,
+        context=question.context,
+    )
+
+
+def _frozen_arm(arm: Arm, place: int, group: str, questions: Sequence[Question]) -> FrozenCondition:
     return FrozenCondition(
         name=arm.definition.name,
         label=arm.definition.label,
@@ -192,19 +354,43 @@ def _frozen_arm(arm: Arm, questions: Sequence[Question]) -> FrozenCondition:
         revision=arm.run.revision if arm.run else None,
         ground_truth=arm.run is None,
         weight=arm.definition.weight,
-        shown=_shown(arm, questions),
+        explanation=arm.definition.explanation,
+        group=group,
+        shown=_shown(arm, place, questions),
     )
 
 
-def _shown(arm: Arm, questions: Sequence[Question]) -> dict[str, Shown]:
+def _shown(arm: Arm, place: int, questions: Sequence[Question]) -> dict[str, Shown]:
     """What the arm shows, by item id. The ground truth shows the gold answer and the gold facts."""
+    has_facts = arm.definition.explanation in ("facts", "both")
     if arm.run is None:
         return {
-            question.external_id: Shown(answer=question.answer, facts=question.supporting_facts)
+            question.external_id: Shown(
+                answer=question.answer, facts=question.supporting_facts if has_facts else None
+            )
             for question in questions
         }
-    predictions = Prediction.objects.filter(run=arm.run, question__in=questions)
+    predictions = Prediction.objects.filter(run=arm.run, question__in=questions).select_related("question")
     return {
-        external_id: Shown(answer=answer, facts=facts)
-        for external_id, answer, facts in predictions.values_list("question__external_id", "answer", "facts")
+        row.question.external_id: Shown(
+            answer=row.answer, facts=row.facts if has_facts else None, tokens=_tokens(arm, place, row)
+        )
+        for row in predictions
     }
+
+
+def _tokens(arm: Arm, place: int, prediction: Prediction) -> list[tuple[str, int, int, int, int]] | None:
+    """The pieces that the arm highlights: by weights of tokens, else by the probabilities of facts."""
+    if arm.definition.explanation not in ("tokens", "both"):
+        return None
+    context = prediction.question.context
+    if prediction.explanation_weights is None:
+        return highlights(fact_weights(context, prediction.fact_probabilities or []))
+    weights = [tuple(row) for row in prediction.explanation_weights]
+    try:
+        check_places(context, weights)
+    except ValueError as error:
+        raise StudyRefused(
+            ("conditions", place, "explanation"), f"the weights of {arm.run} do not fit: {error}"
+        ) from error
+    return highlights(weights)

@@ -13,6 +13,7 @@ from studyapp.models import (
     Condition,
     Event,
     Participant,
+    StageResponse,
     Stimulus,
     Study,
     StudyVersion,
@@ -86,7 +87,8 @@ def people(study: Study) -> list[Row]:
     rows = Participant.objects.filter(version__study=study).order_by("pk")
     fields = (
         *("pk", "public_id", "mode", "version_id", "condition_id", "status", "order_seed"),
-        *("consented_at", "assigned_at", "started_at", "completed_at", "items_submitted"),
+        *("consented_at", "assigned_at", "started_at", "completed_at", "ended_at", "items_submitted"),
+        *("outcome", "stage", "language", "group", "order_row", "rotation"),
     )
     return list(
         rows.values(
@@ -99,11 +101,23 @@ def people(study: Study) -> list[Row]:
 
 
 def trials(participants: Sequence[int]) -> dict[int, list[Row]]:
-    """Trials by participant key, in order of position, with item key and external id."""
+    """Trials by participant key, in order of position, with item and condition; practice and checks too."""
     rows = Trial.objects.filter(participant__in=participants).order_by("participant_id", "position")
     return _by_participant(
-        rows.values("participant_id", "item_id", "position", *_PAGE, external_id=F("item__external_id"))
+        rows.values(
+            *("participant_id", "item_id", "condition_id", "position", "passed"),
+            *_PAGE,
+            external_id=F("item__external_id"),
+            kind=F("item__kind"),
+            condition_name=F("condition__name"),
+        )
     )
+
+
+def stages(participants: Sequence[int]) -> dict[int, list[Row]]:
+    """Pages before the items by participant key, in the order in which they came."""
+    rows = StageResponse.objects.filter(participant__in=participants).order_by("participant_id", "pk")
+    return _by_participant(rows.values("participant_id", "stage", "attempt", "passed", *_PAGE))
 
 
 def surveys(participants: Sequence[int]) -> dict[int, list[Row]]:
@@ -136,6 +150,7 @@ def stimuli(study: Study) -> Iterator[Row]:
             name=F("condition__name"),
             system=F("condition__system__name"),
             external_id=F("item__external_id"),
+            kind=F("item__kind"),
             position=F("item__position"),
             question=F("item__text"),
             gold_answer=F("item__gold_answer"),
@@ -155,13 +170,16 @@ def judgements(study: Study) -> dict[tuple[int, int], bool]:
 
 
 def flow_counts(study: Study) -> list[Row]:
-    """How many participants there are per mode, condition, status, items submitted and whether started."""
+    """How many participants there are per mode, group, status, outcome, items submitted and whether started.
+
+    The group is empty for those who were never assigned.
+    """
     started = Q(started_at__isnull=False) | Q(items_submitted__gt=0)
     rows = Participant.objects.filter(version__study=study)
     counted = (
-        rows.values("mode", "status", "items_submitted", name=F("condition__name"))
+        rows.values("mode", "status", "outcome", "items_submitted", "group")
         .annotate(n=Count("pk"), started=Count("pk", filter=started))
-        .order_by("mode", "name", "status", "items_submitted")
+        .order_by("mode", "group", "status", "outcome", "items_submitted")
     )
     return [dict(row) for row in counted]
 

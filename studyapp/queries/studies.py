@@ -5,8 +5,20 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from studyapp.errors import NotFound, StudyappError
-from studyapp.freezing import FrozenStudy, hash_canonical
-from studyapp.models import Item, Participant, Stimulus, Study, StudyVersion, SurveyResponse, Trial
+from studyapp.freezing import FrozenItem, FrozenStudy, hash_canonical
+from studyapp.models import (
+    Condition,
+    Item,
+    Participant,
+    Stage,
+    StageResponse,
+    Stimulus,
+    Study,
+    StudyVersion,
+    SurveyResponse,
+    Trial,
+)
+from studyapp.stages import FrozenAttention
 
 
 class AlteredVersion(StudyappError):
@@ -17,42 +29,72 @@ class AlteredVersion(StudyappError):
 class CurrentPage:
     """The one page that a participant may see now.
 
-    ``trial`` (with its item) is set for "item", ``survey`` for "survey". ``items`` is how many items the
-    study has.
+    ``trial`` (with its item) is set for "item", ``survey`` for "survey", ``stage`` for "stage". ``items`` is
+    how many pages with items the study has, attention items included; ``practice`` how many come before.
     """
 
-    kind: Literal["item", "survey", "done"]
+    kind: Literal["stage", "item", "survey", "done"]
     items: int
+    practice: int = 0
     trial: Trial | None = None
     survey: SurveyResponse | None = None
+    stage: StageResponse | None = None
 
 
 def current_page(participant: Participant) -> CurrentPage:
-    """Find the page of a participant: the first item not submitted, then the survey, then the end.
+    """Find the page of a participant: the stage, the first item not submitted, the survey, then the end.
 
-    One query for an item, two for the survey, none at the end, once the frozen version is in memory.
+    One query for a stage or an item, two for the survey, none at the end, once the frozen version is in
+    memory.
     """
-    items = len(frozen(participant.version).items)
+    content = frozen(participant.version)
+    items, practice = content.pages, len(content.practice)
     if participant.status != Participant.Status.ACTIVE:
         return CurrentPage("done", items)
+    if participant.stage != Stage.ITEMS:
+        stage = StageResponse.objects.get(
+            participant=participant, stage=participant.stage, answers__isnull=True
+        )
+        stage.participant = participant
+        return CurrentPage("stage", items, practice, stage=stage)
     # This runs on every request: only the columns that a page needs.
     trials = (
         Trial.objects.filter(participant=participant, answers__isnull=True)
         .select_related("item")
-        .only("participant", "position", "shown_at", "item__external_id")
+        .only("participant", "condition", "position", "shown_at", "item__external_id", "item__kind")
         .order_by("position")
     )
     for trial in trials[:1]:
         trial.participant = participant
-        return CurrentPage("item", items, trial=trial)
+        return CurrentPage("item", items, practice, trial=trial)
     survey = SurveyResponse.objects.get(participant=participant)
     survey.participant = participant
-    return CurrentPage("survey", items, survey=survey)
+    return CurrentPage("survey", items, practice, survey=survey)
 
 
 def frozen(version: StudyVersion) -> FrozenStudy:
     """The content of a version. Kept in memory by its hash: what was hashed cannot change."""
     return _frozen(version.hash, version.pk)
+
+
+def localised(version: StudyVersion, language: str) -> FrozenStudy:
+    """The content of a version with its texts in one of its languages; an empty name is the study's own."""
+    return _localised(version.hash, version.pk, language)
+
+
+@lru_cache(maxsize=128)
+def _localised(version_hash: str, pk: int, language: str) -> FrozenStudy:
+    return _frozen(version_hash, pk).in_language(language)
+
+
+def condition_name(version: StudyVersion, pk: int) -> str:
+    """The name of a condition of a version. A name never changes, so it is read once per process."""
+    return _condition_names(version.hash, version.pk)[pk]
+
+
+@lru_cache(maxsize=128)
+def _condition_names(_version_hash: str, version_pk: int) -> dict[int, str]:
+    return dict(Condition.objects.filter(version=version_pk).values_list("pk", "name"))
 
 
 def study_named(slug: str) -> Study:
@@ -88,10 +130,11 @@ def verify_version(version: StudyVersion) -> None:
         item.external_id: (item.text, item.gold_answer, _as_lists(item.context))
         for item in Item.objects.filter(version=version)
     }
-    for frozen_item in content.items:
-        expected = (frozen_item.question, frozen_item.gold_answer, _as_lists(frozen_item.context))
-        if items.pop(frozen_item.id, None) != expected:
-            raise AlteredVersion(f"{version}: item {frozen_item.id!r} differs from what was frozen")
+    rows: list[FrozenItem | FrozenAttention] = [*content.items, *content.practice, *content.attention]
+    for row in rows:
+        text = row.text if isinstance(row, FrozenAttention) else row.question
+        if items.pop(row.id, None) != (text, row.gold_answer, _as_lists(row.context)):
+            raise AlteredVersion(f"{version}: item {row.id!r} differs from what was frozen")
     if items:
         raise AlteredVersion(f"{version}: item {min(items)!r} was added after the launch")
     _verify_stimuli(version, content)

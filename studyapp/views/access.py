@@ -7,10 +7,13 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.utils import translation
 from django.utils.translation import gettext as _
 
 from studyapp import tokens
 from studyapp.models import EntryLink, Participant, Study
+from studyapp.queries.studies import frozen
 
 _LINK_COOKIE = "entry"
 _PARTICIPANT_COOKIE = "participant"
@@ -23,6 +26,20 @@ def participant_of(request: HttpRequest, slug: str) -> Participant | None:
     value = request.COOKIES.get(_PARTICIPANT_COOKIE)
     participant = tokens.read_participant(value) if value else None
     return participant if participant is not None and participant.version.study.slug == slug else None
+
+
+def participant_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Give the view the participant whom the cookie names, in their language; send others to the consent."""
+
+    @wraps(view)
+    def page(request: HttpRequest, slug: str, *args: object, **kwargs: object) -> HttpResponse:
+        participant = participant_of(request, slug)
+        if participant is None:
+            return redirect("studyapp:consent", slug)
+        with translation.override(participant.language or frozen(participant.version).language):
+            return view(request, participant, *args, **kwargs)
+
+    return page
 
 
 def link_of(request: HttpRequest, slug: str) -> EntryLink | None:

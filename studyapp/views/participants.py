@@ -1,17 +1,21 @@
-"""The participant's way: link, consent, items, post survey, completion code.
+"""The participant's way: link, consent, stages before the items, items, post survey, completion code.
 
 The server owns the position: a request for any page but the current one is redirected to the current one.
 """
+
+from typing import Any, cast
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import translation
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from studyapp import tokens
 from studyapp.actions import participants as actions
+from studyapp.answers import parse_answers, parse_changes
 from studyapp.forms import (
     CLOCK_FIELDS,
     PageName,
@@ -24,16 +28,24 @@ from studyapp.forms import (
     questions_of,
     rows,
 )
-from studyapp.models import EntryLink, Participant, Study
+from studyapp.freezing import FrozenStudy
+from studyapp.models import EntryLink, Participant, Stage, StageResponse, Study, StudyVersion, Trial
 from studyapp.policies import NotAdmitted, check_admission
-from studyapp.queries.studies import CurrentPage, current_page, frozen, latest_version
-from studyapp.questionnaires import parse_answers, parse_changes
+from studyapp.queries.studies import (
+    CurrentPage,
+    condition_name,
+    current_page,
+    frozen,
+    latest_version,
+    localised,
+)
 from studyapp.stimuli import instructions_html, stimulus_html
 from studyapp.timing import PageTiming
 from studyapp.views.access import (
     is_looking,
     link_of,
     participant_of,
+    participant_page,
     remember_link,
     remember_participant,
 )
@@ -76,34 +88,64 @@ def consent(request: HttpRequest, slug: str) -> HttpResponse:
         return _no_link(request)
     try:
         if request.method == "POST" and request.POST.get("consent") == "yes":
-            public_id = consent_public_id(request.POST.get("page_key", ""))
-            return _enter(actions.consent(link=link, public_id=public_id))
+            return _enter(_consented(request, link))
         check_admission(link)
     except NotAdmitted as refusal:
         return _refused(request, link, refusal)
     if request.method == "POST" and request.POST.get("consent") == "no":
         return redirect("studyapp:declined", slug)
-    return _ask_consent(request, link)
-
-
-def _ask_consent(request: HttpRequest, link: EntryLink) -> HttpResponse:
     version = latest_version(link.study)
     assert version is not None  # an open study has been launched
-    content = frozen(version)
+    language = _wanted_language(request, frozen(version))
+    with translation.override(language):
+        return _ask_consent(request, version, language)
+
+
+def _consented(request: HttpRequest, link: EntryLink) -> Participant:
+    version = latest_version(link.study)
+    language = _wanted_language(request, frozen(version)) if version else ""
+    public_id = consent_public_id(request.POST.get("page_key", ""))
+    return actions.consent(link=link, public_id=public_id, language=language)
+
+
+def _wanted_language(request: HttpRequest, content: FrozenStudy) -> str:
+    """The language chosen, else that of the browser, where the study has it; else that of the study."""
+    offered = _offered(content)
+    wanted = request.POST.get("language") or request.GET.get("language") or ""
+    if wanted not in offered:
+        wanted = translation.get_language_from_request(request)
+    return wanted if wanted in offered else content.language
+
+
+def _offered(content: FrozenStudy) -> dict[str, str]:
+    """The languages that both the study and the site speak, with their own names."""
+    spoken = {code for code, _name in settings.LANGUAGES}
+    return {
+        code: translation.get_language_info(code)["name_local"]
+        for code in content.languages
+        if code in spoken or code == content.language
+    }
+
+
+def _ask_consent(request: HttpRequest, version: StudyVersion, language: str) -> HttpResponse:
+    content = localised(version, language)
+    offered = _offered(content)
     missing = request.method == "POST"
     context = {
         "title": content.title,
         "consent": content.consent,
-        "instructions": content.instructions,
+        "instructions": "" if content.instructions_page else content.instructions,
         "page_key": new_consent_key(),
+        "language": language,
+        "languages": offered if len(offered) > 1 else {},
         "error": _("Please say whether you want to take part.") if missing else "",
     }
     return render(request, "studyapp/participant/consent.html", context, status=422 if missing else 200)
 
 
 def _enter(participant: Participant) -> HttpResponse:
-    """Go to the first item at once; somebody who consents again is sent on from there."""
-    response = redirect("studyapp:item", participant.version.study.slug, 1)
+    """Go to the first page at once; somebody who consents again is sent on from there."""
+    response = redirect(_address(participant, current_page(participant)))
     remember_participant(response, participant)
     return response
 
@@ -151,11 +193,19 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def item(request: HttpRequest, slug: str, position: int) -> HttpResponse:
+@participant_page
+def stage(request: HttpRequest, participant: Participant, name: str) -> HttpResponse:
+    """A page before the items: screening, instructions, comprehension check, survey."""
+    page = current_page(participant)
+    if page.stage is None or page.stage.stage != name:
+        return redirect(_address(participant, page))
+    return _timed_page(request, participant, page, cast("PageName", name))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@participant_page
+def item(request: HttpRequest, participant: Participant, position: int) -> HttpResponse:
     """One item: what the condition shows, and the questions about it."""
-    participant = participant_of(request, slug)
-    if participant is None:
-        return redirect("studyapp:consent", slug)
     page = current_page(participant)
     if page.trial is None or page.trial.position != position:
         return redirect(_address(participant, page))
@@ -163,11 +213,9 @@ def item(request: HttpRequest, slug: str, position: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def survey(request: HttpRequest, slug: str) -> HttpResponse:
+@participant_page
+def survey(request: HttpRequest, participant: Participant) -> HttpResponse:
     """The questions after the last item."""
-    participant = participant_of(request, slug)
-    if participant is None:
-        return redirect("studyapp:consent", slug)
     page = current_page(participant)
     if page.kind != "survey":
         return redirect(_address(participant, page))
@@ -175,25 +223,23 @@ def survey(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-def done(request: HttpRequest, slug: str) -> HttpResponse:
+@participant_page
+def done(request: HttpRequest, participant: Participant) -> HttpResponse:
     """Show the completion code, as often as asked, then the way back to where the person came from."""
-    participant = participant_of(request, slug)
-    if participant is None:
-        return redirect("studyapp:consent", slug)
     page = current_page(participant)
     if page.kind != "done":
         return redirect(_address(participant, page))
-    content = frozen(participant.version)
+    content = localised(participant.version, participant.language)
     code = participant.completion_code
     back = content.redirect_url.replace("{code}", code) if content.redirect_url else ""
-    context = {"title": content.title, "code": code, "redirect_url": back}
+    context = {"title": content.title, "code": code, "redirect_url": back, "outcome": participant.outcome}
     return render(request, "studyapp/participant/done.html", context)
 
 
 def _timed_page(
     request: HttpRequest, participant: Participant, page: CurrentPage, kind: PageName
 ) -> HttpResponse:
-    row = page.trial or page.survey
+    row = page.trial or page.survey or page.stage
     assert row is not None
     key = page_key(kind, row.pk)
     if request.method != "POST":
@@ -203,14 +249,17 @@ def _timed_page(
         return _render_page(request, participant, page, kind, key)
     if request.POST.get("page_key") != key:
         return redirect(_address(participant, page))
-    questions = questions_of(participant.version, kind)
-    answers, errors = parse_answers(questions, request.POST)
+    questions = questions_of(participant.version, kind, participant.language)
+    sent = dict(request.POST.lists())
+    answers, errors = parse_answers(questions, sent)
     if errors:
-        filled = rows(questions, request.POST, errors)
+        filled = rows(questions, sent, errors)
         return _render_page(request, participant, page, kind, key, filled=filled)
-    changes, timing = parse_changes(questions, request.POST), PageTiming.parse(request.POST)
+    changes, timing = parse_changes(questions, sent), PageTiming.parse(request.POST)
     if page.trial is not None:
         actions.submit_trial(trial=page.trial, answers=answers, changes=changes, timing=timing)
+    elif page.stage is not None:
+        actions.submit_stage(page=page.stage, answers=answers, changes=changes, timing=timing)
     else:
         actions.submit_survey(participant=participant, answers=answers, changes=changes, timing=timing)
     return redirect(_next_address(participant, page))
@@ -219,6 +268,8 @@ def _timed_page(
 def _note_shown(participant: Participant, page: CurrentPage) -> None:
     if page.trial is not None:
         actions.show_trial(trial=page.trial)
+    elif page.stage is not None and page.stage.shown_at is None:
+        actions.show_stage(page=page.stage)
     elif page.survey is not None and page.survey.shown_at is None:
         actions.show_survey(participant=participant)
 
@@ -231,45 +282,90 @@ def _render_page(
     key: str,
     filled: list[Row] | None = None,
 ) -> HttpResponse:
-    version = participant.version
-    content = frozen(version)
-    step = page.items if page.trial is None else page.trial.position - 1
+    version, language = participant.version, participant.language
+    content = localised(version, language)
     context = {
         "title": content.title,
-        "instructions": instructions_html(version) if page.trial else "",
-        "step": step,
+        "instructions": instructions_html(version, language) if page.kind in ("item", "stage") else "",
         "steps": page.items,
         "page_key": key,
         "clocks": CLOCK_FIELDS,
-        "questions": empty_questions_html(version, kind) if filled is None else questions_html(filled),
+        "questions": (
+            empty_questions_html(version, kind, language) if filled is None else questions_html(filled)
+        ),
         "errors": [row for row in filled or [] if row.error],
         "resume_url": settings.SITE_URL + reverse("studyapp:resume", args=[tokens.resume_token(participant)]),
+        "kind": kind,
     }
-    if page.trial is None:
-        context |= {"place": _("Last page"), "submit_text": _("Finish")}
+    if page.trial is not None:
+        context |= _item_context(participant, page, page.trial)
+    elif page.stage is not None:
+        context |= _stage_context(content, page.stage)
     else:
-        context |= {
-            "place": _("Question %(n)d of %(all)d") % {"n": page.trial.position, "all": page.items},
-            "submit_text": _("Save and go on"),
-            "stimulus": stimulus_html(
-                version, condition=participant.condition.name, item_id=page.trial.item.external_id
-            ),
-        }
+        context |= {"place": _("Last page"), "submit_text": _("Finish"), "step": page.items}
     return render(request, "studyapp/participant/page.html", context, status=422 if filled else 200)
+
+
+def _item_context(participant: Participant, page: CurrentPage, trial: Trial) -> dict[str, Any]:
+    """What an item page has beside its questions. Practice items are counted apart."""
+    version = participant.version
+    number = trial.position - page.practice
+    is_practice = number < 1
+    place = (
+        _("Practice %(n)d of %(all)d") % {"n": trial.position, "all": page.practice}
+        if is_practice
+        else _("Question %(n)d of %(all)d") % {"n": number, "all": page.items}
+    )
+    return {
+        "place": place,
+        "step": max(number - 1, 0),
+        "is_practice": is_practice,
+        "submit_text": _("Save and go on"),
+        "stimulus": stimulus_html(
+            version,
+            condition=condition_name(version, trial.condition_id) if trial.condition_id else "",
+            item_id=trial.item.external_id,
+            language=participant.language,
+        ),
+    }
+
+
+def _stage_context(content: FrozenStudy, page: StageResponse) -> dict[str, Any]:
+    """What a page before the items has beside its questions."""
+    headings = {
+        Stage.SCREENING: _("A few questions first"),
+        Stage.INSTRUCTIONS: _("What you will do"),
+        Stage.COMPREHENSION: _("Is everything clear?"),
+        Stage.PRE_SURVEY: _("Before you begin"),
+    }
+    tries = content.comprehension.tries if content.comprehension else 0
+    return {
+        "place": headings[Stage(page.stage)],
+        "heading": headings[Stage(page.stage)],
+        "submit_text": _("Go on"),
+        "step": 0,
+        "again": page.attempt > 1,
+        "tries_left": tries - page.attempt + 1,
+        "shows_instructions": page.stage == Stage.INSTRUCTIONS or page.attempt > 1,
+    }
 
 
 def _address(participant: Participant, page: CurrentPage) -> str:
     slug = participant.version.study.slug
     if page.trial is not None:
         return reverse("studyapp:item", args=[slug, page.trial.position])
+    if page.stage is not None:
+        return reverse("studyapp:stage", args=[slug, page.stage.stage])
     return reverse(f"studyapp:{page.kind}", args=[slug])
 
 
 def _next_address(participant: Participant, page: CurrentPage) -> str:
     """The page after this one, without another query; were it not the right one, it would redirect."""
     slug = participant.version.study.slug
+    if page.stage is not None:
+        return reverse("studyapp:study", args=[slug])
     if page.trial is None:
         return reverse("studyapp:done", args=[slug])
-    if page.trial.position < page.items:
+    if page.trial.position < page.practice + page.items:
         return reverse("studyapp:item", args=[slug, page.trial.position + 1])
     return reverse("studyapp:survey", args=[slug])

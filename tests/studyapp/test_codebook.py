@@ -15,6 +15,7 @@ from studyapp.models import (
     Event,
     Item,
     Participant,
+    StageResponse,
     Stimulus,
     Study,
     StudyVersion,
@@ -25,7 +26,8 @@ from studyapp.questionnaires import LikertScale, Question
 from tests.studyapp.factories import make_participant, make_study
 
 MODELS: list[type[Model]] = [
-    Study, StudyVersion, Condition, Item, Stimulus, EntryLink, Participant, Trial, SurveyResponse, Event,
+    Study, StudyVersion, Condition, Item, Stimulus, EntryLink, Participant, Trial, StageResponse,
+    SurveyResponse, Event,
 ]  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from studyapp.models import (
     PredictionRun,
     Question,
     ReducedAnswer,
+    StageResponse,
     Stimulus,
     StudyVersion,
     SurveyResponse,
@@ -57,13 +58,17 @@ def version_again(**changes: Any) -> None:
     again(first(StudyVersion), **changes)
 
 
-def submitted(model: Any, **fields: Any) -> None:
+def submitted(model: Any, **fields: Any) -> Any:
     now = timezone.now()
-    model.objects.update(**{"shown_at": now, "submitted_at": now, "answers": {}, **fields})
+    return model.objects.update(**{"shown_at": now, "submitted_at": now, "answers": {}, **fields})
 
 
 def before_shown() -> dict[str, Any]:
     return {"submitted_at": timezone.now() - timedelta(seconds=1)}
+
+
+def stage_page() -> StageResponse:
+    return StageResponse.objects.create(participant=first(Participant), stage="screening")
 
 
 BREAKS: dict[str, Callable[[], Any]] = {
@@ -84,11 +89,17 @@ BREAKS: dict[str, Callable[[], Any]] = {
     "item_position_once_per_version": lambda: again(first(Item), external_id="another"),
     "stimulus_once_per_condition_and_item": lambda: again(first(Stimulus)),
     "judgement_names_its_judge": lambda: Stimulus.objects.update(judged_by=""),
-    "completed_has_code": lambda: Participant.objects.update(status="completed"),
+    "completed_has_code": lambda: Participant.objects.update(status="completed", outcome="done"),
+    "completed_is_done": lambda: Participant.objects.update(status="completed", completion_code="a"),
+    "ended_has_outcome": lambda: Participant.objects.update(status="ended"),
+    "assigned_has_group": lambda: Participant.objects.update(group=""),
     "trial_once_per_participant_and_item": lambda: again(first(Trial), position=99),
     "trial_position_once": lambda: Trial.objects.update(position=1),
     "trial_submitted_has_answers": lambda: submitted(Trial, answers=None),
     "trial_shown_before_submitted": lambda: submitted(Trial, **before_shown()),
+    "stage_attempt_once": lambda: stage_page() and stage_page(),
+    "stage_submitted_has_answers": lambda: stage_page() and submitted(StageResponse, answers=None),
+    "stage_shown_before_submitted": lambda: stage_page() and submitted(StageResponse, **before_shown()),
     "survey_submitted_has_answers": lambda: submitted(SurveyResponse, answers=None),
     "survey_shown_before_submitted": lambda: submitted(SurveyResponse, **before_shown()),
 }

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from studyapp.freezing import FrozenStudy, hash_canonical
+from studyapp.freezing import FrozenCondition, FrozenStudy, Shown, hash_canonical
 
 FROZEN: dict[str, Any] = {
     "schema_version": 1,
@@ -53,6 +53,40 @@ FROZEN: dict[str, Any] = {
     "assignment_block": None,
     "stale_after_minutes": 60.0,
     "redirect_url": None,
+}
+
+
+NO_TEXTS: dict[str, Any] = {"title": None, "consent": None, "instructions": None} | {
+    part: {}
+    for part in ("screening", "comprehension", "pre_survey", "item", "post_survey", "attention", "labels")
+}
+YES = {"key": "adult", "text": "Adult?", "scale": "yes_no", "role": None, "required": True}
+# The same with every field that came later, each with another value than its default.
+LATER: dict[str, Any] = {
+    **FROZEN,
+    "language": "de",
+    "translations": {"en": {**NO_TEXTS, "title": "In English", "consent": "Yes."}},
+    "design": "within",
+    "condition_order": "shuffled",
+    "conditions": [
+        {
+            **FROZEN["conditions"][0],
+            "explanation": "both",
+            "group": "all conditions",
+            "shown": {"q1": {"answer": "Ada", "facts": [["A", 0]], "tokens": [["A", 0, 0, 3, 2]]}},
+        }
+    ],
+    "screening": [{**YES, "accept": [True]}],
+    "instructions_page": True,
+    "comprehension": {"questions": [{**YES, "correct": False}], "tries": 3},
+    "practice": [{"id": "p", "question": "Who?", "gold_answer": "Ada", "context": []}],
+    "attention": [
+        {
+            "id": "check", "kind": "instructed", "position": 1, "text": "Choose 2.", "item": None,
+            "answer": None, "gold_answer": None, "context": None, "facts": None, "expected": {"sure": 2},
+        }
+    ],
+    "pre_survey": [YES],
 }
 
 
@@ -105,7 +139,22 @@ def test_order_of_keys_is_no_change():
 
 
 def test_every_field_is_stored():
-    assert FROZEN.keys() == FrozenStudy.model_fields.keys()
+    assert FROZEN.keys() == FrozenStudy.model_fields.keys() - FrozenStudy.LATER
+    with_all = FrozenStudy.model_validate(LATER).canonical()
+    assert with_all.keys() == FrozenStudy.model_fields.keys()
+    assert with_all["conditions"][0].keys() == FrozenCondition.model_fields.keys()
+    assert with_all["conditions"][0]["shown"]["q1"].keys() == Shown.model_fields.keys()
+
+
+@pytest.mark.parametrize("field", sorted(FrozenStudy.LATER))
+def test_later_fields_count_once_they_are_used(field):
+    """A study that does not use them keeps the hash that it had before they were known."""
+    plain = FrozenStudy.model_validate(FROZEN)
+    assert field not in plain.canonical()
+    used = FrozenStudy.model_validate({**FROZEN, field: LATER[field]})
+    assert used.canonical()[field] == LATER[field]
+    assert used.hash() != plain.hash()
+    assert FrozenStudy.model_validate(used.canonical()) == used
 
 
 @pytest.mark.parametrize("path", paths(FROZEN), ids=lambda path: ".".join(map(str, path)))

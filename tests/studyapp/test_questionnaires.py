@@ -5,14 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from studyapp.answers import parse_answers, parse_changes
 from studyapp.questionnaires import (
     RESERVED_KEYS,
     TEMPLATES,
     LikertScale,
     Question,
     Questionnaire,
-    parse_answers,
-    parse_changes,
 )
 
 XQA = TEMPLATES["xqa-2020"]

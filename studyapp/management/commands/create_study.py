@@ -33,11 +33,14 @@ class Command(JobCommand):
         how = "named" if definition.items.ids else f"drawn with seed {definition.items.seed}"
         ids = " ".join(question.external_id for question in plan.questions)
         self.stdout.write(f"{len(plan.questions)} items of {plan.dataset}, {how}: {ids}")
+        for language, lacking in definition.missing_texts().items():
+            if lacking:
+                self.stderr.write(f"{language} is not offered, for it lacks: {', '.join(lacking)}")
         self.stdout.write(f"next: python manage.py launch_study {definition.study}")
 
 
 def _shows(plan: Design, arm: Arm) -> str:
     shown = plan.content.condition(arm.definition.name).shown.values()
-    bare = sum(not one.facts for one in shown)
+    bare = sum(not (one.facts or one.tokens) for one in shown)
     what = f"{arm.run.system}, revision {arm.run.revision}" if arm.run else "gold answers and facts"
     return f"{what} ({bare} of {len(shown)} items without an explanation)" if bare else what

@@ -1,0 +1,58 @@
+"""Highlighted pieces of text: from weights to three strengths, and checks of the places they name. Pure.
+
+The strengths are relative to the largest weight of the item, for systems give weights on scales of their own.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+Context = Sequence[tuple[str, Sequence[str]]]
+Weight = tuple[str, int, int, int, float]  # title, 0-based sentence, start, end (exclusive), weight
+Piece = tuple[str, int, int, int, int]  # the same with a level from 1 (weak) to 3 (strong)
+
+# The smallest share of the largest weight for each level.
+LEVELS = ((0.7, 3), (0.4, 2), (0.1, 1))
+
+
+def highlights(weights: Iterable[Weight]) -> list[Piece]:
+    """The pieces to highlight, in order of title, sentence and place; weights at or below 0 give none."""
+    given = sorted(weights, key=lambda weight: weight[:4])
+    largest = max((weight for *_place, weight in given), default=0.0)
+    if largest <= 0:
+        return []
+    return [
+        (title, index, start, end, level)
+        for title, index, start, end, weight in given
+        if (level := _level(weight / largest))
+    ]
+
+
+def _level(share: float) -> int:
+    return next((level for least, level in LEVELS if share >= least), 0)
+
+
+def fact_weights(context: Context, probabilities: Iterable[tuple[str, int, float]]) -> list[Weight]:
+    """The probability of a fact as the weight of its whole sentence."""
+    texts = _sentences(context)
+    return [
+        (title, index, 0, len(texts[title, index]), probability)
+        for title, index, probability in probabilities
+        if texts.get((title, index), "").strip()
+    ]
+
+
+def check_places(context: Context, weights: Sequence[Weight]) -> None:
+    """Raises ValueError where a weight is of no piece of the articles, or two overlap."""
+    texts = _sentences(context)
+    for title, index, start, end, _weight in weights:
+        if not 0 <= start < end <= len(texts.get((title, index), "")):
+            raise ValueError(f"no sentence {index} of {title!r} has the characters {start} to {end}")
+    for one, other in pairwise(sorted(weights, key=lambda weight: weight[:4])):
+        if one[:2] == other[:2] and other[2] < one[3]:
+            raise ValueError(
+                f"two weights overlap in sentence {one[1]} of {one[0]!r} at character {other[2]}"
+            )
+
+
+def _sentences(context: Context) -> Mapping[tuple[str, int], str]:
+    return {(title, index): text for title, texts in context for index, text in enumerate(texts)}

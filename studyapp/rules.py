@@ -1,0 +1,99 @@
+"""Exclusion rules as a researcher writes them, and what each freezes to. Pure: no Django."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from studyapp import freezing
+from studyapp.arms import Name
+from studyapp.freezing import Clock
+from studyapp.questionnaires import Frozen, Questionnaire
+
+
+class _Time(Frozen):
+    name: Name = Field(description="name of the rule in every table")
+    clock: Clock = Field(description="`server`, or in the browser `client_total` or `client_visible`")
+    seconds: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] = Field(
+        description="the bound, in seconds"
+    )
+
+    @property
+    def milliseconds(self) -> int:
+        return round(self.seconds * 1000)
+
+
+class MinTimeDefinition(_Time):
+    """Excludes a trial that took less than the bound."""
+
+    kind: Literal["min_time"] = Field(description="`min_time`")
+
+    def freeze(self) -> freezing.Rule:
+        return freezing.MinTimeRule(name=self.name, clock=self.clock, milliseconds=self.milliseconds)
+
+
+class MaxTimeDefinition(_Time):
+    """Excludes a trial that took more than the bound."""
+
+    kind: Literal["max_time"] = Field(description="`max_time`")
+
+    def freeze(self) -> freezing.Rule:
+        return freezing.MaxTimeRule(name=self.name, clock=self.clock, milliseconds=self.milliseconds)
+
+
+class AnsweredDefinition(Frozen):
+    """Excludes a trial in which an item question was answered with a certain value."""
+
+    name: Name = Field(description="name of the rule in every table")
+    kind: Literal["answered"] = Field(description="`answered`")
+    question: str = Field(description="key of the item question")
+    value: bool | int | float | str = Field(
+        description="the answer that excludes: true, false, a scale point, a choice or a number"
+    )
+
+    def freeze(self) -> freezing.Rule:
+        return freezing.AnsweredRule(name=self.name, question=self.question, value=self.value)
+
+
+class ItemDefinition(Frozen):
+    """Excludes every trial of one item."""
+
+    name: Name = Field(description="name of the rule in every table")
+    kind: Literal["item"] = Field(description="`item`")
+    item_id: str = Field(description="id of the item; it must be one of the study's")
+
+    def freeze(self) -> freezing.Rule:
+        return freezing.ItemRule(name=self.name, item_id=self.item_id)
+
+
+RuleDefinition = Annotated[
+    MinTimeDefinition | MaxTimeDefinition | AnsweredDefinition | ItemDefinition, Field(discriminator="kind")
+]
+
+# Schuff et al. 2020, section 6.4. Their released times were measured by the browser too.
+RULES_2020: list[RuleDefinition] = [
+    MinTimeDefinition(name="too-fast", kind="min_time", clock="client_total", seconds=15),
+    MaxTimeDefinition(name="too-slow", kind="max_time", clock="client_total", seconds=300),
+    AnsweredDefinition(name="known-before", kind="answered", question="known_before", value=True),
+]
+
+
+def check_question(rule: AnsweredDefinition, questionnaire: Questionnaire) -> None:
+    """Raises ValueError where the rule reads no item question, or an answer that it cannot have."""
+    asked = {question.key: question for question in questionnaire.item}
+    if rule.question not in asked:
+        raise ValueError(
+            f"rule {rule.name!r}: no item question has the key {rule.question!r}; there is {', '.join(asked)}"
+        )
+    question = asked[rule.question]
+    if question.kind in ("multiple", "text"):
+        raise ValueError(f"rule {rule.name!r}: {rule.question} has no one answer that a rule could name")
+    if not question.takes(rule.value):
+        shown = question.shown_answers()
+        raise ValueError(f"rule {rule.name!r}: {rule.question} is answered by {shown}, not {rule.value!r}")
+
+
+def check_item_rule(rule: ItemDefinition, item_ids: Sequence[str]) -> None:
+    """Raises ValueError where the rule names an item that the study has not."""
+    if rule.item_id not in item_ids:
+        raise ValueError(f"rule {rule.name!r}: {rule.item_id!r} is no item of this study")

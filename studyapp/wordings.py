@@ -1,0 +1,87 @@
+"""The wordings of our templates and scales in other languages: language, then original to translation.
+
+Pure data. The translations are this project's own; they are not validated versions of the scales.
+"""
+
+_TLX = {"Very low": "Sehr gering", "Very high": "Sehr hoch", "Perfect": "Perfekt", "Failure": "Misserfolg"}
+_AGREEMENT_ENDS = {
+    "Strongly disagree": "Stimme überhaupt nicht zu",
+    "Strongly agree": "Stimme voll und ganz zu",
+}
+
+
+def _ends(points: int, low: str, high: str) -> dict[str, str]:
+    """The labels of the two ends of a scale, as `LikertScale` makes them."""
+    words = {**_TLX, **_AGREEMENT_ENDS}
+    return {f"1 – {low}": f"1 – {words[low]}", f"{points} – {high}": f"{points} – {words[high]}"}
+
+
+WORDINGS: dict[str, dict[str, str]] = {
+    "de": {
+        **_AGREEMENT_ENDS,
+        "Disagree": "Stimme nicht zu",
+        "Neither agree nor disagree": "Weder noch",
+        "Agree": "Stimme zu",
+        **_ends(5, "Strongly disagree", "Strongly agree"),
+        **_ends(7, "Strongly disagree", "Strongly agree"),
+        **_ends(21, "Very low", "Very high"),
+        **_ends(21, "Perfect", "Failure"),
+        "Do you think the system's answer is correct?": "Halten Sie die Antwort des Systems für richtig?",
+        "Did you know the answer without the system's answer or explanations?": (
+            "Wussten Sie die Antwort schon ohne die Antwort und die Erklärungen des Systems?"
+        ),
+        "I am confident that my choice is correct.": "Ich bin sicher, dass meine Wahl richtig ist.",
+        "The given explanation helps me to decide if the answer is correct.": (
+            "Die Erklärung hilft mir zu entscheiden, ob die Antwort richtig ist."
+        ),
+        "I trust the question answering system.": "Ich vertraue dem Frage-Antwort-System.",
+        "The explanations contained relevant information.": "Die Erklärungen enthielten Wichtiges.",
+        "The explanations also contained irrelevant information.": (
+            "Die Erklärungen enthielten auch Unwichtiges."
+        ),
+        "I am satisfied with the question answering system and its explanations.": (
+            "Ich bin mit dem Frage-Antwort-System und seinen Erklärungen zufrieden."
+        ),
+        "How mentally demanding was the task?": "Wie geistig anstrengend war die Aufgabe?",
+        "How physically demanding was the task?": "Wie körperlich anstrengend war die Aufgabe?",
+        "How hurried or rushed was the pace of the task?": (
+            "Wie hastig oder gehetzt war das Tempo der Aufgabe?"
+        ),
+        "How successful were you in accomplishing what you were asked to do?": (
+            "Wie erfolgreich haben Sie die Aufgabe bewältigt?"
+        ),
+        "How hard did you have to work to accomplish your level of performance?": (
+            "Wie sehr mussten Sie sich für Ihre Leistung anstrengen?"
+        ),
+        "How insecure, discouraged, irritated, stressed, and annoyed were you?": (
+            "Wie unsicher, entmutigt, gereizt, gestresst und verärgert waren Sie?"
+        ),
+        "This system's capabilities meet my requirements.": (
+            "Was dieses System kann, entspricht meinen Anforderungen."
+        ),
+        "This system is easy to use.": "Dieses System ist leicht zu benutzen.",
+        "How old are you?": "Wie alt sind Sie?",
+        "years": "Jahre",
+        "What is your gender?": "Welches Geschlecht haben Sie?",
+        "Woman": "Frau",
+        "Man": "Mann",
+        "Non-binary": "Nichtbinär",
+        "Another gender": "Ein anderes",
+        "I prefer not to say": "Das möchte ich nicht sagen",
+        "How well do you read English?": "Wie gut lesen Sie Englisch?",
+        "It is my first language": "Es ist meine Muttersprache",
+        "Fluently": "Fließend",
+        "Well": "Gut",
+        "A little": "Ein wenig",
+        "What is the highest level of education that you completed?": (
+            "Welchen höchsten Bildungsabschluss haben Sie?"
+        ),
+        "Less than secondary school": "Weniger als einen Schulabschluss",
+        "Secondary school": "Schulabschluss",
+        "Vocational training": "Berufsausbildung",
+        "Bachelor's degree": "Bachelor",
+        "Master's degree": "Master",
+        "Doctorate": "Promotion",
+        "Another qualification": "Ein anderer Abschluss",
+    }
+}
