@@ -97,7 +97,7 @@ def _correlate(options: argparse.Namespace) -> None:
     """Relates two plain tables and writes rank table and correlations."""
     wanted = dict(options.wanted or [])
     rng = np.random.default_rng(options.seed)
-    relations = relate_tables(options.human, options.model, wanted, rng=rng)
+    relations = relate_tables(options.human, options.model, wanted, rng=rng, resamples=options.resamples)
     sources = {str(path.name): sha256(path) for path in (options.human, options.model)}
     print(write_page(build_correlation_report(relations, sources), options.out)[0])
 
@@ -192,7 +192,11 @@ def _parser() -> argparse.ArgumentParser:
 
     correlate = commands.add_parser("correlate", help="rank table and correlations of two plain tables")
     correlate.add_argument(
-        "--human", type=Path, required=True, metavar="HUMAN.csv", help="measures by system"
+        "--human",
+        type=Path,
+        required=True,
+        metavar="HUMAN.csv",
+        help="measures by system, or by system and participant",
     )
     correlate.add_argument("--model", type=Path, required=True, metavar="MODEL.csv", help="scores by system")
     correlate.add_argument("--out", type=Path, required=True, metavar="DIR")
@@ -204,7 +208,10 @@ def _parser() -> argparse.ArgumentParser:
         help="which way is better for a column that is not known by name; may be given again",
     )
     correlate.add_argument(
-        "--seed", type=_natural, default=1, help="seed of sampled permutations (default 1)"
+        "--seed", type=_natural, default=1, help="seed of permutations and of the bootstrap (default 1)"
+    )
+    correlate.add_argument(
+        "--resamples", type=_natural, default=2000, help="bootstrap replicates of participants (default 2000)"
     )
     correlate.set_defaults(command=_correlate)
     faithfulness.add_commands(commands, _faithfulness)

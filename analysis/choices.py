@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from analysis.multiverse import AGGREGATIONS, Multiverse, Stability, multiverse, rule_hits
 from analysis.page import Block, Data, Section, Text
+from analysis.relations import Relations
 from analysis.robustness import Robustness, leave_one_out
 from analysis.study import Study
 from analysis.tables import Cell, Table, interval, number
@@ -57,16 +58,21 @@ def choices_section(study: Study, found: Choices) -> Section:
         _stability_table(universes.stability, labels),
         _universes_data(universes),
     ]
-    known = [one for one in found.left_out if not one.reason and one.score in labels]
-    if known and len(study.systems) >= LEAST_SYSTEMS:
-        blocks.append(_left_out_table(known, labels, study))
-    else:
-        text = (
-            "No system is left out in turn: that would leave fewer than three, and any two systems have a "
-            "correlation of +1 or −1."
-        )
-        blocks.append(Text(text, "note"))
+    blocks.append(left_out_block(study.retained.relations, found.left_out))
     return Section("choices", title, blocks)
+
+
+def left_out_block(relations: Relations, found: Sequence[Robustness]) -> Block:
+    """The correlations with each system left out, where enough systems are left to say anything."""
+    labels = {score.key: score.label for score in relations.scores if score.headline}
+    known = [one for one in found if not one.reason and one.score in labels]
+    if known and len(relations.systems) >= LEAST_SYSTEMS:
+        return _left_out_table(known, labels, relations)
+    text = (
+        "No system is left out in turn: that would leave fewer than three, and any two systems have a "
+        "correlation of +1 or −1."
+    )
+    return Text(text, "note")
 
 
 def _stability_table(stability: Sequence[Stability], labels: dict[str, str]) -> Table:
@@ -111,10 +117,8 @@ def _universes_data(universes: Multiverse) -> Data:
     return Data("multiverse", "Every universe", header, rows)
 
 
-def _left_out_table(known: Sequence[Robustness], labels: dict[str, str], study: Study) -> Table:
-    headline = {
-        measure.key: measure.label for measure in study.retained.relations.measures if measure.headline
-    }
+def _left_out_table(known: Sequence[Robustness], labels: dict[str, str], relations: Relations) -> Table:
+    headline = {measure.key: measure.label for measure in relations.measures if measure.headline}
     by_pair = {(one.measure, one.score): one for one in known}
     rows = [
         [Cell(label), *(_left_out_cell(by_pair.get((measure, score))) for score in labels)]

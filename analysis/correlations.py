@@ -16,7 +16,6 @@ from scipy.stats import rankdata
 
 from analysis.grid import Array
 from analysis.ranks import paired_values, settled
-from analysis.resampling import percentile_interval
 
 Coefficient = Literal["pearson", "spearman", "kendall"]
 COEFFICIENTS: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall")
@@ -30,8 +29,8 @@ SAMPLED_ORDERS = 19_999
 class Correlation:
     """One coefficient over n systems.
 
-    value: None where undefined; `reason` then says why. interval: 95 % percentile interval of the two-way
-    bootstrap. p: two-sided, from permutations of the systems, None below `LEAST_FOR_P` systems.
+    value: None where undefined; `reason` then says why. interval: 95 %, see `region_interval`.
+    p: two-sided, from permutations of the systems, None below `LEAST_FOR_P` systems.
     p_method: "exact" for all orders, "sampled" for random ones with the +1 correction.
     smallest_p: the smallest p that n systems without ties could ever reach.
     """
@@ -75,12 +74,66 @@ def correlate(
     value = float(statistic(x[None], y[None])[0])
     interval = None
     if replicates is not None:
-        interval = percentile_interval(statistic(replicates, y[None]))
+        interval = region_interval(statistic, replicates, x, y)
     least = smallest_p(n, coefficient)
     if n < LEAST_FOR_P:
         return Correlation(coefficient, n, value, interval, smallest_p=least)
     p, method = _permutation_p(statistic, x, y, value, rng)
     return Correlation(coefficient, n, value, interval, p, method, least)
+
+
+def region_interval(
+    statistic: Callable[[Array, Array], Array],
+    replicates: Array,
+    human: Array,
+    model: Array,
+    level: float = 0.95,
+) -> tuple[float, float] | None:
+    """Smallest and largest coefficient that a confidence region of the systems' human measures allows.
+
+    The region is the ellipsoid around the estimate that holds the share `level` of the bootstrap replicates,
+    by Mahalanobis distance of the systems' differences (Yeh and Singh 1997, on regions of the deepest
+    replicates); what holds for all systems together holds for any function of them (Scheffé 1953). The
+    percentiles of the coefficient itself are no interval here: noise pulls a correlation towards 0, in the
+    replicates once more than in the estimate, so that with few participants they seldom hold a true value
+    near 1 (`benchmarks.coverage`). This interval errs to the wide side.
+
+    statistic: of paired rows. replicates: replicates × n. human, model: the values, shape (n,).
+
+    None where more than one replicate in twenty is undefined.
+    """
+    defined = ~np.isnan(statistic(replicates, model[None]))
+    if not len(defined) or defined.mean() < 0.95:
+        return None
+    centre = human - human.mean()
+    apart = replicates[defined] - replicates[defined].mean(axis=1, keepdims=True)
+    spread = np.cov(apart, rowvar=False)
+    inverse = np.linalg.pinv(spread, hermitian=True)
+    distance = np.einsum("ri,ij,rj->r", apart - centre, inverse, apart - centre)
+    bound = float(np.quantile(distance, level))
+    scale = np.sqrt(bound / np.where(distance > 0, distance, 1.0))[:, None]
+    surface = (
+        centre + (apart - centre) * scale
+    )  # every replicate's direction, as far as the ellipsoid reaches
+    pulled = _pulled(apart[distance <= bound], centre, spread @ inverse, inverse, bound, model)
+    values = statistic(np.concatenate([surface, pulled]), model[None])
+    return float(np.nanmin(values)), float(np.nanmax(values))
+
+
+def _pulled(inside: Array, centre: Array, within: Array, inverse: Array, bound: float, model: Array) -> Array:
+    """Each point moved straight to the model score's shape, as far as the ellipsoid reaches.
+
+    So the region's extremes are found where no replicate happens to lie. within: projects on the directions
+    in which the replicates vary.
+    """
+    shape = (model - model.mean()) / np.linalg.norm(model - model.mean())
+    move = ((inside @ shape)[:, None] * shape - inside) @ within
+    squares = np.einsum("ri,ij,rj->r", move, inverse, move)
+    mixed = np.einsum("ri,ij,rj->r", move, inverse, inside - centre)
+    room = bound - np.einsum("ri,ij,rj->r", inside - centre, inverse, inside - centre)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = (np.sqrt(np.maximum(mixed**2 + squares * room, 0.0)) - mixed) / squares
+    return np.asarray(inside + np.clip(np.nan_to_num(reach), 0.0, 1.0)[:, None] * move)
 
 
 def smallest_p(n: int, coefficient: Coefficient) -> float:

@@ -11,11 +11,13 @@ from analysis.resampling import (
     Method,
     Weights,
     bootstrap_interval,
+    few_units_level,
     leave_one_out_means,
     resample,
     row_blocks,
 )
 
+LEVEL = 0.95
 ITEMS_AT_ONCE = 50  # left out in turn
 NO_CORRECTNESS = "it is not recorded whether the system's answer is correct"
 NO_TIME = "no clock has a value"
@@ -29,8 +31,8 @@ class Estimate:
     """One measure in one condition.
 
     value: mean over participants of their own values; None where it cannot be given, then `reason` says why.
-    interval: 95 % interval of the two-way bootstrap; None below two participants or where too many
-        replicates are undefined.
+    interval: 95 % interval of the two-way bootstrap, its percentiles widened for few participants (see
+        `analysis.resampling.few_units_level`); None below two or where too many replicates are undefined.
     interval_method: "percentile" or "bca". interval_reason: why it is not the method that was asked for.
     pooled: the same formula over all trials at once. trials: trials that enter; None for the post survey.
     participants: participants with a defined value; undefined: participants without.
@@ -254,7 +256,8 @@ def _estimate(
     interval = None
     if defined > 1:
         left_out = [without_participant(values, geometric=measure.geometric), without_item]
-        interval = bootstrap_interval(replicates, mean, left_out, method=method)
+        level = few_units_level(LEVEL, defined)
+        interval = bootstrap_interval(replicates, mean, left_out, level=level, method=method)
     pooled = float(measure.formula(pooled_sums(grid))[0, 0])
     return Estimate(
         condition=grid.condition,

@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.behaviour import behaviour_section, describe_behaviour
 from analysis.between import differences_section, models_section
-from analysis.choices import choices_section, try_choices
+from analysis.choices import choices_section, left_out_block, try_choices
 from analysis.exclusions import CLOCK_LABELS
 from analysis.figures import scores_figure
 from analysis.inference import Inference, infer
@@ -23,10 +23,19 @@ from analysis.people import (
 )
 from analysis.preregistration import Plan
 from analysis.relations import Quantity, Relations
+from analysis.robustness import leave_one_out
 from analysis.rscript import r_script
 from analysis.scores import SCORES, STANDARD_GROUPS
 from analysis.study import Options, Study
-from analysis.systems import correlations_section, ranks_section, scores_section
+from analysis.systems import (
+    NOT_ASKED,
+    NOTHING_TO_RESAMPLE,
+    OVER_PARTICIPANTS,
+    TWO_WAY,
+    correlations_section,
+    ranks_section,
+    scores_section,
+)
 from analysis.tables import Cell, Table
 
 BANNERS = {
@@ -70,7 +79,7 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
             missing_section(study),
             scores_section(names, study.scores, study.unused_scores, relations.scores),
             ranks_section(relations, study.everything.relations),
-            correlations_section(relations, intervals=study.options.resamples > 0),
+            correlations_section(relations, intervals=TWO_WAY if study.options.resamples else NOT_ASKED),
             against_scores_section(study),
             choices_section(study, choices),
             _methods_section(study, inference),
@@ -91,6 +100,8 @@ def _banner(study: Study) -> str:
 
 def build_correlation_report(relations: Relations, sources: dict[str, str]) -> Page:
     """Rank table and correlations of two plain tables. sources: file name to SHA-256."""
+    resampled = any(measure.replicates is not None for measure in relations.measures)
+    left_out = leave_one_out(relations.systems, relations.measures, relations.scores)
     return Page(
         title="Human measures against model scores",
         banner="",
@@ -101,7 +112,10 @@ def build_correlation_report(relations: Relations, sources: dict[str, str]) -> P
         },
         sections=[
             ranks_section(relations),
-            correlations_section(relations, intervals=False),
+            correlations_section(
+                relations, intervals=OVER_PARTICIPANTS if resampled else NOTHING_TO_RESAMPLE
+            ),
+            Section("left-out", "Each system left out", [left_out_block(relations, left_out)]),
             Section("reproduction", "To reproduce this", [_versions_table(), _inputs_table(sources)]),
         ],
     )
@@ -254,8 +268,8 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
     if options.resamples:
         sentences.append(
             f"Intervals are from a two-way bootstrap of participants and items ({options.resamples} "
-            f"replicates, seed {options.seed}; Owen 2007), percentile for measures and BCa (Efron 1987) for "
-            "differences."
+            f"replicates, seed {options.seed}; Owen 2007): percentiles, widened for few participants "
+            "(Hesterberg 2015), for measures, and BCa (Efron 1987) for differences."
         )
     fitted = [label for label, model in inference.models.items() if not model.reason]
     if fitted:
@@ -275,7 +289,8 @@ def _interval_method(options: Options) -> str:
     return (
         f"Intervals are 95 % percentile intervals of a two-way bootstrap with {options.resamples} replicates "
         f"and seed {options.seed}: participants are resampled within each condition, items across the study, "
-        "both independently. Such intervals tend to be wide rather than narrow. They assume that "
+        "both independently. For the measures the percentiles are widened for few participants (Hesterberg "
+        "2015). Such intervals tend to be wide rather than narrow. They assume that "
         "participants and items are draws from larger populations of their kind."
     )
 

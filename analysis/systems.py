@@ -25,6 +25,32 @@ NAMES: dict[Coefficient, str] = {
 }
 
 
+FIXED_SYSTEMS = (
+    "The systems and their scores stay as they are. The intervals therefore say how well these systems are "
+    "known, not what other systems would show."
+)
+REGION = (
+    "95 % intervals: the smallest and the largest coefficient in the region that holds the central 95 % of "
+    "the bootstrap replicates of all systems together. They err to the wide side."
+)
+TWO_WAY = (
+    f"In brackets: {REGION} Participants and items are resampled (two-way bootstrap) and the human measures "
+    f"aggregated anew. {FIXED_SYSTEMS}"
+)
+OVER_PARTICIPANTS = (
+    f"In brackets: {REGION} Participants are drawn anew within their system, or all together where any of "
+    "them judged several systems. Items cannot be resampled, for the table does not hold them: the "
+    "statements are about these items, and intervals that also allowed for other items would be wider. "
+    f"{FIXED_SYSTEMS}"
+)
+NOT_ASKED = "No intervals were asked for."
+NOTHING_TO_RESAMPLE = (
+    "There are no intervals: the table holds one value per system, and nothing in it says how sure that "
+    "value is. A table with a row per system and participant (second column: participant) gives intervals; a "
+    "folder of trials (`report`) gives those that also allow for other items."
+)
+
+
 @dataclass(frozen=True)
 class _Part:
     """Some of the scores, as the columns of one table of several."""
@@ -110,22 +136,16 @@ def ranks_section(relations: Relations, without: Relations | None = None) -> Sec
     return Section("ranks", title, blocks)
 
 
-def correlations_section(relations: Relations, *, intervals: bool) -> Section:
-    """Pearson, Spearman and Kendall for every pair, with n, intervals and p where they may be given."""
+def correlations_section(relations: Relations, *, intervals: str) -> Section:
+    """Pearson, Spearman and Kendall for every pair, with n, intervals and p where they may be given.
+
+    intervals: what they are, in sentences, or why there are none.
+    """
     n = len(relations.systems)
     if not relations.pairs or n < LEAST_SYSTEMS:
         pairs = [_all_pairs(relations)] if relations.pairs else []
         return Section("correlations", "Correlations", [Text(_too_few(relations)), *pairs])
-    blocks: list[Block] = [Text(sentence) for sentence in what_n_shows(n)]
-    if intervals:
-        blocks.append(
-            Text(
-                "In brackets: 95 % percentile intervals of the two-way bootstrap. Participants and items are "
-                "resampled and the human measures aggregated anew; the systems and their scores stay as they "
-                "are. The intervals therefore say how well these systems are known, not what other systems "
-                "would show."
-            )
-        )
+    blocks: list[Block] = [Text(sentence) for sentence in (*what_n_shows(n), intervals)]
     for coefficient in COEFFICIENTS:
         blocks += [_correlation_table(relations, coefficient, part) for part in _parts(relations, 12)]
     blocks.append(_all_pairs(relations))

@@ -4,10 +4,13 @@ import csv
 import json
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from analysis.__main__ import main
+from analysis.plain import relate_tables
 from analysis.xqa import KEYS
 from tests.analysis.bundles import planted_study, scores_file
 from tests.analysis.data import ROOT
@@ -124,6 +127,65 @@ def test_correlate(tmp_path, capsys):
     ]
 
 
+def people_table(rng, *, shared=False):
+    """Agreement of eight participants in each of four systems, that differ; shared: the same eight."""
+    lines = ["system,participant,agreement,time_geometric"]
+    own = rng.normal(0, 0.1, (4, 8))
+    for system, name in enumerate("ABCD"):
+        for person in range(8):
+            who = f"p{person}" if shared else f"{name}{person}"
+            value = 0.4 + 0.1 * system + own[0 if shared else system, person]
+            lines.append(f"{name},{who},{value:.4f},{30 * np.exp(own[system, person]):.4f}")
+    return "\n".join(lines) + "\n"
+
+
+def correlations_of(folder):
+    with (folder / "tables/correlations.csv").open(encoding="utf-8") as file:
+        return {(r["measure"], r["coefficient"]): r for r in csv.DictReader(file)}
+
+
+def test_correlate_participants(tmp_path):
+    """With a row per participant there are intervals, and every system is left out in turn."""
+    model = write(tmp_path / "m.csv", "s,em\nA,0.1\nB,0.2\nC,0.3\nD,0.9\n")
+    widths = {}
+    for shared in (False, True):
+        human = write(tmp_path / "h.csv", people_table(np.random.default_rng(1), shared=shared))
+        out = tmp_path / f"out-{shared}"
+        assert main(["correlate", "--human", human, "--model", model, "--out", str(out)]) == 0
+        found = correlations_of(out)["agreement", "pearson"]
+        low, high = float(found["low"]), float(found["high"])
+        assert low <= float(found["value"]) <= high
+        widths[shared] = high - low
+        html = (out / "report.html").read_text("utf-8")
+        assert "Items cannot be resampled, for the table does not hold" in html
+        assert len((out / "tables/left_out.csv").read_text("utf-8").splitlines()) == 1 + 2 * 5
+    # The same people everywhere shift all systems alike, which changes no correlation.
+    assert widths[True] < 1e-6 < widths[False]
+
+
+def test_correlate_averages_participants(tmp_path):
+    """A geometric measure is averaged on the log scale, an empty cell does not count."""
+    human = "system,participant,agreement,time_geometric\nA,a,0.2,10\nA,b,,40\nB,c,0.4,20\nB,d,0.8,20\n"
+    relations = relate_tables(
+        Path(write(tmp_path / "h.csv", human)), Path(write(tmp_path / "m.csv", "s,em\nB,1\nA,2\n")), {},
+        rng=np.random.default_rng(1), resamples=50,
+    )  # fmt: skip
+    agreement, time = relations.measures
+    assert agreement.values == pytest.approx([0.2, 0.6])
+    assert time.values == pytest.approx([20, 20])
+    assert agreement.interval(0) is None  # one value says nothing about how people differ
+    assert agreement.interval(1) is not None
+
+
+def test_correlate_of_one_value_per_system_says_what_it_cannot(tmp_path):
+    human, model = write(tmp_path / "h.csv", HUMAN), write(tmp_path / "m.csv", MODEL)
+    assert main(["correlate", "--human", human, "--model", model, "--out", str(tmp_path / "o")]) == 0
+    html = (tmp_path / "o/report.html").read_text("utf-8")
+    assert "There are no intervals: the table holds one value per system" in html
+    assert "No system is left out in turn" in html
+    assert "the smallest two-sided p that any ranking could reach is 0.33" in html
+
+
 def test_correlate_gives_p_from_six_systems_on(tmp_path):
     human = write(tmp_path / "h.csv", "s,x\n" + "".join(f"{i},{i}\n" for i in range(6)))
     model = write(tmp_path / "m.csv", "s,y\n" + "".join(f"{i},{-i}\n" for i in range(6)))
@@ -142,6 +204,11 @@ def test_correlate_gives_p_from_six_systems_on(tmp_path):
         (HUMAN.replace("B,0.2", "A,0.2"), MODEL, "h.csv, line 3, column system: second row for 'A'"),
         ("system\nA\n", MODEL, "h.csv: needs a column that names the systems"),
         (HUMAN, "s,em\nX,1\n", "shares 0 systems"),
+        (
+            "system,participant,fp\nA,p,1\nB,p,1\nA,p,0\n",
+            MODEL,
+            "h.csv, line 4, column participant: second row for 'A', 'p'",
+        ),
         (HUMAN, "", "m.csv: is empty"),
     ],
 )

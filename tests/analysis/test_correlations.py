@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.correlations import COEFFICIENTS, correlate, smallest_p
+from analysis.correlations import COEFFICIENTS, correlate, pearson, smallest_p
 
 REFERENCES = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 
@@ -107,13 +107,47 @@ def test_undefined_ones_say_why(coefficient):
     assert correlate([1, 2, 3], [4, 4, 4], coefficient).reason.startswith("the model score is the same")
 
 
-def test_the_interval_is_that_of_the_replicates():
+def test_the_interval_is_the_range_over_an_ellipsoid_of_the_replicates():
     rng = np.random.default_rng(7)
-    model = np.array([1.0, 2.0, 4.0, 3.0])
-    replicates = model + rng.normal(size=(500, 4))
-    found = correlate(model, model, "pearson", replicates=replicates)
-    values = [np.corrcoef(row, model)[0, 1] for row in replicates]
-    assert found.interval == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])))
+    human, model = np.array([1.0, 2.0, 4.0, 3.0]), np.array([1.0, 2.5, 4.0, 3.0])
+    replicates = human + rng.multivariate_normal(np.zeros(4), np.diag([0.2, 0.5, 1.0, 0.3]), 800)
+    found = correlate(human, model, "pearson", replicates=replicates)
+    contrasts = replicates[:, 1:] - replicates[:, :1]  # any three differences span the same plane
+    away = contrasts - (human[1:] - human[0])
+    inverse = np.linalg.inv(np.cov(contrasts, rowvar=False))
+    distances = np.array([row @ inverse @ row for row in away])
+    inside = replicates[distances <= np.quantile(distances, 0.95)]
+    values = [np.corrcoef(row, model)[0, 1] for row in inside]
+    low, high = found.interval
+    assert low <= min(values)
+    assert max(values) <= high
+    # No point of the ellipsoid is beyond, and some are as near as many random ones come.
+    directions = rng.normal(size=(200_000, 3))
+    surface = directions / np.sqrt(np.einsum("ri,ij,rj->r", directions, inverse, directions))[:, None]
+    surface = surface * np.sqrt(np.quantile(distances, 0.95)) + (human[1:] - human[0])
+    outer = pearson(np.column_stack([np.zeros(len(surface)), surface]), model[None])
+    assert low == pytest.approx(outer.min(), abs=0.03)
+    assert high == pytest.approx(outer.max(), abs=0.01)
+    shifted = correlate(human, model, "pearson", replicates=replicates + rng.normal(size=(800, 1)))
+    assert shifted.interval == pytest.approx(found.interval)
+
+
+@pytest.mark.parametrize("truth", [(0.0, 0.55, 0.45, 0.9), (0.5, 0.1, 0.6, 0.4)])
+def test_the_interval_keeps_its_level_near_one_and_away_from_it(truth):
+    """150 studies in which the means' spread is that of few participants; percentiles would miss r near 1."""
+    rng, studies, model = np.random.default_rng(8), 150, np.array([0.0, 0.6, 0.5, 1.0])
+    r = np.corrcoef(truth, model)[0, 1]
+    held = percentiles = 0
+    for _ in range(studies):
+        human = np.array(truth) + rng.normal(0, 0.12, 4)
+        replicates = human + rng.normal(0, 0.12, (400, 4))
+        low, high = correlate(human, model, "pearson", replicates=replicates).interval
+        held += low <= r <= high
+        own = pearson(replicates, model[None])
+        percentiles += np.quantile(own, 0.025) <= r <= np.quantile(own, 0.975)
+    assert held >= stats.binom.ppf(0.005, studies, 0.94)
+    if r > 0.99:
+        assert percentiles < stats.binom.ppf(0.001, studies, 0.9)
 
 
 def test_no_interval_where_too_many_replicates_are_undefined():

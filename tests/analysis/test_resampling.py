@@ -7,6 +7,7 @@ from scipy import stats
 from analysis import resampling
 from analysis.resampling import (
     bootstrap_interval,
+    few_units_level,
     leave_one_out_means,
     percentile_interval,
     resample,
@@ -38,6 +39,24 @@ def test_memory_is_bounded_by_chunks(monkeypatch):
         (0, 250), (250, 500), (500, 750), (750, 900),
     ]  # fmt: skip
     assert list(row_blocks(0, 4)) == [slice(0, 0)]
+
+
+def test_percentiles_make_up_for_few_units():
+    """Normal samples of five: the widened percentiles of their mean hold the truth, the plain ones do not."""
+    rng, studies = np.random.default_rng(3), 600
+    wide, held, plain = few_units_level(0.95, 5), 0, 0
+    for _ in range(studies):
+        values = rng.normal(size=5)
+        means = values[rng.integers(0, 5, (1000, 5))].mean(axis=1)
+        for level in (wide, 0.95):
+            low, high = percentile_interval(means, level)
+            if level == wide:
+                held += low <= 0 <= high
+            else:
+                plain += low <= 0 <= high
+    assert held >= stats.binom.ppf(0.005, studies, 0.93)
+    assert plain <= stats.binom.ppf(0.995, studies, 0.86)
+    assert few_units_level(0.95, 2) < 1
 
 
 def test_no_items_is_an_error():
