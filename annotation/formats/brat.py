@@ -7,7 +7,6 @@ revisions) is in ``works.jsonl`` beside them, a line for each item and person.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from annotation.formats.statements import Source, besides, sources, statements
-from annotation.formats.writing import written_folder
+from annotation.formats.writing import encoded, written_folder
 from annotation.payloads import Chosen, ItemRecord, Span
 
 GOLD = "gold"
@@ -43,7 +42,7 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
                 lines = list(_lines(record, source, types))
                 text = "".join(f"{line}\n" for line in lines)
                 (inner / f"{_name(record.external_id)}.ann").write_bytes(text.encode())
-                works.write(json.dumps(_work(record, source), ensure_ascii=False).encode() + b"\n")
+                works.write(encoded(_work(record, source)) + b"\n")
         (folder / "annotation.conf").write_bytes(_configuration(sorted(types)).encode())
 
 

@@ -25,7 +25,7 @@ from annotation.formats.drawn import document_of
 from annotation.formats.images import ImageFolder, image_size
 from annotation.formats.report import Report
 from annotation.formats.statements import besides
-from annotation.formats.writing import written
+from annotation.formats.writing import encoded, written
 from annotation.payloads import Annotation, Box, Chosen, Document, Image, ItemRecord, Object
 
 NAME = "coco"  # of the part of `extra` that holds what an image needs to go out again
@@ -326,7 +326,7 @@ def write_coco(records: Iterable[ItemRecord], path: Path) -> None:
     for record in records:
         writing.add(record)
     with written(path) as file:
-        file.write(json.dumps(writing.content(), ensure_ascii=False).encode())
+        file.write(encoded(writing.content()))
 
 
 class _Writing:

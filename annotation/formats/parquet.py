@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.programs import Node
 from annotation.formats.checks import record_program
 from annotation.formats.statements import Source, sources, statements
 from annotation.formats.writing import written
@@ -61,78 +62,61 @@ SCHEMA = pa.schema(
 )
 
 
+# A row is made of these parts, in the order of the columns.
+_Row = tuple[Any, ...]
+_NO_OBJECT, _NO_SHAPE = (None,) * 4, (None,) * 10
+
+
 def write_parquet(records: Iterable[ItemRecord], path: Path) -> None:
     """Write the table, a block of rows at a time. Chosen objects have the place of what they refer to."""
     rows = (row for record in records for row in _rows(record))
     with written(path) as file, pq.ParquetWriter(file, SCHEMA, compression="zstd") as table:
         while block := list(islice(rows, ROWS)):
-            table.write_table(pa.Table.from_pylist(block, schema=SCHEMA))
+            columns = zip(*block, strict=True)
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+            table.write_table(pa.Table.from_arrays(arrays, schema=SCHEMA))
 
 
-def _rows(record: ItemRecord) -> Iterator[dict[str, Any]]:
+def _rows(record: ItemRecord) -> Iterator[_Row]:
     for source in sources(record):
-        about = {"item": record.external_id, "kind": record.kind, **_source(source)}
-        yield from (about | row for row in _document(record, source))
+        about = (record.external_id, record.kind, *_source(source))
+        yield from (about + row for row in _document(record, source))
 
 
-def _source(source: Source) -> dict[str, Any]:
+def _source(source: Source) -> _Row:
     work = source.work
     if work is None:
-        return {"gold": True}
-    return {
-        "gold": False,
-        "annotator": work.annotator,
-        "work": source.number,
-        "status": work.status,
-        "revision": work.revision,
-        "started": work.started,
-        "submitted": work.submitted,
-        "predictions_shown": list(work.predictions_shown),
-    }
+        return (None, True, *(None,) * 6)
+    times = (work.started, work.submitted)
+    return (work.annotator, False, source.number, work.status, work.revision, *times, work.predictions_shown)
 
 
-def _document(record: ItemRecord, source: Source) -> Iterator[dict[str, Any]]:
+def _document(record: ItemRecord, source: Source) -> Iterator[_Row]:
     program = record_program(record)
     for statement in statements(record, source.document):
-        node = statement.node
-        yield {
-            **_layer(node.index, node.module, node.argument, statement.layer),
-            **_object(statement.object),
-            **_shape(statement.shape),
-        }
+        said = _layer(statement.node, statement.layer)
+        yield (*said, None, *_object(statement.object), *_shape(statement.shape))
     for index, layer in source.document.layers.items():
         if not layer.objects and program is not None:
-            node = program.nodes[index]
-            yield _layer(index, node.module, node.argument, layer)
+            yield (*_layer(program.nodes[index], layer), None, *_NO_OBJECT, *_NO_SHAPE)
     problem = source.document.problem
     if problem is not None:
-        yield {"node": problem.node, "problem": problem.kind, "note": problem.note}
+        said = (problem.node, None, None, None, None, problem.note)
+        yield (*said, problem.kind, *_NO_OBJECT, *_NO_SHAPE)
 
 
-def _layer(index: int, module: str, argument: str | None, layer: Layer) -> dict[str, Any]:
-    return {
-        "node": index,
-        "module": module,
-        "argument": argument,
-        "state": layer.state,
-        "value": None if layer.value is None else json.dumps(layer.value),
-        "note": layer.note or None,
-    }
+def _layer(node: Node, layer: Layer) -> _Row:
+    value = None if layer.value is None else json.dumps(layer.value)
+    return (node.index, node.module, node.argument, layer.state, value, layer.note or None)
 
 
-def _object(one: Object) -> dict[str, Any]:
+def _object(one: Object) -> _Row:
     if isinstance(one, Chosen):
-        return {"object": one.id, "ref": one.ref}
-    return {"object": one.id, "links": list(one.links), "reason": one.reason or None}
+        return (one.id, one.ref, None, None)
+    return (one.id, None, one.links, one.reason or None)
 
 
-def _shape(shape: Box | Span) -> dict[str, Any]:
+def _shape(shape: Box | Span) -> _Row:
     if isinstance(shape, Box):
-        return {"image": shape.image, **dict(zip(("left", "top", "right", "bottom"), shape.box, strict=True))}
-    return {
-        "start": shape.span[0],
-        "end": shape.span[1],
-        "token_start": shape.tokens[0],
-        "token_end": shape.tokens[1],
-        "quote": shape.quote,
-    }
+        return (shape.image, *shape.box, *(None,) * 5)
+    return (*(None,) * 5, *shape.span, *shape.tokens, shape.quote)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from analysis.programs import describe
 from annotation.formats.statements import Source, Statement, sources, statements
-from annotation.formats.writing import written
-from annotation.payloads import Box, Chosen, ItemRecord
+from annotation.formats.writing import encoded, written
+from annotation.payloads import Box, Chosen, ItemRecord, Span
 
 OURS = {"revision": "urn:touchstone:revision", "status": "urn:touchstone:status"}
 CONTEXT = ["http://www.w3.org/ns/anno.jsonld", OURS]
@@ -32,20 +33,26 @@ def write_w3c(records: Iterable[ItemRecord], path: Path) -> None:
         before = b"\n"
         for record in records:
             for annotation in _annotations(record):
-                file.write(before + json.dumps(annotation, ensure_ascii=False).encode())
+                file.write(before + encoded(annotation))
                 before = b",\n"
         file.write(b"\n]}\n")
 
 
 def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
+    passage = _name(record.external_id, "passage")
+    images = [quote(image.name) for image in record.images]
     for source in sources(record):
+        base = _name(record.external_id, "gold" if source.work is None else f"work-{source.number}")
         for statement in statements(record, source.document):
-            yield _annotation(record, source, statement)
+            shape = statement.shape
+            target = (
+                _in_image(images, shape) if isinstance(shape, Box) else _in_passage(passage, record, shape)
+            )
+            yield {**_annotation(base, source, statement), "target": target}
 
 
-def _annotation(record: ItemRecord, source: Source, statement: Statement) -> dict[str, Any]:
+def _annotation(base: str, source: Source, statement: Statement) -> dict[str, Any]:
     one, node = statement.object, statement.node
-    base = _name(record.external_id, "gold" if source.work is None else f"work-{source.number}")
     bodies = [{"type": "TextualBody", "purpose": "tagging", "value": describe(node)}]
     bodies.append({"type": "TextualBody", "purpose": "classifying", "value": f"m{node.index}"})
     related = [one.ref] if isinstance(one, Chosen) else list(one.links)
@@ -67,29 +74,26 @@ def _annotation(record: ItemRecord, source: Source, statement: Statement) -> dic
         times = {"created": _moment(source.work.started), "modified": _moment(source.work.submitted)}
         annotation |= {name: moment for name, moment in times.items() if moment}
         annotation |= {"revision": source.work.revision, "status": source.work.status}
-    return {**annotation, "body": bodies, "target": _target(record, statement)}
+    return {**annotation, "body": bodies}
 
 
-def _target(record: ItemRecord, statement: Statement) -> dict[str, Any]:
-    shape = statement.shape
-    if isinstance(shape, Box):
-        left, top, right, bottom = (100 * edge for edge in shape.box)
-        numbers = ",".join(_number(value) for value in (left, top, right - left, bottom - top))
-        selector: Any = {
-            "type": "FragmentSelector",
-            "conformsTo": FRAGMENTS,
-            "value": f"xywh=percent:{numbers}",
-        }
-        return {"source": quote(record.images[shape.image].name), "type": "Image", "selector": selector}
-    start, end = shape.span
+def _in_image(images: list[str], box: Box) -> dict[str, Any]:
+    left, top, right, bottom = (100 * edge for edge in box.box)
+    numbers = ",".join(_number(value) for value in (left, top, right - left, bottom - top))
+    fragment = {"type": "FragmentSelector", "conformsTo": FRAGMENTS, "value": f"xywh=percent:{numbers}"}
+    return {"source": images[box.image], "type": "Image", "selector": fragment}
+
+
+def _in_passage(name: str, record: ItemRecord, span: Span) -> dict[str, Any]:
+    start, end = span.span
     position = {"type": "TextPositionSelector", "start": start, "end": end}
     around = {
         "type": "TextQuoteSelector",
-        "exact": shape.quote,
+        "exact": span.quote,
         "prefix": record.passage[max(0, start - AROUND) : start],
         "suffix": record.passage[end : end + AROUND],
     }
-    return {"source": _name(record.external_id, "passage"), "type": "Text", "selector": [position, around]}
+    return {"source": name, "type": "Text", "selector": [position, around]}
 
 
 def _name(*parts: str) -> str:
@@ -97,6 +101,7 @@ def _name(*parts: str) -> str:
     return "urn:touchstone:" + ":".join(_quoted(part) for part in parts)
 
 
+@lru_cache(maxsize=10_000)
 def _quoted(part: str) -> str:
     return quote(part, safe="")
 

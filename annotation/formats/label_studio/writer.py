@@ -12,7 +12,7 @@ from analysis.programs import Program, describe
 from annotation.editing import resolved
 from annotation.formats.checks import record_program
 from annotation.formats.label_studio.reader import NAME, OURS
-from annotation.formats.writing import written
+from annotation.formats.writing import encoded, written
 from annotation.payloads import Annotation, Box, Chosen, Document, ItemRecord, Layer, Object, Span
 
 
@@ -21,7 +21,7 @@ def write_label_studio(records: Iterable[ItemRecord], path: Path) -> None:
     with written(path) as file:
         before = b"["
         for record in records:
-            file.write(before + b"\n" + json.dumps(_task(record), ensure_ascii=False).encode())
+            file.write(before + b"\n" + encoded(_task(record)))
             before = b","
         file.write(b"\n]\n" if before == b"," else b"[]\n")
 

@@ -1,0 +1,201 @@
+"""Reading and writing items of annotation: ``python -m benchmarks.annotation_formats``.
+
+Items are made with gold: an image pair with seven objects in two layers, or a passage of 300 tokens with nine
+spans in three; for writing, also with the work of one person. Each reader and writer runs in a process of its
+own, so that its peak memory is its own. Reading includes all checks.
+
+Bars: 10,000 items a second from JSON lines, in memory that stays the same from 10,000 to 40,000 items (but
+for their ids); every format of a single file written with 10,000 items in under 2 s of processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from annotation.file_formats import WRITERS
+from annotation.formats.coco import read_coco
+from annotation.formats.faithful_nmn import read_faithful_nmn
+from annotation.formats.jsonl import read_jsonl, write_jsonl
+from annotation.formats.label_studio import read_label_studio
+from annotation.formats.texts import span_of, tokenize
+from annotation.payloads import ItemRecord
+
+ITEMS = 10_000
+READ_PER_SECOND = 10_000
+WRITE_SECONDS = 2.0
+MORE_MEMORY_MB = 20.0  # from four times the items; 30,000 ids take less
+
+BOXES = "equal(count(find[dogs {n}]), count(filter[black](find[dogs {n}])))"
+SPANS = "find-max-num(find-num(filter[of the first half](find[field goals {n}])))"
+WORDS = "kicked a 49 - yard field goal in the first quarter , then 👍🏽 Élodie ran".split()  # noqa: SIM905
+BOX_FORMATS = ("jsonl", "labelstudio", "coco", "w3c", "parquet", "faithful-nmn")
+SPAN_FORMATS = ("jsonl", "labelstudio", "w3c", "parquet", "brat")
+
+
+def box_item(number: int, works: int) -> ItemRecord:
+    """An image pair: five dogs, two of them chosen."""
+    rng = random.Random(number)
+    found = []
+    for place in range(5):
+        left, top = round(rng.random() * 0.6, 4), round(rng.random() * 0.6, 4)
+        box = [left, top, left + 0.25, top + 0.3]
+        found.append({"id": f"a{place}", "image": place % 2, "box": box})
+    chosen = [{"id": f"c{place}", "ref": f"a{place}"} for place in range(2)]
+    layers = {2: {"state": "done", "objects": found}, 4: {"state": "done", "objects": chosen}}
+    images = [{"name": f"{number}-{side}.png", "width": 640, "height": 480} for side in (0, 1)]
+    return _item(
+        number, works, layers, kind="boxes", program=BOXES, text="All dogs are black.", images=images
+    )
+
+
+def span_item(number: int, works: int) -> ItemRecord:
+    """A passage: four events, three of them chosen, and two numbers."""
+    rng = random.Random(number)
+    passage = " ".join(rng.choices(WORDS, k=300))
+    tokens = tokenize(passage)
+
+    def span(name: str, first: int, **more: Any) -> dict[str, Any]:
+        made = span_of(name, tokens[first][0], tokens[first + 3][1], passage, tokens)
+        return {**made.model_dump(), **more}
+
+    events = [span(f"e{place}", 40 * place) for place in range(4)]
+    chosen = [{"id": f"c{place}", "ref": f"e{place}"} for place in range(3)]
+    numbers = [span(f"n{place}", 40 * place, links=[f"c{place}"]) for place in range(2)]
+    layers = {
+        place: {"state": "done", "objects": objects}
+        for place, objects in ((3, events), (2, chosen), (1, numbers))
+    }
+    more = {"passage": passage, "tokens": tokens}
+    return _item(number, works, layers, kind="spans", program=SPANS, text="How long was it?", **more)
+
+
+def _item(number: int, works: int, layers: dict[int, Any], *, program: str, **fields: Any) -> ItemRecord:
+    document = {"layers": layers}
+    work = {
+        "annotator": "ann",
+        "document": document,
+        "revision": 7,
+        "started": "2026-03-01T09:00:00Z",
+        "submitted": "2026-03-01T09:04:00Z",
+    }
+    values = {
+        "external_id": f"item-{number}",
+        "answer": True,
+        "gold": document,
+        "annotations": [work] * works,
+    }
+    return ItemRecord.model_validate({**values, "program": program.format(n=number % 50), **fields})
+
+
+def items(kind: str, count: int, works: int) -> Iterator[ItemRecord]:
+    make = box_item if kind == "boxes" else span_item
+    return (make(number, works) for number in range(count))
+
+
+# --- what runs in a process of its own ---------------------------------------------------------------
+
+
+def _read_faithful_nmn(path: Path) -> Iterator[ItemRecord]:
+    return read_faithful_nmn(path / "boxes.csv", path / "programs.tsv", path / "examples.jsonl")
+
+
+READERS: dict[str, Callable[[Path], Iterable[ItemRecord]]] = {
+    "jsonl": read_jsonl,
+    "labelstudio": read_label_studio,
+    "coco": read_coco,
+    "faithful-nmn": _read_faithful_nmn,
+}
+
+
+def measure(job: str, name: str, kind: str, path: Path) -> dict[str, float]:
+    """Seconds of processor and clock, peak memory in MB, and how many items."""
+    held = list(items(kind, ITEMS, 1)) if job == "write" else []
+    start, wall = time.process_time(), time.perf_counter()
+    if job == "write":
+        WRITERS[name](held, path)
+        count = len(held)
+    else:
+        count = sum(1 for _ in READERS[name](path))
+    seconds, waited = time.process_time() - start, time.perf_counter() - wall
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    return {"items": count, "seconds": seconds, "wall": waited, "peak_mb": peak}
+
+
+def alone(*job: str) -> dict[str, float]:
+    """What a job measures in a fresh process."""
+    command = [sys.executable, "-m", "benchmarks.annotation_formats", "--job", *job]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+# --- the table ---------------------------------------------------------------------------------------
+
+
+def show(job: str, name: str, kind: str, found: dict[str, float]) -> None:
+    rate = found["items"] / found["seconds"]
+    numbers = f"{found['items']:>8,.0f} {found['seconds']:>9.2f} {found['wall']:>8.2f} {rate:>12,.0f}"
+    print(f"{job:<6} {name:<13} {kind:<6} {numbers} {found['peak_mb']:>8.0f}", flush=True)
+
+
+def reading(folder: Path) -> bool:
+    """Read JSON lines of both kinds, then what the writers left; whether the bars were reached."""
+    reached = True
+    for kind in ("boxes", "spans"):
+        peaks = []
+        for count in (ITEMS, 4 * ITEMS):
+            path = folder / f"{kind}-{count}.jsonl"
+            write_jsonl(items(kind, count, 0), path)
+            found = alone("read", "jsonl", kind, str(path))
+            show("read", "jsonl", kind, found)
+            peaks.append(found["peak_mb"])
+            reached &= found["items"] / found["seconds"] >= READ_PER_SECOND
+        reached &= peaks[1] - peaks[0] <= MORE_MEMORY_MB
+    for name in ("labelstudio", "coco", "faithful-nmn"):
+        show("read", name, "boxes", alone("read", name, "boxes", str(folder / f"boxes-{name}")))
+    return reached
+
+
+def writing(folder: Path) -> bool:
+    """Write every format; whether all were quick enough."""
+    reached = True
+    for kind, names in (("boxes", BOX_FORMATS), ("spans", SPAN_FORMATS)):
+        for name in names:
+            found = alone("write", name, kind, str(folder / f"{kind}-{name}"))
+            show("write", name, kind, found)
+            if name != "brat":  # 40,000 small files: the file system's time, not ours
+                reached &= found["seconds"] < WRITE_SECONDS
+    return reached
+
+
+def main() -> int:
+    """Print a table and return 1 when a bar was missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.annotation_formats", description="Formats.")
+    parser.add_argument("--job", nargs=4, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.job:
+        job, name, kind, path = options.job
+        print(json.dumps(measure(job, name, kind, Path(path))))
+        return 0
+    columns = f"{'items':>8} {'processor':>9} {'clock s':>8} {'items/s':>12} {'peak MB':>8}"
+    print(f"{'':<6} {'format':<13} {'kind':<6} {columns}")
+    with tempfile.TemporaryDirectory() as folder:
+        written, read = writing(Path(folder)), reading(Path(folder))
+    said = {True: "reached", False: "MISSED"}
+    print(f"bars: {READ_PER_SECOND:,} items/s from JSON lines in constant memory: {said[read]}")
+    print(f"      {ITEMS:,} items in every single file under {WRITE_SECONDS:.0f} s: {said[written]}")
+    return 0 if written and read else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
