@@ -6,6 +6,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from accounts.models import User
@@ -141,12 +142,12 @@ def submit(*, work: int, revision: int, by: User) -> Work:
     left = open_nodes(document_of(held.document), program_of(held.item, held.project.kind))
     if left:
         raise NotReady(left)
-    first = held.submitted_at is None
+    first, returned = held.submitted_at is None, held.status == Work.Status.RETURNED
     held.status = states.next_status(states.WORK, "submit", held.status)
     held.submitted_at = timezone.now()
     held.save(update_fields=["status", "submitted_at"])
-    if held.task == Work.Task.ANNOTATION:
-        count_submitted(held.item_id)
+    if held.task == Work.Task.ANNOTATION and not returned:  # a returned one is counted already
+        Item.objects.filter(pk=held.item_id).update(submitted=F("submitted") + 1)
     audit.record(
         project=held.project,
         kind="work_submitted",

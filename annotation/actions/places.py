@@ -20,7 +20,6 @@ Row = TypeVar("Row", bound=Model)
 TRIES = 20  # of claims that others were quicker at, before the person is asked to come back
 
 
-@transaction.atomic
 def next_work(*, member: Membership) -> Work:
     """Give a member what to do next: a returned or begun work, else a qualification, hidden gold or new item.
 
@@ -30,20 +29,36 @@ def next_work(*, member: Membership) -> Work:
     """
     check_annotating(member)
     now = timezone.now()
-    expire(project=member.project, now=now)
+    if _over(member.project, now).exists():
+        expire(project=member.project, now=now)
+    with transaction.atomic():
+        return _next_work(member, now)
+
+
+# Transactions lock rows in the order member, work, item, and wait for no member's row once they hold any
+# other: so no two wait for each other.
+
+
+def _next_work(member: Membership, now: datetime) -> Work:
+    _one_at_a_time(member)
     own = _own(member, Work.Status.RESERVED, Work.Status.RETURNED, Work.Status.EXPIRED)
     # "reserved" sorts before "returned": what is begun is finished first.
-    begun = next((work for work in own if work.status != Work.Status.EXPIRED), None)
-    if begun is not None:
-        return extend(work=begun, now=now)
+    for work in own:
+        if work.status != Work.Status.EXPIRED and extend(work=work, now=now):
+            return work
     if (item := _unqualified_item(member)) is not None or (item := _hidden_gold_item(member)) is not None:
         return _hand_out(member, item, now)
-    work = (
-        _take_up_again(own) or _claim_next(member, now) or _take_up_again(_own(member, Work.Status.RELEASED))
-    )
-    if work is None:
+    following = _take_up_again(own) or _claim_next(member, now)
+    following = following or _take_up_again(_own(member, Work.Status.RELEASED))
+    if following is None:
         raise NothingLeft("Every item has enough annotators, or you have done it. Thank you!")
-    return work
+    return following
+
+
+def _one_at_a_time(member: Membership) -> None:
+    """Hold a member's row: of one person's tabs, each is handed its item after the other."""
+    if _locks_rows():
+        Membership.objects.select_for_update().get(pk=member.pk)
 
 
 def _own(member: Membership, *statuses: Work.Status) -> list[Work]:
@@ -65,23 +80,32 @@ def _take_up_again(works: Sequence[Work]) -> Work | None:
     items = Item.objects.filter(free, pk__in=[work.item_id for work in works])
     there = set(items.values_list("pk", flat=True))
     for work in [work for work in works if work.item_id in there][:TRIES]:
+        held = Work.objects.select_for_update().get(pk=work.pk)
+        held.project = work.project
+        if held.status in Work.HOLDING:  # another tab has just taken it up by saving
+            return held
         try:
-            return resume(work=work)
+            return resume(work=held)
         except PlaceLost:
             continue
     return None
 
 
+def _over(project: Project, now: datetime) -> QuerySet[Work]:
+    """The reservations whose time is over."""
+    return Work.objects.filter(project=project, status=Work.Status.RESERVED, reserved_until__lt=now)
+
+
+@transaction.atomic
 def expire(*, project: Project, now: datetime) -> int:
     """End the reservations whose time is over, and give their places back. What was drawn is kept."""
-    works = Work.objects.filter(project=project, status=Work.Status.RESERVED, reserved_until__lt=now)
-    ids = list(_unlocked(works).values_list("pk", flat=True))
+    ids = list(_unlocked(_over(project, now)).values_list("pk", flat=True))
     if not ids:
         return 0
     Work.objects.filter(pk__in=ids).update(
         status=states.next_status(states.WORK, "expire", Work.Status.RESERVED)
     )
-    items = list(Item.objects.filter(works__in=ids).values_list("pk", "position"))
+    items = list(Item.objects.filter(works__in=ids).order_by("pk").values_list("pk", "position"))
     for item, _position in items:
         Item.objects.filter(pk=item).update(taken=F("taken") - 1)
     _look_again(project, min(position for _item, position in items))
@@ -89,11 +113,11 @@ def expire(*, project: Project, now: datetime) -> int:
     return len(ids)
 
 
-def extend(*, work: Work, now: datetime) -> Work:
-    """Keep a reservation alive: whoever works on an item does not lose it."""
+def extend(*, work: Work, now: datetime) -> bool:
+    """Keep a reservation alive: whoever works on an item does not lose it. False where it is over already."""
     set_end(work, now)
-    work.save(update_fields=["reserved_until"])
-    return work
+    same = Work.objects.filter(pk=work.pk, status=work.status)
+    return bool(same.update(reserved_until=work.reserved_until))
 
 
 def set_end(work: Work, now: datetime) -> None:
@@ -121,10 +145,12 @@ def resume(*, work: Work) -> Work:
 def release(*, work: Work, by: User) -> Work:
     """Give the place of an unfinished work back; its document stays. ``by`` is its annotator or a manager."""
     work = Work.objects.select_for_update().get(pk=work.pk)
+    finished = work.status == Work.Status.RETURNED  # it was handed in once, and counted
     work.status = states.next_status(states.WORK, "release", work.status)
     work.save(update_fields=["status"])
     if work.task == Work.Task.ANNOTATION:
-        Item.objects.filter(pk=work.item_id).update(taken=F("taken") - 1)
+        counts = {"taken": F("taken") - 1, "submitted": F("submitted") - int(finished)}
+        Item.objects.filter(pk=work.item_id).update(**counts)
         _look_again(work.project, work.item.position)
     audit.record(project=work.project, kind="work_released", by=by, data={"work": work.pk})
     return work
@@ -136,6 +162,7 @@ def assign(*, item: Item, member: Membership, by: User) -> Work:
 
     Raises PlaceLost when the item has no free place. A member who has it already keeps what they have.
     """
+    _one_at_a_time(member)
     same = Work.objects.filter(item=item, annotator=member.user, task=Work.Task.ANNOTATION).first()
     if same is not None:
         return resume(work=same) if same.status not in Work.HOLDING else same
@@ -195,7 +222,7 @@ def _hidden_gold_item(member: Membership) -> Item | None:
 def _claim_next(member: Membership, now: datetime) -> Work | None:
     """Claim the first item in order that has a free place and that the member has not had."""
     ordinary = member.project.items.filter(purpose=Item.Purpose.ORDINARY, taken__lt=F("places"))
-    free = _not_yet(member, ordinary).only("project_id", "position")  # a passage and its tokens are long
+    free = _not_yet(member, ordinary)
     for start in dict.fromkeys((member.scanned_to, 0)):
         item = _unlocked(free.filter(position__gte=start)).first()
         if item is not None and _take(item.pk):
@@ -216,12 +243,16 @@ def _begin(member: Membership, item: Item, now: datetime) -> Work:
 
 def _look_again(project: Project, position: int) -> None:
     """A place came free at a position: members who are beyond it start there again."""
-    Membership.objects.filter(project=project, scanned_to__gt=position).update(scanned_to=position)
+    beyond = _unlocked(Membership.objects.filter(project=project, scanned_to__gt=position))
+    # Those that are claiming right now are left out. They find the place when nothing else is left to them.
+    Membership.objects.filter(pk__in=list(beyond.values_list("pk", flat=True))).update(scanned_to=position)
 
 
 def _unlocked(rows: QuerySet[Row]) -> QuerySet[Row]:
     """Those of the rows that no other transaction holds, held by this one. SQLite has no row locks: there
     every transaction holds the write lock from its start."""
-    if transaction.get_connection().features.has_select_for_update_skip_locked:
-        return rows.select_for_update(of=("self",), skip_locked=True)
-    return rows
+    return rows.select_for_update(of=("self",), skip_locked=True) if _locks_rows() else rows
+
+
+def _locks_rows() -> bool:
+    return transaction.get_connection().features.has_select_for_update_skip_locked

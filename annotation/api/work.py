@@ -122,7 +122,9 @@ def _following(request: Request, member: Membership) -> dict[str, Any]:
         following = places.next_work(member=member)
     except (NothingLeft, NotAllowed):
         return {"work": None}
-    state = _shown(*work_or_404(request, following.pk, item=True))
+    if following.get_deferred_fields():  # one that was begun before: a new one has all columns, and its item
+        following, _member = work_or_404(request, following.pk, item=True)
+    state = _shown(following, member)
     return {"next": reverse("annotation:work", args=[following.pk]), "work": state}
 
 

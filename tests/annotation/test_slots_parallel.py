@@ -1,0 +1,161 @@
+"""Fifty annotators at the same moment: no item ever has too many or too few, whatever is given back."""
+
+import random
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from annotation.actions import places, review
+from annotation.actions.editing import save_operations, submit
+from annotation.errors import NothingLeft, PlaceLost
+from annotation.models import Item, Membership, Project, Role, Work
+from annotation.policies import NotAllowed
+from tests.annotation.factories import (
+    box,
+    finished,
+    make_items,
+    make_member,
+    make_project,
+    make_work,
+    operation,
+)
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
+
+ANNOTATORS = 50
+
+
+def next_for(pk: int) -> Work:
+    return places.next_work(member=Membership.objects.select_related("project", "user").get(pk=pk))
+
+
+def at_once(project: Project, act) -> list:
+    """Call ``act(membership's id, its number)`` for each annotator at the same moment, in threads."""
+    members = [make_member(project).pk for _ in range(ANNOTATORS)]
+    start = Barrier(ANNOTATORS)
+
+    def run(number: int):
+        try:
+            start.wait()
+            return act(members[number], number)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(ANNOTATORS) as threads:
+        return list(threads.map(run, range(ANNOTATORS)))
+
+
+def check_counts(project: Project) -> None:
+    """The counts of every item are those of its works, and nobody has an item twice."""
+    for item in project.items.all():
+        works = list(item.works.filter(task=Work.Task.ANNOTATION))
+        assert item.taken == sum(work.status in Work.HOLDING for work in works)
+        assert item.taken <= item.places
+        assert item.submitted == sum(work.status == Work.Status.SUBMITTED for work in works)
+        assert max(Counter(work.annotator_id for work in works).values(), default=0) <= 1
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_each_place_is_given_out_once(k: int) -> None:
+    """More annotators than places: every place is taken, and who got none was told so."""
+    project = make_project(annotators_per_item=k)
+    make_items(project, 36 // k)
+
+    def claim(pk: int, number: int) -> int | None:
+        try:
+            return next_for(pk).item_id
+        except NothingLeft:
+            return None
+
+    handed = at_once(project, claim)
+    assert Counter(handed) == {**{item.pk: k for item in project.items.all()}, None: ANNOTATORS - 36}
+    check_counts(project)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_expiry_and_release_in_between_lose_no_place_and_make_none(k: int) -> None:
+    """All work until nothing is left for them; at random they give items back or let them run out."""
+    project = make_project(annotators_per_item=k)
+    make_items(project, 60 // k)
+
+    def annotate(pk: int, number: int) -> list[str]:
+        rng = random.Random(number)
+        acts: list[str] = []
+        for _ in range(40):
+            try:
+                work = next_for(pk)
+            except NothingLeft:
+                return acts
+            acts.append(rng.choices(("finish", "give back", "run out"), (0.6, 0.2, 0.2))[0])
+            try:
+                treat(work, acts[-1])
+            except (PlaceLost, NotAllowed):  # it ran out meanwhile
+                acts.append("lost")
+        return acts
+
+    acts = Counter(act for each in at_once(project, annotate) for act in each)
+    check_counts(project)
+    assert acts["give back"] > 5
+    assert acts["run out"] > 5
+    # Places may run out after the last one went home: whoever comes then finishes them, and all are full.
+    for member in project.memberships.all():
+        while True:
+            try:
+                draw(next_for(member.pk))
+            except NothingLeft:
+                break
+    check_counts(project)
+    assert set(project.items.values_list("taken", "submitted")) == {(k, k)}
+
+
+def treat(work: Work, act: str) -> None:
+    if act == "finish":
+        draw(work)
+    elif act == "give back":
+        places.release(work=work, by=work.annotator)
+    else:
+        over = timezone.now() - timedelta(minutes=1)
+        Work.objects.filter(pk=work.pk, status=Work.Status.RESERVED).update(reserved_until=over)
+
+
+def draw(work: Work) -> None:
+    edits = [operation(work.revision, 3, state="unsure"), operation(work.revision, 2, state="unsure")]
+    saved = save_operations(work=work.pk, operations=edits, by=work.annotator)
+    submit(work=work.pk, revision=saved.work.revision, by=work.annotator)
+
+
+def test_the_same_person_in_many_tabs_gets_one_item() -> None:
+    project = make_project(annotators_per_item=3)
+    make_items(project, 5)
+    one = make_member(project).pk
+    works = at_once(project, lambda pk, number: next_for(one).pk)
+    assert len(set(works)) == 1
+    check_counts(project)
+
+
+def test_one_edit_sent_by_many_tabs_is_stored_once() -> None:
+    work = make_work()
+    edit = operation(0, 3, put=[box("a")])
+    by = work.annotator
+    saved = at_once(
+        work.project, lambda pk, number: save_operations(work=work.pk, operations=[edit], by=by).work.revision
+    )
+    assert set(saved) == {1}
+    assert work.operations.count() == 1
+
+
+def test_a_returned_work_that_is_given_back_is_no_longer_counted() -> None:
+    work = finished(make_work())
+    manager = make_member(work.project, Role.MANAGER)
+    review.return_work(work=work, text="Please look again.", by=manager.user)
+    places.release(work=work, by=work.annotator)
+    check_counts(work.project)
+    finished_again = next_for(work.project.memberships.get(user=work.annotator).pk)
+    draw(finished_again)
+    item = Item.objects.get(pk=work.item_id)
+    assert (item.taken, item.submitted) == (1, 1)
