@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from rest_framework.authtoken.models import Token
 
+from annotation.actions import places
 from annotation.actions.editing import save_operations
 from annotation.actions.projects import set_member
 from annotation.models import AuditEvent, Gold, Item, Membership, Role, SystemOutput
@@ -303,6 +304,39 @@ def test_a_token_is_told_once_and_ends_the_one_before() -> None:
     assert Client().post(path, headers=with_token).status_code == 403  # a token makes no token
     assert browser.delete(path).status_code == 204
     assert Client().get("/api/annotation/projects/", headers=with_token).status_code == 401
+
+
+def test_the_page_of_the_token_shows_it_once() -> None:
+    user, browser = make_user(), Client()
+    assert browser.get("/accounts/token/").status_code == 302
+    browser.force_login(user)
+    assert "You have no token" in browser.get("/accounts/token/").content.decode()
+    shown = browser.post("/accounts/token/make/")
+    key = Token.objects.get(user=user).key
+    assert key in shown.content.decode()
+    assert "no-store" in shown["Cache-Control"]
+    later = browser.get("/accounts/token/").content.decode()
+    assert key not in later
+    assert "You have a token since" in later
+    assert browser.get("/accounts/token/make/").status_code == 405
+    browser.post("/accounts/token/end/")
+    assert not Token.objects.exists()
+
+
+@pytest.mark.parametrize("path", ["items/", "annotations/", "gold/", "predictions/"])
+def test_lists_cost_the_same_number_of_queries_however_long(
+    path: str, django_assert_max_num_queries: Any
+) -> None:
+    member = manager(annotators_per_item=1)
+    script = Script(member)
+    items = make_items(member.project, 12)
+    annotator = make_member(member.project)
+    for item in items:
+        finished(places.next_work(member=annotator))
+        script.post(f"items/{item.pk}/gold/", {"document": GOLD})
+    script.post("predictions/?system=nmn&revision=1", [output(item.external_id, 0.9, 0.1) for item in items])
+    with django_assert_max_num_queries(4):  # the token, the membership, the rows and what they name
+        assert len(script.get(path)["results"]) == 12
 
 
 def test_who_was_put_out_sees_nothing_more() -> None:
