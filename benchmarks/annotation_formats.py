@@ -54,7 +54,13 @@ def box_item(number: int, works: int) -> ItemRecord:
     layers = {2: {"state": "done", "objects": found}, 4: {"state": "done", "objects": chosen}}
     images = [{"name": f"{number}-{side}.png", "width": 640, "height": 480} for side in (0, 1)]
     return _item(
-        number, works, layers, kind="boxes", program=BOXES, text="All dogs are black.", images=images
+        number,
+        works,
+        layers,
+        kind="boxes",
+        program=BOXES,
+        text=f"All {number % 50} are black.",
+        images=images,
     )
 
 

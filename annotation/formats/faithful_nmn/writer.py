@@ -40,6 +40,7 @@ def write_faithful_nmn(
     """
     box_rows: list[tuple[int, int, list[str]]] = []  # place in the file, place among new rows, cells
     program_rows: dict[int | str, list[str]] = {}
+    programs_of: dict[str, list[str]] = {}
     lines: list[str] = []
     count = 0
     for record in records:
@@ -55,7 +56,11 @@ def write_faithful_nmn(
                 (last if number is None else number, len(box_rows) if number is None else -1, cells)
             )
         box_rows.extend((number, -1, cells) for number, cells in (kept or {}).get("other_rows", []))
-        program_rows |= _program_rows(record, program, kept)
+        for key, cells in _program_rows(record, program, kept).items():
+            # Readers join programs by sentence alone.
+            if programs_of.setdefault(cells[0].strip().lower(), cells[1:3]) != cells[1:3]:
+                raise ValueError(f"{record.external_id}: another item has its sentence with another program")
+            program_rows[key] = cells
         lines.append(_example(record))
     _number_examples(box_rows)
     _write_table(

@@ -221,6 +221,10 @@ def test_items_that_the_format_cannot_hold_are_refused(files: Files):
         files.again([box_item(program="find[dogs]", gold={"layers": {}}, annotations=[])])
     with pytest.raises(ValueError, match="over image pairs only"):
         files.again([box_item(images=[{"name": "one.png"}], gold={"layers": {}}, annotations=[])])
+    first = box_item("1", program="exist(find[dogs])", gold={"layers": {}}, annotations=[])
+    second = box_item("2", program="exist(find[cat])", gold={"layers": {}}, annotations=[])
+    with pytest.raises(ValueError, match="2: another item has its sentence with another program"):
+        files.again([first, second])
     assert not files.boxes.with_name("again.csv").exists()
 
 
