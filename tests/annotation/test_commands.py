@@ -15,6 +15,7 @@ from annotation.actions.editing import save_operations
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.models import Gold, ImageFile, Item, Membership, Project, SystemOutput
 from annotation.payloads import Annotation, Document, Image, ItemRecord
+from scripts.processes import ROOT
 from studyapp.models import Dataset
 from tests.analysis.data import real_data
 from tests.annotation.factories import (
@@ -260,6 +261,16 @@ def test_outputs_of_a_system(file: Path, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"out.jsonl:1: modules\[0\].probabilities\[0\]"):
         run("import_outputs", "dogs", path, "--system", "nmn", "--revision", "r2")
     assert SystemOutput.objects.count() == 1
+
+
+def test_the_lines_in_the_documentation_come_in(tmp_path: Path) -> None:
+    page = (ROOT / "docs/how-to/annotate-import-export.md").read_text(encoding="utf-8")
+    shown = page.partition("```json\n")[2].partition("```")[0].splitlines()
+    for number, line in enumerate(shown):
+        path = tmp_path / f"{number}.jsonl"
+        path.write_text(line)
+        assert "1 items added" in run("import_dataset", "jsonl", path, "--name", f"shown{number}")
+    assert {project.kind for project in Project.objects.all()} == {"boxes", "spans"}
 
 
 def test_members() -> None:
