@@ -1,7 +1,8 @@
 """Takes the pictures of the README from a running site with the demo's content.
 
 ``python -m scripts.screenshots`` writes ``docs/images/*.png``: an item on a desktop and on a phone, the
-staff's view of a study, and the head of the report. The systems answer for real; the participants are bots.
+staff's view of a study, and the report, its head and some of its sections. The systems answer for real; the
+participants are bots.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from scripts.debian import chromium
 from scripts.processes import ROOT
@@ -25,9 +26,16 @@ STUDY = "world-facts"
 BOTS = 60
 
 
-def save(page: Page, path: Path) -> None:
-    """Write what is in sight as a PNG of few colours, which is a third of the size."""
-    picture = Image.open(io.BytesIO(page.screenshot()))
+# Sections of the report that are shown in its documentation.
+SECTIONS = ("participants", "figures", "differences", "ranks", "against-scores", "choices")
+TALLEST = 1500  # pixels of a section
+
+
+def save(page: Page, path: Path, section: Locator | None = None) -> None:
+    """Write what is in sight, or a section from its top, as a PNG of few colours: a third of the size."""
+    taken = page.screenshot() if section is None else section.screenshot()
+    picture: Image.Image = Image.open(io.BytesIO(taken))
+    picture = picture.crop((0, 0, picture.width, min(picture.height, TALLEST)))
     picture.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
     print(path, f"{path.stat().st_size / 1000:.0f} kB")
 
@@ -55,7 +63,7 @@ def staff(browser: Browser, site: Site, password: str, path: Path) -> None:
 
 
 def report(browser: Browser, site: Site, path: Path) -> None:
-    """The head of the report on simulated participants."""
+    """The report on simulated participants: its head, and sections as files of their own beside it."""
     site.manage("simulate_participants", STUDY, "-n", str(BOTS))
     site.manage("export_results", STUDY, "--out", str(site.var / "bundle"))
     site.python("analysis", "report", str(site.var / "bundle"), "--out", str(site.var / "report"))
@@ -63,6 +71,8 @@ def report(browser: Browser, site: Site, path: Path) -> None:
     page = browser.new_page(viewport=DESKTOP)  # type: ignore[arg-type]
     page.goto(html.as_uri())
     save(page, path)
+    for name in SECTIONS:
+        save(page, path.with_stem(f"{path.stem}-{name}"), page.locator(f"section[aria-labelledby={name}]"))
     page.close()
 
 
