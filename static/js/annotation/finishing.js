@@ -37,8 +37,10 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
   const open = element("span", { class: "still-open" });
   const submit = button("Submit", handIn, { class: "button submit" });
   const release = button("Give it back", giveBack, { class: "button plain" });
+  const now = element("p", { class: "foot-now" });
   root.append(
     message,
+    now,
     element(
       "div",
       { class: "foot-row" },
@@ -120,7 +122,8 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
   }
 
   function render() {
-    const { role } = store.program.nodes[store.node];
+    const { role, label } = store.program.nodes[store.node];
+    if (now.textContent !== label) now.textContent = label;
     const present = layerOf(store.document, store.node).state;
     for (const { state, made } of states) {
       const { sign: mark, word } = STATES[state];

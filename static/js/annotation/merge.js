@@ -17,7 +17,7 @@ export function createMerge(store) {
   return async (/** @type {Conflict[]} */ found) => {
     const rows = found.map(row);
     const dialog = openDialog(
-      "Somebody else changed the same",
+      "Changed in two places",
       [
         element(
           "p",
@@ -55,7 +55,13 @@ export function createMerge(store) {
         element(
           "span",
           { class: "version-title" },
-          element("input", { type: "radio", name: `conflict-${index}`, value, checked: value === start }),
+          element("input", {
+            type: "radio",
+            name: `conflict-${index}`,
+            value,
+            checked: value === start,
+            autofocus: value === start,
+          }),
           title,
         ),
         picture,

@@ -19,6 +19,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const LOOKS = ["context", "predicted", "candidate", "chosen", "own", "source"];
 const CLICK_PIXELS = 4;
 const MOST_TAGS = 60;
+const ROOM_FOR_TAG = 0.06; // above a box; one that begins higher up has its number inside
 const SMALLEST_PIXELS = 3;
 
 /**
@@ -270,6 +271,7 @@ export function createPicture(image, name, events) {
       ...tagged.map((each) => {
         const tag = element("span", { class: `tag ${each.look}` }, each.tag);
         tag.classList.toggle("selected", each.selected);
+        tag.classList.toggle("inside", each.rect[1] < ROOM_FOR_TAG);
         tag.style.left = `${each.rect[0] * 100}%`;
         tag.style.top = `${each.rect[1] * 100}%`;
         return tag;

@@ -19,14 +19,16 @@ export function createToolbar(store, root, acts, view, keys) {
     /** @type {string} */ name,
     /** @type {() => void} */ act,
     /** @type {string} */ key,
-    shown = false,
+    /** @type {boolean | string} */ shown = false,
   ) =>
     button(
       "",
       () => act(),
       { class: "tool", title: `${name} (${keys.keyOf(key)})`, "aria-label": name },
-      sign(mark),
-      shown ? element("span", { class: "tool-name", "aria-hidden": "true" }, name) : null,
+      mark ? sign(mark) : null,
+      shown
+        ? element("span", { class: "tool-name", "aria-hidden": "true" }, shown === true ? name : shown)
+        : null,
     );
   const undo = tool("↶", "Undo", store.undo, "undo");
   const redo = tool("↷", "Redo", store.redo, "redo");
@@ -37,7 +39,7 @@ export function createToolbar(store, root, acts, view, keys) {
   fit.append(scale);
   const into = tool("+", "Zoom in", view.zoomIn, "zoom-in");
   const pan = tool("✥", "Pan", view.togglePan, "pan", true);
-  const shown = tool("┄", "Systems' output", togglePredictions, "predictions", true);
+  const shown = tool("┄", "Systems' output", togglePredictions, "predictions", "Systems");
   const wrong = tool("⚑", "Program is wrong", () => view.onProblem(), "problem", true);
   const help = tool("?", "Keys", keys.help, "help", true);
   const group = (/** @type {string} */ name, /** @type {(HTMLElement | null)[]} */ ...tools) =>

@@ -152,7 +152,7 @@ def test_changes_of_the_same_thing_are_put_before_the_person(
     drag(other, 0, (0.2, 0.2), (0.2, 0.6))
     drag(other, 1, (0.1, 0.1), (0.3, 0.3))
     dialog = other.get_by_role("dialog")
-    expect(dialog).to_contain_text("Somebody else changed the same")
+    expect(dialog).to_contain_text("Changed in two places")
     other.keyboard.press("Escape")  # no way round choosing
     expect(dialog).to_be_visible()
     reload(other)  # and nothing is lost by leaving
