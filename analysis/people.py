@@ -19,7 +19,7 @@ from analysis.exclusions import CLOCK_LABELS, Exclusions
 from analysis.figures import certainty_figure, condition_figure
 from analysis.flow_diagram import flow_svg
 from analysis.measures import Measure
-from analysis.page import Block, Figure, Points, Section, Text
+from analysis.page import Block, Data, Figure, Points, Section, Text
 from analysis.study import Study, View
 from analysis.tables import Cell, Table, interval, number
 
@@ -113,6 +113,7 @@ def measures_section(study: Study) -> Section:
             _measures_table(study, available),
             _comparison_table(study, available),
             _pooled_table(study, available),
+            _participants_data(study, available),
         ],
     )
 
@@ -357,6 +358,21 @@ def _pooled_table(study: Study, measures: Sequence[Measure]) -> Table:
         rows,
         notes,
     )
+
+
+def _participants_data(study: Study, measures: Sequence[Measure]) -> Data:
+    """Every participant's own values over retained trials, empty where undefined."""
+    estimates, rows = study.retained.estimates, []
+    for column, grid in enumerate(study.retained.grids):
+        given = [m for m in measures if estimates.get(m.key, grid.condition).value is not None]
+        own = {m.key: estimates.per_participant[m.key][column] for m in given}
+        trials = grid.present.sum(axis=1)
+        for row, who in enumerate(grid.participants):
+            values = [float(own[m.key][row]) if m.key in own else np.nan for m in measures]
+            known = [None if np.isnan(value) else value for value in values]
+            rows.append((who, grid.condition, int(trials[row]), *known))
+    header = ("participant_id", "condition", "trials", *(m.key for m in measures))
+    return Data("participant_measures", "Every measure of every participant", header, rows)
 
 
 _DATA_HEADER = (

@@ -12,6 +12,7 @@ SOURCES = {
     "exclusion_overlap": "analysis.exclusions.apply_rules",
     "measures": "analysis.estimates.estimate",
     "measures_without_exclusions": "analysis.estimates.estimate",
+    "participant_measures": "analysis.estimates.estimate",
     "measures_pooled": "analysis.grid.pooled_sums",
     "agreement-by-condition": "analysis.estimates.estimate",
     "fraction-correct-by-condition": "analysis.estimates.estimate",

@@ -6,12 +6,14 @@ import json
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pytest
 
 from analysis.bundle import load_bundle
 from analysis.errors import AnalysisError, InputError
 from analysis.inference import EXPLORED, infer
 from analysis.page import Data, Figure, Script, Table, write_page
+from analysis.people import measures_section
 from analysis.plan import load_plan
 from analysis.provenance import INPUTS, SOURCES, source_of
 from analysis.report import build_report, methods_paragraph
@@ -55,6 +57,22 @@ def plan_file(folder, **fields):
     path = folder / "plan.json"
     path.write_text(json.dumps(fields), encoding="utf-8")
     return path
+
+
+def test_every_participant_stands_in_a_table(study):
+    """The mean of the column over a condition's participants is the measure."""
+    [block] = [b for b in measures_section(study).blocks if isinstance(b, Data)]
+    columns = {name: place for place, name in enumerate(block.header)}
+    assert len(block.rows) == len(study.people)
+    for key in ("over_estimation", "time_mean", "d_prime", "trust"):
+        for arm in study.conditions:
+            rows = [row for row in block.rows if row[columns["condition"]] == arm.name]
+            values = [row[columns[key]] for row in rows]
+            known = [value for value in values if value is not None]
+            found = study.retained.estimates.get(key, arm.name)
+            assert len(known) == found.participants
+            assert len(values) - len(known) == found.undefined
+            assert found.value is None or np.mean(known) == pytest.approx(found.value)
 
 
 def test_without_a_plan_everything_is_exploratory(study, page):
