@@ -47,9 +47,10 @@ _TRIALS = (
     Column("system_correct", "boolean"),
     Column("excluded_by", "text"),
 )
+# Empty where a participant sees several conditions.
+_PERSON = (*_WHO[:3], Column("condition", "text", required=True))
 _PARTICIPANTS = (
-    *_WHO[:3],
-    Column("condition", "text", required=True),
+    *_PERSON,
     Column("status", "text", required=True, filled=True, choices=STATUSES),
     Column("started_at", "text"),
     Column("items_submitted", "integer", low=0),
@@ -223,7 +224,7 @@ def load_bundle(path: Path) -> Bundle:
     trials = _load_trials(path, study)
     participants = read_table(_table(path, "participants"), _PARTICIPANTS)
     post_path = find_table(path, "post_survey")
-    post = read_table(post_path, (*_WHO, *_question_columns(study, "post_survey"))) if post_path else None
+    post = read_table(post_path, (*_PERSON, *_question_columns(study, "post_survey"))) if post_path else None
     _check_trials(trials, participants, study)
     _check_conditions(participants, study)
     if post is not None:

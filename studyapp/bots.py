@@ -5,7 +5,6 @@ page that it was served: a field that the page lacks is an error, never made up.
 """
 
 import asyncio
-import math
 import random
 import re
 import time
@@ -18,38 +17,8 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 
 from accounts import mixes
-from studyapp.questionnaires import Question
-
-
-class Behaviour(NamedTuple):
-    """How a kind of bot answers. Probabilities are of one answer; agreement is on a scale from 0 to 1.
-
-    ``yes_if_right`` and ``yes_if_wrong``: that it rates an answer correct that is, or is not. ``known``: that
-    it says it knew the answer. ``agreement``, ``spread``: mean and standard deviation of agreement.
-    ``seconds``, ``sigma``: median and log-scale deviation of the log-normal time that it reports per page.
-    ``leaves``: it goes away at some item. ``tabs``: how often it opens and sends each page.
-    """
-
-    yes_if_right: float
-    yes_if_wrong: float
-    known: float
-    agreement: float
-    spread: float
-    seconds: float
-    sigma: float
-    leaves: bool = False
-    tabs: int = 1
-
-
-# Assumptions, not findings: plausible people, and the kinds of bad data that a study has to expect.
-BEHAVIOURS: dict[str, Behaviour] = {
-    "honest": Behaviour(0.85, 0.45, known=0.02, agreement=0.75, spread=0.20, seconds=45, sigma=0.5),
-    "random": Behaviour(0.50, 0.50, known=0.10, agreement=0.50, spread=0.35, seconds=30, sigma=0.6),
-    "speeder": Behaviour(0.50, 0.50, known=0.05, agreement=0.50, spread=0.35, seconds=6, sigma=0.3),
-    "straight-liner": Behaviour(1.0, 1.0, known=0.0, agreement=1.00, spread=0.00, seconds=20, sigma=0.4),
-    "drop-out": Behaviour(0.85, 0.45, 0.02, 0.75, 0.20, seconds=45, sigma=0.5, leaves=True),
-    "two-tab": Behaviour(0.85, 0.45, 0.02, 0.75, 0.20, seconds=45, sigma=0.5, tabs=2),
-}
+from studyapp.behaviours import BEHAVIOURS, Behaviour, answer_freely, choose, clock, form_value
+from studyapp.questionnaires import Answer, Question
 
 TIME = "time"
 PARTICIPANT_COOKIE = "participant"
@@ -63,12 +32,17 @@ Effect = Mapping[str, float]
 class Planted:
     """Effects by condition, and how a bot learns its condition: from its participant cookie.
 
-    No page says which condition it belongs to, so bots could not do otherwise by what they see.
+    No page says which condition it belongs to, so bots could not do otherwise by what they see. ``varies``:
+    where a participant sees several conditions, it is asked for every page.
     """
 
     effects: Mapping[str, Effect]
     condition_of: Callable[[str], Awaitable[str]]
+    varies: bool = False
 
+
+# What a check asks for: the answer to choose, by key of the question.
+Wanted = Mapping[str, Answer]
 
 # Whether the answer shown to a question is correct, by question and answer as shown; None where unknown.
 Knowledge = Mapping[tuple[str, str], bool | None]
@@ -76,17 +50,26 @@ Knowledge = Mapping[tuple[str, str], bool | None]
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """What bots expect of the pages of a study, and what they know of its answers."""
+    """What bots expect of the pages of a study, and what they know of its answers.
+
+    ``items`` counts the pages with items, practice and attention items included. ``stages`` are the pages
+    before them, in order. ``heeded`` has the answers that pass a check, by stage, or by the question shown of
+    an attention item, and key.
+    """
 
     items: int
     item_questions: Sequence[Question]
     post_survey: Sequence[Question]
     knowledge: Knowledge
+    stages: Mapping[str, Sequence[Question]] = field(default_factory=dict)
+    heeded: Mapping[str, Wanted] = field(default_factory=dict)
 
 
 @dataclass
 class Bot:
     """One simulated participant and what became of it. ``seconds`` has one entry per request.
+
+    ``ended``: the site sent it away before the items, by a check or for want of a place.
 
     ``condition`` is known, and ``effect`` set, only where effects are planted.
     """
@@ -95,10 +78,12 @@ class Bot:
     kind: str
     rng: random.Random
     consented: bool = False
+    stages: int = 0
     items: int = 0
     surveys: int = 0
     code: str = ""
     left: bool = False
+    ended: bool = False
     error: str = ""
     condition: str = ""
     effect: Effect = field(default_factory=dict)
@@ -129,7 +114,7 @@ def make_bots(n: int, mix: Mapping[str, float], *, seed: int) -> list[Bot]:
 # "<", ">" and quotes are always escaped inside values.
 
 _FORM = re.compile(r'<form\b[^>]*\bmethod="post"[^>]*>(.*?)</form>', re.DOTALL)
-_CONTROL = re.compile(r"<(?:input|button)\b([^>]*)>")
+_CONTROL = re.compile(r"<(?:input|button|textarea)\b([^>]*)>")
 _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 _TITLE = re.compile(r"<title>([^<]*)</title>")
 _QUESTION = re.compile(r'class="question-text">([^<]*)<')
@@ -139,7 +124,10 @@ _CODE = re.compile(r'<p class="code">([^<]+)</p>')
 
 @dataclass(frozen=True)
 class Page:
-    """A page as a bot sees it: hidden fields with their values, and choices (radio groups, buttons)."""
+    """A page as a bot sees it: hidden fields with their values, and choices (radio groups, boxes, buttons).
+
+    What is to be written, a number or a text, is a choice with its present value.
+    """
 
     url: str
     text: str
@@ -148,7 +136,7 @@ class Page:
 
     @property
     def place(self) -> str:
-        """The last part of the address: "consent", "survey", "done", or the position of an item."""
+        """The last part of the address: "consent", a stage, the position of an item, "survey", "done"."""
         return urlsplit(self.url).path.rstrip("/").rpartition("/")[2]
 
     def __str__(self) -> str:
@@ -175,6 +163,14 @@ def read_page(url: str, text: str) -> Page:
     return Page(url, text, fields, choices)
 
 
+def question_on(page: Page) -> str:
+    """The question that an item page shows."""
+    question = _QUESTION.search(page.text)
+    if question is None:
+        raise BotError(f"{page} shows no question")
+    return unescape(question[1])
+
+
 def is_right(page: Page, knowledge: Knowledge) -> bool | None:
     """Whether the answer on an item page is correct, as the site's own database has it."""
     question, answer = _QUESTION.search(page.text), _ANSWER.search(page.text)
@@ -187,72 +183,35 @@ def is_right(page: Page, knowledge: Knowledge) -> bool | None:
     return knowledge[key]
 
 
+Form = dict[str, str | list[str]]
+
+
 # --- what a bot sends --------------------------------------------------------------------------------------
 
 
-def choose(
-    question: Question,
-    behaviour: Behaviour,
-    right: bool | None,
-    rng: random.Random,
-    shift: float = 0.0,
-) -> str:
-    """The form value that a bot chooses for a question. shift: of a planted effect, see `Effect`."""
-    if question.role == "correctness_rating":
-        if right is None:
-            chance = (behaviour.yes_if_right + behaviour.yes_if_wrong) / 2
-        else:
-            chance = behaviour.yes_if_right if right else behaviour.yes_if_wrong
-        return _positive(question, rng.random() < chance + shift)
-    if question.role == "known_before":
-        return _positive(question, rng.random() < behaviour.known + shift)
-    centre = behaviour.agreement
-    if question.role == "irrelevant_information" and behaviour.spread:
-        centre = (
-            1 - centre
-        )  # the one statement that speaks against the system; a straight-liner does not read
-    agreement = min(1.0, max(0.0, rng.gauss(centre + shift, behaviour.spread)))
-    values = [value for value, _label in question.choices]
-    if question.scale == "yes_no":
-        return _positive(question, agreement >= 0.5)
-    return values[round(agreement * (len(values) - 1))]
+def answer(question: Question, bot: Bot, right: bool | None, wanted: Wanted) -> str | list[str]:
+    """The form value of a bot for a question; ``wanted`` is what a check asks for."""
+    if question.key in wanted and bot.rng.random() < bot.behaviour.heeds:
+        return form_value(question, wanted[question.key])
+    if question.kind in ("yes_no", "likert"):
+        effect = bot.effect.get(question.role or question.key, 0.0)
+        return choose(question, bot.behaviour, right, bot.rng, effect)
+    return answer_freely(question, bot.behaviour, bot.rng)
 
 
-def _positive(question: Question, positive: bool) -> str:
-    values = [value for value, _label in question.choices]
-    if question.scale == "yes_no":
-        return "yes" if positive else "no"
-    return values[-1] if positive else values[0]
-
-
-def clock(behaviour: Behaviour, rng: random.Random, factor: float = 1.0) -> dict[str, str]:
-    """What the page's script would have measured, in milliseconds, for a person of this behaviour."""
-    total = round(1000 * factor * rng.lognormvariate(math.log(behaviour.seconds), behaviour.sigma))
-    hidden = round(total * rng.uniform(0.05, 0.3)) if rng.random() < 0.1 else 0
-    return {
-        "client_total_ms": str(total),
-        "client_visible_ms": str(total - hidden),
-        "client_hidden_ms": str(hidden),
-        "hidden_count": str(int(hidden > 0)),
-        "first_interaction_ms": str(round(total * rng.uniform(0.3, 0.9))),
-    }
-
-
-def fill(page: Page, questions: Sequence[Question], bot: Bot, right: bool | None) -> dict[str, str]:
-    """The form of a timed page with a choice for every question.
+def fill(
+    page: Page, questions: Sequence[Question], bot: Bot, right: bool | None, wanted: Wanted | None = None
+) -> Form:
+    """The form of a timed page with an answer to every question.
 
     Raises BotError when the page lacks a field, a question or a choice that the frozen study has.
     """
-    sent = dict(page.fields)
-    chosen = {
-        question.key: choose(
-            question, bot.behaviour, right, bot.rng, bot.effect.get(question.role or question.key, 0.0)
-        )
-        for question in questions
-    }
+    chosen = {question.key: answer(question, bot, right, wanted or {}) for question in questions}
+    written = {question.key for question in questions if question.kind in ("number", "text")}
     for key, value in chosen.items():
-        if value not in page.choices.get(key, []):
-            raise BotError(f"{page} lacks the choice {value!r} of the question {key!r}")
+        for one in value if isinstance(value, list) else [value]:
+            if key not in page.choices or (key not in written and one not in page.choices[key]):
+                raise BotError(f"{page} lacks the choice {one!r} of the question {key!r}")
     unknown = sorted(page.choices.keys() - chosen.keys())
     if unknown:
         raise BotError(f"{page} asks {unknown[0]!r}, which is no question of the study")
@@ -261,7 +220,7 @@ def fill(page: Page, questions: Sequence[Question], bot: Bot, right: bool | None
     for name in ("csrfmiddlewaretoken", "page_key", *script):
         if name not in page.fields:
             raise BotError(f"{page} lacks the field {name!r}")
-    return {**sent, **script, **chosen}
+    return {**page.fields, **script, **chosen}
 
 
 # --- the way through the study -----------------------------------------------------------------------------
@@ -277,7 +236,7 @@ class Post(NamedTuple):
     """Send a form to the page it came from, following redirects."""
 
     url: str
-    form: dict[str, str]
+    form: Form
 
 
 class Think(NamedTuple):
@@ -297,6 +256,15 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
         raise BotError(f"{page} asks for no consent")
     page = yield from _ask(Post(page.url, {**page.fields, "consent": "yes"}))
     bot.consented = True
+    for stage, questions in plan.stages.items():
+        _expect(page, stage)
+        while page.place == stage:
+            yield Think(bot.rng.uniform(0.5, 1.5))
+            page = yield from _send(page, bot, questions, None, plan.heeded.get(stage, {}))
+            bot.stages += 1
+        if page.place == "done":
+            bot.ended = True
+            return
     leaves_at = bot.rng.randint(1, plan.items) if bot.behaviour.leaves else None
     for position in range(1, plan.items + 1):
         _expect(page, str(position))
@@ -304,8 +272,9 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
         if position == leaves_at:
             bot.left = True
             return
-        right = is_right(page, plan.knowledge)
-        page = yield from _send(page, bot, plan.item_questions, right)
+        wanted = plan.heeded.get(question_on(page))
+        right = is_right(page, plan.knowledge) if wanted is None else None
+        page = yield from _send(page, bot, plan.item_questions, right, wanted)
         bot.items += 1
     _expect(page, "survey")
     yield Think(bot.rng.uniform(0.5, 1.5))
@@ -318,14 +287,16 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
     bot.code = unescape(code[1])
 
 
-def _send(page: Page, bot: Bot, questions: Sequence[Question], right: bool | None) -> _Open:
+def _send(
+    page: Page, bot: Bot, questions: Sequence[Question], right: bool | None, wanted: Wanted | None = None
+) -> _Open:
     """Send a page as often as the bot has tabs; all but the first are too late and must change nothing."""
     tabs, place = [page], page.place
     for _tab in range(bot.behaviour.tabs - 1):
         tabs.append((yield from _ask(Get(page.url))))
     for tab in tabs:
         _expect(tab, place)
-        page = yield from _ask(Post(tab.url, fill(tab, questions, bot, right)))
+        page = yield from _ask(Post(tab.url, fill(tab, questions, bot, right, wanted)))
     return page
 
 
@@ -390,7 +361,8 @@ async def _drive(
                 await asyncio.sleep(think * step.share)
             else:
                 response = await _request(bot, step, client)
-                if planted and not bot.condition and (cookie := client.cookies.get(PARTICIPANT_COOKIE)):
+                cookie = client.cookies.get(PARTICIPANT_COOKIE)
+                if planted and cookie and (planted.varies or not bot.condition):
                     bot.condition = await planted.condition_of(cookie)
                     bot.effect = planted.effects.get(bot.condition, {})
     except StopIteration:

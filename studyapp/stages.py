@@ -3,6 +3,7 @@
 Pure: no Django. Each check is a table with what passes it, and a function that says whether answers pass.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self
 
@@ -50,6 +51,8 @@ class ScreeningQuestion(Question):
     def _accepts_answers(self) -> Self:
         if isinstance(self.accept, Range) != isinstance(self.scale, NumberScale) and self.accept is not None:
             raise ValueError("accept must be a range for a number, and a list of answers for anything else")
+        if isinstance(self.accept, Range) and self.passing is None:
+            raise ValueError("accept: no number of the scale lies in it")
         if isinstance(self.accept, list):
             for value in self.accept:
                 alone = [value] if isinstance(self.scale, MultipleChoice) else value
@@ -60,6 +63,19 @@ class ScreeningQuestion(Question):
         if self.accept is not None and not self.required:
             raise ValueError("a screening question that decides must be required")
         return self
+
+    @property
+    def passing(self) -> Answer | None:
+        """An answer that lets pass; None where every answer does."""
+        if isinstance(self.accept, Range):
+            assert isinstance(self.scale, NumberScale)
+            low, high = self.scale.min, self.scale.max
+            least = low if self.accept.at_least is None else max(low, self.accept.at_least)
+            number = low + math.ceil((least - low) / self.scale.step - 1e-9) * self.scale.step
+            return number if number <= high and self.accept.holds(number) else None
+        if not self.accept:
+            return None
+        return [self.accept[0]] if self.kind == "multiple" else self.accept[0]  # type: ignore[list-item]
 
     def passes(self, answer: Answer | None) -> bool:
         """Whether an answer lets pass. Of several choices, one that is accepted is enough."""

@@ -3,10 +3,14 @@
 Bots look this up by the question and the answer that they are shown, as a person would judge the answer.
 """
 
+from collections.abc import Sequence
+
 from studyapp.bots import StudyPlan
 from studyapp.errors import NotFound
-from studyapp.models import EntryLink, Stimulus, Study, SurveyResponse, Trial
+from studyapp.freezing import FrozenStudy
+from studyapp.models import EntryLink, Stage, StageResponse, Stimulus, Study, SurveyResponse, Trial
 from studyapp.queries.studies import condition_name, current_page, frozen, latest_version
+from studyapp.questionnaires import Answer, Question
 from studyapp.tokens import read_participant
 
 
@@ -24,11 +28,39 @@ def plan_of(study: Study) -> StudyPlan:
         key = (text or "", answer or "")
         knowledge[key] = correct if knowledge.get(key, correct) == correct else None
     return StudyPlan(
-        items=len(content.items),
+        items=len(content.practice) + content.pages,
         item_questions=content.item_questionnaire,
         post_survey=content.post_survey,
         knowledge=knowledge,
+        stages=_stages(content),
+        heeded=_heeded(content),
     )
+
+
+def _stages(content: FrozenStudy) -> dict[str, Sequence[Question]]:
+    """The questions of the pages before the items, in order."""
+    asked: dict[str, Sequence[Question]] = {
+        Stage.SCREENING.value: content.screening,
+        Stage.INSTRUCTIONS.value: [],
+        Stage.COMPREHENSION.value: content.comprehension_questions,
+        Stage.PRE_SURVEY.value: content.pre_survey,
+    }
+    has_instructions = {Stage.INSTRUCTIONS.value} if content.instructions_page else set()
+    return {stage: questions for stage, questions in asked.items() if questions or stage in has_instructions}
+
+
+def _heeded(content: FrozenStudy) -> dict[str, dict[str, Answer]]:
+    """The answers that pass each check."""
+    comprehension = content.comprehension.questions if content.comprehension else []
+    return {
+        Stage.SCREENING.value: {
+            question.key: passing
+            for question in content.screening
+            if (passing := question.passing) is not None
+        },
+        Stage.COMPREHENSION.value: {question.key: question.correct for question in comprehension},
+        **{row.text: row.expected for row in content.attention},
+    }
 
 
 def condition_of(cookie: str) -> str:
@@ -48,11 +80,13 @@ def condition_of(cookie: str) -> str:
 
 
 def stored(link: EntryLink) -> dict[str, int]:
-    """How many participants came by a link, and how many items, surveys and completions are stored."""
+    """How many participants came by a link, and how many pages, completions and early ends are stored."""
     people = link.participants.all()
     return {
         "participants": people.count(),
+        "stages": StageResponse.objects.filter(participant__link=link, answers__isnull=False).count(),
         "items": Trial.objects.filter(participant__link=link, answers__isnull=False).count(),
         "surveys": SurveyResponse.objects.filter(participant__link=link, answers__isnull=False).count(),
         "completed": people.filter(status="completed").count(),
+        "ended": people.filter(status="ended").count(),
     }

@@ -4,15 +4,24 @@ What people do in the program is done by its actions, so that a made study is a 
 """
 
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from django.utils import timezone
 
 from accounts.models import User
 from studyapp.actions.links import create_link
-from studyapp.actions.participants import consent, show_survey, show_trial, submit_survey, submit_trial
+from studyapp.actions.participants import (
+    consent,
+    show_stage,
+    show_survey,
+    show_trial,
+    submit_stage,
+    submit_survey,
+    submit_trial,
+)
 from studyapp.actions.studies import create_study, launch_study
-from studyapp.definition import StudyDefinition
+from studyapp.definition import StudyDefinition, load_definition
 from studyapp.models import (
     Dataset,
     EntryLink,
@@ -24,6 +33,7 @@ from studyapp.models import (
     System,
     Trial,
 )
+from studyapp.queries.bots import plan_of
 from studyapp.queries.studies import current_page
 from studyapp.questionnaires import Answer
 from studyapp.timing import PageTiming
@@ -173,3 +183,32 @@ def answer_item(participant: Participant, **answers: Answer) -> Trial:
 def answer_survey(participant: Participant) -> None:
     show_survey(participant=participant)
     assert submit_survey(participant=participant, answers=SURVEY_ANSWERS, changes={}, timing=PageTiming())
+
+
+EVERYTHING = Path(__file__).parents[2] / "docs" / "examples" / "everything.yaml"
+
+
+def make_everything(*, launched: bool = True, **changes: Any) -> Study:
+    """The study of `docs/examples/everything.yaml` over a made dataset, changed by keyword."""
+    dataset = make_dataset(questions=20)
+    run = make_run(dataset=dataset, system="qi2019")
+    run.predictions.update(
+        fact_probabilities=[["The Lost Harbour", 0, 0.3], ["The Lost Harbour", 1, 0.9], ["Kolwen", 0, 0.01]]
+    )
+    written = load_definition(EVERYTHING).model_dump(mode="json")
+    return make_study_of(
+        StudyDefinition.model_validate(
+            {**written, "study": f"study{next(_numbers)}", "dataset": dataset.name, **changes}
+        ),
+        launched=launched,
+    )
+
+
+def go_through_stages(participant: Participant) -> None:
+    """Show and pass every page before the items."""
+    plan = plan_of(participant.version.study)
+    while (page := current_page(participant).stage) is not None:
+        show_stage(page=page)
+        answers = dict(plan.heeded.get(page.stage, {}))
+        assert submit_stage(page=page, answers=answers, changes={}, timing=PageTiming(9_000))
+        participant.refresh_from_db()

@@ -38,6 +38,7 @@ from studyapp.questionnaires import TEMPLATES
 from tests.studyapp.factories import make_link_and_token, make_study
 
 QUESTIONS = TEMPLATES["xqa-2020"].item
+NONE = dict.fromkeys(("participants", "stages", "items", "surveys", "completed", "ended"), 0)
 
 
 def drive(bot: Bot, link: str, plan) -> list[str]:
@@ -82,7 +83,7 @@ def test_it_works(open_study):
     assert participant.completion_code == bot.code
     assert paths[0].endswith("/consent/")
     assert paths[-1].endswith("/done/")
-    assert stored(link) == {"participants": 1, "items": 4, "surveys": 1, "completed": 1}
+    assert stored(link) == {**NONE, "participants": 1, "items": 4, "surveys": 1, "completed": 1}
     trial = Trial.objects.earliest("pk")
     assert trial.answers is not None
     assert set(trial.answers) == {question.key for question in QUESTIONS}
@@ -98,7 +99,7 @@ def test_a_drop_out_leaves_an_item_open(open_study):
     drive(bot, address, plan_of(study))
     assert bot.left
     assert bot.code == ""
-    assert stored(link) == {"participants": 1, "items": bot.items, "surveys": 0, "completed": 0}
+    assert stored(link) == {**NONE, "participants": 1, "items": bot.items}
     shown = Trial.objects.filter(shown_at__isnull=False)
     assert shown.count() == bot.items + 1
 
@@ -108,7 +109,7 @@ def test_a_second_tab_stores_nothing_twice(open_study):
     bot = make_bot("two-tab")
     drive(bot, address, plan_of(study))
     assert bot.items == 4
-    assert stored(link) == {"participants": 1, "items": 4, "surveys": 1, "completed": 1}
+    assert stored(link) == {**NONE, "participants": 1, "items": 4, "surveys": 1, "completed": 1}
     assert Participant.objects.get().events.filter(kind="item_submitted").count() == 4
 
 

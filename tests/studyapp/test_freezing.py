@@ -82,8 +82,16 @@ LATER: dict[str, Any] = {
     "practice": [{"id": "p", "question": "Who?", "gold_answer": "Ada", "context": []}],
     "attention": [
         {
-            "id": "check", "kind": "instructed", "position": 1, "text": "Choose 2.", "item": None,
-            "answer": None, "gold_answer": None, "context": None, "facts": None, "expected": {"sure": 2},
+            "id": "check",
+            "kind": "instructed",
+            "position": 1,
+            "text": "Choose 2.",
+            "item": None,
+            "answer": None,
+            "gold_answer": None,
+            "context": None,
+            "facts": None,
+            "expected": {"sure": 2},
         }
     ],
     "pre_survey": [YES],

@@ -96,7 +96,11 @@ class Command(JobCommand):
         completed, left = sum(bool(bot.code) for bot in crowd), sum(bot.left for bot in crowd)
         failed = [bot for bot in crowd if bot.error]
         seconds = sorted(second for bot in crowd for second in bot.seconds)
-        self.stdout.write(f"{len(crowd)} bots: {completed} completed, {left} left, {len(failed)} failed")
+        ended = sum(bot.ended for bot in crowd)
+        sent_away = f", {ended} sent away before the items" if ended else ""
+        self.stdout.write(
+            f"{len(crowd)} bots: {completed} completed, {left} left, {len(failed)} failed{sent_away}"
+        )
         if seconds:
             p50, p95 = (1000 * seconds[int(len(seconds) * share)] for share in (0.5, 0.95))
             self.stdout.write(
@@ -111,9 +115,11 @@ class Command(JobCommand):
         found = stored(link)
         sent = {
             "participants": sum(bot.consented for bot in crowd),
+            "stages": sum(bot.stages for bot in crowd),
             "items": sum(bot.items for bot in crowd),
             "surveys": sum(bot.surveys for bot in crowd),
             "completed": sum(bool(bot.code) for bot in crowd),
+            "ended": sum(bot.ended for bot in crowd),
         }
         counts = ", ".join(f"{number} {name}" for name, number in found.items())
         if found != sent:
@@ -137,10 +143,11 @@ def _planted(
     version = latest_version(study)
     assert version is not None  # there is a plan
     try:
-        check_effects(effects, mix, plan, [arm.name for arm in frozen(version).conditions])
+        content = frozen(version)
+        check_effects(effects, mix, plan, [arm.name for arm in content.conditions])
     except ValueError as error:
         raise CommandError(f"--effect: {error}") from error
-    return Planted(effects, sync_to_async(condition_of))
+    return Planted(effects, sync_to_async(condition_of), varies=content.design != "between")
 
 
 def _link(study: Study, url: str) -> tuple[EntryLink, str]:
