@@ -1,0 +1,50 @@
+"""Coverage and type-I error over crossed participants and items, for what no other test simulates.
+
+A quick look at what ``python -m benchmarks.coverage`` measures at length: few studies of one size. Bounds are
+those of chance around what the benchmark found.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmarks.coverage import (
+    Size,
+    calibrations,
+    correlations,
+    cover,
+    differences,
+    measures,
+    positions,
+    reject,
+    rows,
+    truths,
+)
+
+SIZE = Size(10, 12)
+STUDIES = 60
+
+
+@pytest.mark.parametrize("study", [measures, differences, calibrations, positions, correlations])
+def test_intervals_hold_the_truth(study):
+    truth = truths(study, SIZE, 60)
+    for rate in cover(study, SIZE, STUDIES, truth=truth, resamples=300):
+        assert rate.undefined <= STUDIES / 4, rate
+        assert rate.hits >= stats.binom.ppf(0.001, rate.studies, 0.91), rate
+
+
+def test_tests_reject_no_more_often_than_they_say():
+    for rate in reject(SIZE, 40):
+        assert rate.undefined <= 8, rate
+        assert rate.hits <= stats.binom.ppf(0.999, rate.studies, 0.07), rate
+
+
+def test_the_simulation_can_fail():
+    """Intervals around another truth do not pass, and what is bold in the table is below its bar."""
+    wrong = {"measure: agreement": 0.95}
+    [rate] = cover(measures, SIZE, STUDIES, truth=wrong, resamples=100)
+    assert rate.hits < stats.binom.ppf(0.001, rate.studies, 0.93)
+    assert any("**" in line for line in rows([rate], interval=True))
+    low, high = rate.bounds
+    assert 0 <= low <= rate.share <= high <= 1
+    assert np.isfinite(rate.share)
