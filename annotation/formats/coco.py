@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -326,7 +326,12 @@ def write_coco(records: Iterable[ItemRecord], path: Path) -> None:
     for record in records:
         writing.add(record)
     with written(path) as file:
-        file.write(encoded(writing.content()))
+        file.writelines(writing.parts())
+
+
+# An outline as JSON without its id, and the id that it came with. Text instead of objects: hundreds of
+# thousands of dictionaries would keep the collector of garbage busy for a third of the time.
+_Encoded = tuple[Id | None, bytes]
 
 
 class _Writing:
@@ -337,24 +342,35 @@ class _Writing:
         self._next_image = 1
         self._categories: dict[str, dict[str, Any]] = {}
         self._known: dict[Id, str] = {}
-        self._annotations: list[dict[str, Any]] = []
-        self._items: list[dict[str, Any]] = []
-        self._works: list[dict[str, Any]] = []
+        self._annotations: list[_Encoded] = []
+        self._items: list[bytes] = []
+        self._works: list[tuple[bytes, list[_Encoded]]] = []
+        self._given: set[Id] = set()
+        self._fresh = count(1)
 
-    def content(self) -> dict[str, Any]:
-        everything = [*self._annotations, *(each for work in self._works for each in work["annotations"])]
-        fresh = _fresh(one["id"] for one in everything if "id" in one)
-        for one in everything:
-            if "id" not in one:
-                one["id"] = next(fresh)
-        parts = {
-            "images": list(self._images.values()),
-            "annotations": self._annotations,
-            "categories": list(self._categories.values()),
-            "items": self._items,
-            "works": self._works,
-        }
-        return {key: value for key, value in parts.items() if value or key not in ("items", "works")}
+    def parts(self) -> Iterator[bytes]:
+        """The file in its order."""
+        everything = chain(self._annotations, *(outlines for _told, outlines in self._works))
+        taken: set[Id] = {identity for identity, _rest in everything if identity is not None}
+        self._fresh = _fresh(taken)
+        yield b'{"images": ' + encoded(list(self._images.values()))
+        yield b', "categories": ' + encoded(list(self._categories.values()))
+        yield b', "annotations": ' + self._list(self._annotations)
+        if self._items:
+            yield b', "items": [' + b",\n".join(self._items) + b"]"
+        if self._works:
+            works = (told[:-1] + b', "annotations": ' + self._list(own) + b"}" for told, own in self._works)
+            yield b', "works": [' + b",\n".join(works) + b"]"
+        yield b"}\n"
+
+    def _list(self, outlines: Iterable[_Encoded]) -> bytes:
+        return b"[" + b",\n".join(self._numbered(*outline) for outline in outlines) + b"]"
+
+    def _numbered(self, identity: Id | None, rest: bytes) -> bytes:
+        if identity is None or identity in self._given:
+            identity = next(self._fresh)
+        self._given.add(identity)
+        return b'{"id":' + encoded(identity) + b"," + rest[1:]
 
     def add(self, record: ItemRecord) -> None:
         if record.kind != "boxes" or not record.images:
@@ -369,15 +385,15 @@ class _Writing:
         if record.gold is not None and program is not None:
             self._annotations.extend(self._outlines(record, program, record.gold, identities, kept))
         if kept is None or record.annotations:
-            self._items.append(_item(record))
+            self._items.append(encoded(_item(record)))
             for identity in identities:
                 self._images[identity]["item"] = record.external_id
         for work in record.annotations:
-            outlines = []
+            outlines: list[_Encoded] = []
             if program is not None:
                 outlines = list(self._outlines(record, program, work.document, identities, None))
             told = {**work.model_dump(mode="json", exclude={"document"}), "document": besides(work.document)}
-            self._works.append({"item": record.external_id, "work": told, "annotations": outlines})
+            self._works.append((encoded({"item": record.external_id, "work": told}), outlines))
 
     def _image(self, record: ItemRecord, number: int, kept: Mapping[str, Any] | None) -> Id:
         image = record.images[number]
@@ -408,7 +424,7 @@ class _Writing:
         document: Document,
         identities: Sequence[Id],
         kept: Mapping[str, Any] | None,
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Iterator[_Encoded]:
         shapes = resolved(document, program)
         named = [category["name"] for category in (kept or {}).get("categories", [])]
         for index, layer in document.layers.items():
@@ -426,7 +442,7 @@ class _Writing:
                 if kept is None or record.annotations:
                     outline |= {"node": index, "object": one.id}
                     outline |= _said(one)
-                yield outline
+                yield outline.pop("id", None), encoded(outline)
 
 
 def _pixels(image: Image, box: Box, raw: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -462,6 +478,6 @@ def _item(record: ItemRecord) -> dict[str, Any]:
     }
 
 
-def _fresh(taken: Iterable[Id]) -> Iterator[int]:
+def _fresh(taken: Iterable[Id]) -> count[int]:
     """The numbers after the largest that is taken, from 1."""
     return count(max((one for one in taken if isinstance(one, int)), default=0) + 1)

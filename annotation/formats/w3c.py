@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from analysis.programs import describe
-from annotation.formats.statements import Source, Statement, sources, statements
+from analysis.programs import Node, describe
+from annotation.formats.statements import Source, sources, statements
 from annotation.formats.writing import encoded, written
-from annotation.payloads import Box, Chosen, ItemRecord, Span
+from annotation.payloads import Box, Chosen, ItemRecord, Object, Span
 
 OURS = {"revision": "urn:touchstone:revision", "status": "urn:touchstone:status"}
 CONTEXT = ["http://www.w3.org/ns/anno.jsonld", OURS]
@@ -43,38 +43,47 @@ def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
     images = [quote(image.name) for image in record.images]
     for source in sources(record):
         base = _name(record.external_id, "gold" if source.work is None else f"work-{source.number}")
-        for statement in statements(record, source.document):
-            shape = statement.shape
-            target = (
-                _in_image(images, shape) if isinstance(shape, Box) else _in_passage(passage, record, shape)
-            )
-            yield {**_annotation(base, source, statement), "target": target}
+        common, gold = _common(source), [] if source.work is not None else [_body("assessing", "gold")]
+        for node, _layer, one, shape in statements(record, source.document):
+            if isinstance(shape, Box):
+                target = _in_image(images, shape)
+            else:
+                target = _in_passage(passage, record, shape)
+            yield {
+                "id": f"{base}:{_quoted(one.id)}",
+                **common,
+                "body": [*_tags(node), *_related(base, one), *gold],
+                "target": target,
+            }
 
 
-def _annotation(base: str, source: Source, statement: Statement) -> dict[str, Any]:
-    one, node = statement.object, statement.node
-    bodies = [{"type": "TextualBody", "purpose": "tagging", "value": describe(node)}]
-    bodies.append({"type": "TextualBody", "purpose": "classifying", "value": f"m{node.index}"})
-    related = [one.ref] if isinstance(one, Chosen) else list(one.links)
-    for other in related:
-        bodies.append(
-            {"type": "SpecificResource", "purpose": "linking", "source": f"{base}:{_quoted(other)}"}
-        )
-    if not isinstance(one, Chosen) and one.reason:
-        bodies.append({"type": "TextualBody", "purpose": "commenting", "value": one.reason})
-    annotation: dict[str, Any] = {
-        "id": f"{base}:{_quoted(one.id)}",
-        "type": "Annotation",
-        "motivation": "tagging",
-    }
-    if source.work is None:
-        bodies.append({"type": "TextualBody", "purpose": "assessing", "value": "gold"})
-    else:
-        annotation["creator"] = {"type": "Person", "nickname": source.annotator}
+def _common(source: Source) -> dict[str, Any]:
+    """What all annotations of one person, or of the gold, have alike."""
+    common: dict[str, Any] = {"type": "Annotation", "motivation": "tagging"}
+    if source.work is not None:
+        common["creator"] = {"type": "Person", "nickname": source.annotator}
         times = {"created": _moment(source.work.started), "modified": _moment(source.work.submitted)}
-        annotation |= {name: moment for name, moment in times.items() if moment}
-        annotation |= {"revision": source.work.revision, "status": source.work.status}
-    return {**annotation, "body": bodies}
+        common |= {name: moment for name, moment in times.items() if moment}
+        common |= {"revision": source.work.revision, "status": source.work.status}
+    return common
+
+
+def _body(purpose: str, value: str) -> dict[str, str]:
+    return {"type": "TextualBody", "purpose": purpose, "value": value}
+
+
+@lru_cache(maxsize=10_000)
+def _tags(node: Node) -> tuple[dict[str, str], dict[str, str]]:
+    """The step in words, and its index."""
+    return _body("tagging", describe(node)), _body("classifying", f"m{node.index}")
+
+
+def _related(base: str, one: Object) -> Iterator[dict[str, str]]:
+    """The objects that one refers to, and why it is new."""
+    for other in (one.ref,) if isinstance(one, Chosen) else one.links:
+        yield {"type": "SpecificResource", "purpose": "linking", "source": f"{base}:{_quoted(other)}"}
+    if not isinstance(one, Chosen) and one.reason:
+        yield _body("commenting", one.reason)
 
 
 def _in_image(images: list[str], box: Box) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,12 +9,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False)
+from pydantic_core import to_json
 
 
 def encoded(value: Any) -> bytes:
-    """A value as JSON in UTF-8. One encoder for all: making one takes as long as encoding a small object."""
-    return _ENCODER.encode(value).encode()
+    """A value as JSON in UTF-8, on one line. Several times as fast as the standard library."""
+    return to_json(value)
 
 
 @contextmanager

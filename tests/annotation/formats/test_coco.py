@@ -173,6 +173,9 @@ def test_ids_that_clash_are_given_anew(tmp_path: Path):
     write_coco(first + second, tmp_path / "out.json")
     found = list(read_coco(tmp_path / "out.json"))
     assert [item.external_id for item in found] == ["a.jpg", "b.jpg"]
+    out = json.loads((tmp_path / "out.json").read_text())
+    assert [one["id"] for one in out["annotations"]] == [7, 8]
+    assert [one["id"] for one in out["images"]] == [1000, 1001]
 
 
 def test_sizes_must_be_those_that_are_shown(tmp_path: Path):
