@@ -163,7 +163,8 @@ def difference(
 
     Participants were drawn within their condition and items for all conditions at once (Owen 2007), so what
     an item does to both conditions alike cancels. The measure's value in a condition is the mean over its
-    participants.
+    participants. With 5 participants a condition a 95 % interval of a ratio of times held the truth in 92 %
+    of simulated studies; from 10 on, and for shares, in 93 % or more (docs/reference/coverage.md).
 
     Refused below two participants in a condition, where the values vary in neither, without replicates, and
     where too many replicates are undefined. Raises ValueError for an unknown measure or condition.
