@@ -130,11 +130,6 @@ export function createActs(store, announce, askReason) {
     /** Called with the reason why a state cannot be set. */
     onObstacle: (/** @type {string} */ _obstacle) => {},
 
-    /** @param {string} note */
-    setNote(note) {
-      if (note !== (layer().note ?? "")) store.edit({ node: store.node, note });
-    },
-
     /** Go on to the next step that is not done, in the order of work and then from its beginning. */
     goOpen() {
       const { walk } = store.program;

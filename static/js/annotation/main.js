@@ -36,7 +36,7 @@ function start() {
   const queue = createQueue(
     store,
     site,
-    createShelf(new URL(url, location.href).pathname),
+    createShelf(`${new URL(url, location.href).pathname}${work.item.external_id}`),
     createMerge(store),
   );
   const acts = createActs(store, announce, () => askReason(work.item.kind));

@@ -1,6 +1,6 @@
 /**
  * The panel of the current node: what to do, its state, its objects one by one with exact places, reasons and
- * sources, a note, and the guideline of its module.
+ * sources, and the guideline of its module.
  *
  * @typedef {import("./store.js").Store} Store
  * @typedef {import("./types.js").InPlay} InPlay
@@ -8,7 +8,8 @@
  */
 import { letter } from "./boxes.js";
 import { button, element, sign, unseen } from "./markup.js";
-import { context, layerOf } from "./program.js";
+import { createNote } from "./note.js";
+import { context } from "./program.js";
 import { resizedTo } from "./rectangles.js";
 import { STATES, TASKS, imageName, stateOf, valueText } from "./words.js";
 
@@ -29,19 +30,6 @@ export function createPanel(store, root, acts, places) {
   });
   const more = element("p", { class: "quiet small" });
   const detail = element("div", { class: "detail" });
-  const note = element("textarea", {
-    id: "step-note",
-    rows: "2",
-    maxlength: "2000",
-    onchange: () => acts.setNote(note.value),
-  });
-  const noteField = element(
-    "details",
-    { class: "note-field" },
-    element("summary", {}, "Note on this step"),
-    element("label", { class: "visually-hidden", for: "step-note" }, "Note on this step"),
-    note,
-  );
   const guide = element("div", { class: "guide-text" });
   const guideline = element(
     "details",
@@ -49,7 +37,9 @@ export function createPanel(store, root, acts, places) {
     element("summary", {}, "Guideline"),
     guide,
   );
-  root.append(title, task, state, list, more, detail, noteField, guideline);
+  root.append(title, task, state, list, more, detail);
+  createNote(store, root);
+  root.append(guideline);
   let detailOf = "";
 
   list.addEventListener("click", (event) => {
@@ -69,13 +59,6 @@ export function createPanel(store, root, acts, places) {
     );
     renderList();
     renderDetail();
-    noteField.hidden = node.role === "compute";
-    const written = layerOf(store.document, store.node).note ?? "";
-    if (document.activeElement !== note) {
-      note.value = written;
-      if (written) noteField.open = true;
-    }
-    note.disabled = Boolean(store.locked);
     renderGuideline(node.module);
   }
 

@@ -14,6 +14,8 @@ import { conflicts, merged, operationsBetween } from "./rebase.js";
 import { Refused, Unreachable } from "./site.js";
 
 const GATHER_MS = 250;
+/** The work is nobody's any more, or somebody else's. */
+const ENDED = new Set([404, 410]);
 const RETRY_MS = [1000, 2000, 4000, 8000, 15_000];
 
 /**
@@ -85,7 +87,7 @@ export function createQueue(store, site, shelf, ask) {
       await joinWith(error.body, error.body.operations);
       return true;
     }
-    if (error.status === 410 || error.status === 404) {
+    if (ENDED.has(error.status)) {
       set("gone", error.message);
       store.lock(error.message);
       return false;
@@ -144,7 +146,8 @@ export function createQueue(store, site, shelf, ask) {
           work.history.filter((/** @type {any} */ entry) => entry.revision > store.revision),
         );
       } catch (error) {
-        await failed(error);
+        // Nothing was to be saved, so only the end of the work matters.
+        if (error instanceof Refused && ENDED.has(error.status)) await failed(error);
       }
     })().finally(() => {
       running = null;

@@ -6,7 +6,7 @@
  * @typedef {import("./types.js").Operation} Operation
  */
 
-/** @param {string} work address of the work, which the entries are kept for */
+/** @param {string} work what the entries are kept for: address and item, for a site may be set up anew */
 export function createShelf(work) {
   const prefix = `annotation:${work}:`;
   let number = Date.now() * 1000;

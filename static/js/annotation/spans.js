@@ -144,8 +144,8 @@ export function createSpans(store, stage, acts, announce) {
 
   /** @type {Record<string, (event: KeyboardEvent) => boolean | void>} */
   const keys = {
-    ArrowLeft: (event) => go(caret - 1, event),
-    ArrowRight: (event) => go(caret + 1, event),
+    ArrowLeft: (event) => go(caret - forward(), event),
+    ArrowRight: (event) => go(caret + forward(), event),
     ArrowUp: (event) => go(nextLine(-1), event),
     ArrowDown: (event) => go(nextLine(1), event),
     Home: (event) => go(0, event),
@@ -174,6 +174,9 @@ export function createSpans(store, stage, acts, announce) {
     passage.reveal(next);
     say();
   }
+
+  /** Which way the next word lies, to the right or to the left. */
+  const forward = () => (getComputedStyle(passage.element).direction === "rtl" ? -1 : 1);
 
   /** The token above or below the caret. @param {number} step */
   function nextLine(step) {

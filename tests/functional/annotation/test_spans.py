@@ -188,6 +188,18 @@ def test_a_passage_with_emoji_and_line_ends_is_quoted_right(editor: Editor, page
     assert made["tokens"] == [2, 7]
 
 
+def test_a_passage_from_right_to_left_is_walked_with_its_direction(editor: Editor, page: Page):
+    text = "הקבוצה ניצחה במשחק הראשון"
+    bounds = [(start, start + len(word)) for word, start in _places(text)]
+    work = editor.make(**{**GOALS, "passage": text, "tokens": bounds, "answer": None})
+    editor.open(page, work)
+    page.keyboard.press("e")
+    for key in ("ArrowLeft", "Shift+ArrowLeft", "Enter"):
+        page.keyboard.press(key)
+    saved(page)
+    assert quotes(editor, work) == ["ניצחה במשחק"]
+
+
 def _places(text: str) -> list[tuple[str, int]]:
     found, position = [], 0
     for word in text.replace("\r\n", "  ").replace("\u00a0", " ").split(" "):
