@@ -1,7 +1,8 @@
-"""The content of the demo: a login, a generated dataset, two systems' predictions and scores, and a study.
+"""The content of the demo: logins, a generated dataset, two systems' predictions and scores, a study, and
+annotation projects.
 
 Every step looks for what is there already, so a second run adds nothing, and a run that was stopped is
-taken up where it ended. What a person changed stays as it is. The login's password and the links' tokens
+taken up where it ended. What a person changed stays as it is. The logins' passwords and the links' tokens
 are kept in ``demo.json`` in the folder of the data, readable by its owner alone, because the database holds
 neither of them.
 """
@@ -23,6 +24,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from accounts.models import User
+from config import demo_annotation
 from studyapp.actions.links import create_link
 from studyapp.definition import load_definition
 from studyapp.models import Dataset, Study
@@ -37,9 +39,9 @@ DEFINITION = Path("docs/examples/world-study.yaml")
 
 
 class Secrets(NamedTuple):
-    """What ``demo.json`` keeps: the password of the login, and the token of each study's shared link."""
+    """What ``demo.json`` keeps: the password of each login, and the token of each study's shared link."""
 
-    password: str
+    passwords: dict[str, str]
     tokens: dict[str, str]
 
 
@@ -49,7 +51,9 @@ def load(say: Callable[[str], object]) -> None:
     Raises CommandError, as the commands do that it calls.
     """
     kept = _kept()
-    password = _login(kept.password)
+    passwords = {
+        name: _login(name, kept.passwords.get(name, "")) for name in (USERNAME, *demo_annotation.PEOPLE)
+    }
     definition = load_definition(settings.BASE_DIR / DEFINITION)
     if not Study.objects.filter(slug=definition.study).exists():
         _predictions(say)
@@ -57,7 +61,8 @@ def load(say: Callable[[str], object]) -> None:
     study = Study.objects.get(slug=definition.study)
     if study.status == Study.Status.DRAFT:
         quietly("launch_study", study.slug)
-    _keep(Secrets(password, {study.slug: _token(study, kept.tokens.get(study.slug, ""))}))
+    _keep(Secrets(passwords, {study.slug: _token(study, kept.tokens.get(study.slug, ""))}))
+    demo_annotation.load(say, User.objects.get(username=USERNAME))
 
 
 def quietly(*arguments: str, **options: Any) -> None:
@@ -65,12 +70,13 @@ def quietly(*arguments: str, **options: Any) -> None:
     call_command(*arguments, stdout=io.StringIO(), **options)
 
 
-def _login(password: str) -> str:
+def _login(name: str, password: str) -> str:
     """Make the login if there is none; return its password, empty where a person has chosen another."""
-    user = User.objects.filter(username=USERNAME).first()
+    user = User.objects.filter(username=name).first()
     if user is None:
         password = password or secrets.token_urlsafe(12)
-        User.objects.create_superuser(USERNAME, password=password)
+        create = User.objects.create_superuser if name == USERNAME else User.objects.create_user
+        create(name, password=password)
         return password
     return password if user.check_password(password) else ""
 
@@ -111,15 +117,22 @@ def _path() -> Path:
 
 def _kept() -> Secrets:
     if not _path().exists():
-        return Secrets("", {})
+        return Secrets({}, {})
     kept: dict[str, Any] = json.loads(_path().read_text(encoding="utf-8"))
-    return Secrets(kept["staff"]["password"], {study["slug"]: study["token"] for study in kept["studies"]})
+    logins = [kept["staff"], *kept.get("annotators", [])]
+    return Secrets(
+        {login["username"]: login["password"] for login in logins},
+        {study["slug"]: study["token"] for study in kept["studies"]},
+    )
 
 
 def _keep(known: Secrets) -> None:
     """Write ``demo.json`` whole or not at all."""
+    logins = [{"username": name, "password": password} for name, password in known.passwords.items()]
     content = {
-        "staff": {"username": USERNAME, "password": known.password},
+        "staff": logins[0],
+        "annotators": logins[1:],
+        "projects": list(demo_annotation.PROJECTS),
         "studies": [{"slug": slug, "token": token} for slug, token in known.tokens.items()],
     }
     draft = _path().with_suffix(".new")

@@ -120,26 +120,31 @@ def manage(stack: Stack, *arguments: str) -> None:
 def links(stack: Stack, seconds: float) -> str:
     """Return the page of links that the demo prints."""
     demo = json.loads((stack.var / "demo.json").read_text(encoding="utf-8"))
-    staff = demo["staff"]
-    password = f"password {staff['password']}" if staff["password"] else "with the password that you chose"
+    staff, *annotators = [(login["username"], _said(login)) for login in (demo["staff"], *demo["annotators"])]
     lines = [
         "",
         f"Touchstone is ready ({seconds:.0f} s).",
         "",
         f"  Researcher   {stack.url}/staff/",
-        f"               user {staff['username']}, {password}",
+        f"               user {staff[0]}, {staff[1]}",
     ]
     for study in demo["studies"]:
         lines += [
             f"  Participant  {stack.url}/join/{study['token']}/",
             f"               study {study['slug']}",
         ]
+    lines.append(f"  Annotation   {stack.url}/annotate/")
+    lines += [f"               user {name}, {password}" for name, password in annotators]
     lines += [
         f"  Logs         {stack.var / 'log'}",
         "",
         "README.md says how to get a report from here. Ctrl-C ends everything.",
     ]
     return "\n".join(lines)
+
+
+def _said(login: dict[str, str]) -> str:
+    return f"password {login['password']}" if login["password"] else "with the password that you chose"
 
 
 if __name__ == "__main__":
