@@ -15,6 +15,8 @@ WORK = (
     Transition("review", ("submitted",), "in review"),
     Transition("return", ("submitted", "in review"), "returned"),
     Transition("accept", ("submitted", "in review"), "accepted"),
+    Transition("settle", ("returned",), "accepted"),
+    Transition("reopen", ("accepted",), "returned"),
     Transition("expire", ("reserved",), "expired"),
     Transition("release", ("reserved", "returned"), "released"),
     Transition("resume", ("expired", "released"), "reserved"),

@@ -5,13 +5,18 @@ from typing import cast
 
 from analysis.programs import Program, parse
 from annotation.editing import Subject
-from annotation.models import Item
+from annotation.models import Item, Project
 from annotation.payloads import Document, Kind
 
 
 def program_of(item: Item, kind: str) -> Program:
     """The item's program. It was checked when the item came in."""
     return _parsed(item.program, cast(Kind, kind))
+
+
+def kind_of(project: Project) -> Kind:
+    """What the project marks, as the pure rules name it."""
+    return cast(Kind, project.kind)
 
 
 @lru_cache(maxsize=4096)

@@ -4,7 +4,7 @@ from django.urls import path
 
 from annotation.api import urls as data_api
 from annotation.api import work as work_api
-from annotation.views import annotators, managers
+from annotation.views import annotators, managers, reviewers
 
 app_name = "annotation"
 
@@ -15,6 +15,12 @@ urlpatterns = [
     path("annotate/<slug:slug>/", annotators.project, name="project"),
     path("annotate/<slug:slug>/next/", annotators.next_item, name="next"),
     path("annotate/<slug:slug>/images/<int:pk>/", annotators.image, name="image"),
+    path("annotate/<slug:slug>/review/", reviewers.waiting, name="review"),
+    path("annotate/<slug:slug>/agreement/", reviewers.agreement, name="agreement"),
+    path("annotate/<slug:slug>/items/<int:pk>/", reviewers.item, name="item"),
+    path("annotate/<slug:slug>/items/<int:pk>/adjudicate/", reviewers.adjudicate, name="adjudicate"),
+    path("annotate/<slug:slug>/items/<int:pk>/accept/<str:letter>/", reviewers.accept, name="accept"),
+    path("annotate/<slug:slug>/items/<int:pk>/return/<str:letter>/", reviewers.send_back, name="return"),
     path("annotate/<slug:slug>/dashboard/", managers.dashboard, name="dashboard"),
     path("annotate/<slug:slug>/people.csv", managers.people_csv, name="people_csv"),
     path("annotate/<slug:slug>/members/", managers.set_member, name="member"),

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from annotation import states
-from annotation.actions import audit, places
+from annotation.actions import audit, places, qualification
 from annotation.editing import OperationIn, apply, open_nodes
 from annotation.errors import BadEdit, NotReady, StaleBase
 from annotation.models import Item, Operation, Work
@@ -60,7 +60,8 @@ def save_operations(*, work: int, operations: Sequence[OperationIn], by: User) -
 # fetch than all the rest of a save: what is not named here is fetched when it is asked for.
 _COLUMNS = (
     "annotator_id", "task", "status", "document", "revision", "reserved_until", "started_at", "saved_at",
-    "submitted_at", "active_seconds", "item__external_id", "item__program", "item__answer", "project__slug",
+    "submitted_at", "active_seconds", "item__external_id", "item__program", "item__answer", "item__purpose",
+    "project__slug", "project__qualification_score",
     "project__kind", "project__reservation_minutes", "project__show_answer",
 )  # fmt: skip
 _SUBJECT = ("item__images", "item__passage", "item__tokens")
@@ -148,6 +149,7 @@ def submit(*, work: int, revision: int, by: User) -> Work:
     held.save(update_fields=["status", "submitted_at"])
     if held.task == Work.Task.ANNOTATION and not returned:  # a returned one is counted already
         Item.objects.filter(pk=held.item_id).update(submitted=F("submitted") + 1)
+    qualification.judge_if_finished(work=held)
     audit.record(
         project=held.project,
         kind="work_submitted",

@@ -1,7 +1,5 @@
 """Review and gold: returning, accepting, adjudicating, and judging who qualifies. Nothing is overwritten."""
 
-from typing import Any
-
 from django.db import transaction
 from django.utils import timezone
 
@@ -11,7 +9,7 @@ from annotation.actions import audit
 from annotation.actions.editing import count_submitted
 from annotation.editing import open_nodes
 from annotation.errors import NotReady, StaleBase
-from annotation.models import Comment, Gold, Item, Membership, Project, Work
+from annotation.models import Comment, Gold, Item, Project, Work
 from annotation.payloads import Document
 from annotation.policies import check_owner
 from annotation.subjects import document_of, program_of
@@ -45,10 +43,9 @@ def start_adjudication(*, item: Item, document: Document, by: User) -> Work:
 
     It is a work like any other: saved edit by edit, with history, beside what the annotators drew.
     """
-    same = Work.objects.filter(item=item, task=Work.Task.ADJUDICATION).first()
+    same = Work.objects.select_for_update().filter(item=item, task=Work.Task.ADJUDICATION).first()
     if same is not None:
-        return same
-    now = timezone.now()
+        return _take_over(same, by)
     work = Work.objects.create(
         item=item,
         project=item.project,
@@ -56,9 +53,26 @@ def start_adjudication(*, item: Item, document: Document, by: User) -> Work:
         task=Work.Task.ADJUDICATION,
         status=Work.Status.RETURNED,  # it is nobody's to expire
         document=document.model_dump(mode="json"),
-        submitted_at=now,
+        submitted_at=timezone.now(),
     )
     audit.record(project=item.project, kind="adjudication_started", by=by, data={"item": item.external_id})
+    return work
+
+
+def _take_over(work: Work, by: User) -> Work:
+    """Open an adjudication again, for this person: what was drawn so far stays."""
+    if work.status == Work.Status.ACCEPTED:
+        work.status = states.next_status(states.WORK, "reopen", work.status)
+    elif work.annotator_id == by.pk:
+        return work
+    audit.record(
+        project=work.project,
+        kind="adjudication_taken_over",
+        by=by,
+        data={"work": work.pk, "from": work.annotator.get_username()},
+    )
+    work.annotator = by
+    work.save(update_fields=["status", "annotator"])
     return work
 
 
@@ -79,6 +93,8 @@ def settle(*, work: Work, revision: int, by: User) -> Gold:
         task=Work.Task.ANNOTATION, status__in=(Work.Status.SUBMITTED, Work.Status.IN_REVIEW)
     ):
         _move(one, "accept", by, "work_accepted")
+    held.status = states.next_status(states.WORK, "settle", held.status)
+    held.save(update_fields=["status"])
     return set_gold(item=held.item, document=document, method=Gold.Method.ADJUDICATED, by=by, work=held)
 
 
@@ -124,21 +140,6 @@ def resolve_comment(*, comment: Comment, by: User) -> Comment:
     )
     comment.refresh_from_db()
     return comment
-
-
-@transaction.atomic
-def judge_qualification(
-    *, member: Membership, qualified: bool, by: User | None, data: dict[str, Any]
-) -> None:
-    """Store whether a member qualified, and what that rests on."""
-    member.qualified = qualified
-    member.save(update_fields=["qualified"])
-    audit.record(
-        project=member.project,
-        kind="qualification_judged",
-        by=by,
-        data={"member": member.user.username, "qualified": qualified, **data},
-    )
 
 
 @transaction.atomic

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from annotation.actions import places, review
+from annotation.actions import places, qualification, review
 from annotation.actions.editing import save_operations, take_back
 from annotation.actions.projects import set_member, set_places
 from annotation.errors import NothingLeft, PlaceLost
@@ -138,7 +138,7 @@ def test_qualification_comes_first_and_every_nth_item_is_hidden_gold() -> None:
     finished(work)
     with pytest.raises(NothingLeft, match="looked at"):
         again(member)
-    review.judge_qualification(member=member, qualified=True, by=None, data={})
+    qualification.decide(member=member, qualified=True, by=member.user)
     handed = []
     for _ in range(3):
         work = again(member)
@@ -151,7 +151,7 @@ def test_qualification_comes_first_and_every_nth_item_is_hidden_gold() -> None:
 def test_who_did_not_qualify_is_handed_nothing() -> None:
     member = make_member(make_project(qualification_score=0.9))
     make_items(member.project)
-    review.judge_qualification(member=member, qualified=False, by=None, data={"score": 0.2})
+    qualification.decide(member=member, qualified=False, by=member.user)
     with pytest.raises(NotAllowed, match="qualification"):
         places.next_work(member=member)
 

@@ -1,0 +1,111 @@
+"""The reviewers' pages as the templates take them: overlays, counts, tables."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from analysis.gold_agreement import Agreement
+from analysis.programs import describe
+from annotation.comparing import Step, steps
+from annotation.models import Item, Project
+from annotation.payloads import Box, Span
+from annotation.queries.comparison import documents_of, lettered
+from annotation.queries.review import finished_works
+from annotation.queries.works import images, outcome
+from annotation.subjects import document_of, kind_of, program_of
+
+WORDS = {
+    "f1_50": "F1 of boxes, IoU above 0.5",
+    "f1_75": "F1 of boxes, IoU above 0.75",
+    "mean_iou": "mean IoU of matched boxes",
+    "exact_f1": "F1 of spans, same borders",
+    "overlap_f1": "F1 of spans that overlap",
+    "token_f1": "F1 of tokens",
+    "token_alpha": "alpha of tokens",
+    "count_alpha": "alpha of counts",
+    "agreed": "share in full agreement",
+}
+
+
+def comparison_page(item: Item, project: Project) -> dict[str, Any]:
+    """One item: its works by letter with what their programs give, and its steps with everybody's objects."""
+    works = finished_works(item)
+    program = program_of(item, kind_of(project))
+    documents = documents_of(works)
+    shown = images(project, item.images)
+    rows = []
+    for letter, work in lettered(works).items():
+        document = document_of(work.document)
+        rows.append({"letter": letter, "work": work, "problem": document.problem, **outcome(work, document)})
+    return {
+        "works": rows,
+        "steps": [
+            _step(step, describe(program.nodes[step.node]), shown) for step in steps(program, documents)
+        ]
+        if documents
+        else [],
+        "gold": item.golds.filter(current=True).first(),
+    }
+
+
+def _step(step: Step, label: str, shown: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "label": label,
+        "node": step.node,
+        "unanimous": step.unanimous,
+        "people": [
+            {"letter": who, "state": layer.state, "count": len(step.objects[who]), "note": layer.note}
+            for who, layer in step.layers.items()
+        ],
+        "images": [_overlay(step, place, image) for place, image in enumerate(shown)],
+        "spans": [
+            {"quote": _quote(step, cluster.members), "letters": sorted(cluster.members)}
+            for cluster in step.clusters
+        ]
+        if not shown
+        else [],
+    }
+
+
+def _quote(step: Step, members: Any) -> str:
+    who, place = next(iter(members.items()))
+    one = step.objects[who][place]
+    return one.quote if isinstance(one, Span) else ""
+
+
+def _overlay(step: Step, place: int, image: dict[str, Any]) -> dict[str, Any]:
+    """Everybody's boxes in one image, in units of a thousandth of its sides."""
+    width = image["width"] or 4
+    height = image["height"] or 3
+    high = round(1000 * height / width)
+    boxes = [
+        {
+            "letter": who,
+            "number": number % 6,
+            "x": round(1000 * one.box[0]),
+            "y": round(high * one.box[1]),
+            "width": round(1000 * (one.box[2] - one.box[0])),
+            "height": round(high * (one.box[3] - one.box[1])),
+        }
+        for number, (who, objects) in enumerate(step.objects.items())
+        for one in objects
+        if isinstance(one, Box) and one.image == place
+    ]
+    return {"url": image["url"], "name": image["name"], "high": high, "boxes": boxes}
+
+
+def agreement_rows(found: Agreement) -> list[dict[str, Any]]:
+    """The agreement as a flat table."""
+    return [
+        {
+            "by": group.by,
+            "name": group.name,
+            "measure": WORDS.get(measure, measure),
+            "value": quantity.value,
+            "low": quantity.interval.low if quantity.interval else None,
+            "high": quantity.interval.high if quantity.interval else None,
+            "n": quantity.n,
+            "reason": quantity.reason,
+        }
+        for group, metrics in found.groups.items()
+        for measure, quantity in metrics.items()
+    ]

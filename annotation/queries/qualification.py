@@ -1,0 +1,57 @@
+"""How well people do on items whose gold is known: qualification items and hidden gold."""
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from analysis.gold_agreement import agreement
+from annotation.comparing import agreement_item
+from annotation.models import Gold, Item, Membership, Project, Work
+from annotation.queries.review import FINISHED
+from annotation.subjects import document_of, kind_of, program_of
+
+KNOWN = (Item.Purpose.QUALIFICATION, Item.Purpose.HIDDEN_GOLD)
+METRIC = {"boxes": "f1_50", "spans": "token_f1"}
+
+
+class KnownScore(NamedTuple):
+    """A person against gold: the mean over items of the F1 of an item's objects, and how many items.
+
+    Boxes are matched above an overlap of 0.5; of spans, tokens count. None where no item has gold, or
+    neither the person nor the gold drew anything anywhere.
+    """
+
+    mean: float | None
+    items: int
+
+
+def score_of(member: Membership, *purposes: str) -> KnownScore:
+    """How a member did on the items of these purposes."""
+    return scores(member.project, *purposes).get(member.user.get_username(), KnownScore(None, 0))
+
+
+def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
+    """How everybody did, by user name. Two queries."""
+    works = Work.objects.filter(
+        project=project, task=Work.Task.ANNOTATION, status__in=FINISHED, item__purpose__in=purposes or KNOWN
+    ).select_related("item", "annotator")
+    golds = {
+        gold.item_id: document_of(gold.document)
+        for gold in Gold.objects.filter(
+            item__project=project, item__purpose__in=purposes or KNOWN, current=True
+        )
+    }
+    kind = kind_of(project)
+    found: dict[str, list[float]] = defaultdict(list)
+    for work in works:
+        gold = golds.get(work.item_id)
+        if gold is None:
+            continue
+        documents = {"gold": gold, "person": document_of(work.document)}
+        compared = agreement_item(
+            work.item.external_id, program_of(work.item, kind), documents, tokens=len(work.item.tokens)
+        )
+        f1 = agreement([compared], kind).groups
+        value = next(metrics for group, metrics in f1.items() if group.by == "all")[METRIC[kind]].value
+        if value is not None:
+            found[work.annotator.get_username()].append(value)
+    return {who: KnownScore(sum(values) / len(values), len(values)) for who, values in found.items()}
