@@ -5,6 +5,7 @@ As all of the demo: what is there stays, what a person changed stays as it is.
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 import tempfile
@@ -85,7 +86,8 @@ def load(say: Callable[[str], object], manager: User) -> None:
             write_guideline(project=project, module=module, text=text, by=manager)
         for name, role in PEOPLE.items():
             set_member(project=project, user=people[name], role=role, by=manager)
-        call_command("simulate_annotators", slug, n=2, behaviour="careful=0.5,sloppy=0.5", items=BOT_ITEMS)
+        mix = ("-n", "2", "--behaviour", "careful=0.5,sloppy=0.5", "--items", str(BOT_ITEMS))
+        call_command("simulate_annotators", slug, *mix, stdout=io.StringIO())
 
 
 def _generated(kind: str, folder: Path) -> Path:

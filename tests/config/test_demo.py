@@ -1,22 +1,27 @@
 """The demo's content is made once, found again, and never overwrites what a person did."""
 
 import json
+import re
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
 import pytest
 
-from config.demo import QUESTIONS, SYSTEMS, USERNAME
+from config.demo import QUESTIONS, SYSTEMS
+from config.demo_annotation import BOT_ITEMS, ITEMS
 from scripts.stack import Stack
 from tests.site import Site, running_site
 
 SHOW = """
 import json
 from accounts.models import User
+from annotation.models import Gold, Item, Membership, Project, Work
 from studyapp.models import EntryLink, Prediction, Question, Score, Study, StudyVersion
 models = (User, EntryLink, Prediction, Question, Score, Study, StudyVersion)
+models += (Project, Item, Gold, Membership, Work)
 print(json.dumps({model.__name__: model.objects.count() for model in models}))
 """
 
@@ -38,8 +43,9 @@ def counts(site: Site) -> dict[str, int]:
 
 def test_everything_is_there(demo_site: Site):
     assert counts(demo_site) == {
-        "User": 1, "EntryLink": 1, "Question": QUESTIONS, "Prediction": 2 * QUESTIONS, "Score": 2, "Study": 1,
-        "StudyVersion": 1,
+        "User": 7, "EntryLink": 1, "Question": QUESTIONS, "Prediction": 2 * QUESTIONS, "Score": 2, "Study": 1,
+        "StudyVersion": 1, "Project": 2, "Item": 2 * ITEMS, "Gold": 2 * ITEMS, "Membership": 10,
+        "Work": 2 * 2 * BOT_ITEMS,
     }  # fmt: skip
 
 
@@ -56,19 +62,34 @@ def test_the_participant_link_leads_to_the_consent(demo_site: Site):
     assert "Do the explanations help?" in page.text
 
 
-def test_the_login_opens_the_staff_page(demo_site: Site):
-    password = kept(demo_site)["staff"]["password"]
-    with httpx.Client(base_url=demo_site.url, follow_redirects=True) as client:
+@contextmanager
+def logged_in(site: Site, login: dict[str, str]) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=site.url, follow_redirects=True) as client:
         client.get("/accounts/login/")
-        form = {
-            "username": USERNAME,
-            "password": password,
-            "csrfmiddlewaretoken": client.cookies["csrftoken"],
-        }
-        page = client.post("/accounts/login/", data=form, headers={"Referer": demo_site.url})
-    assert page.status_code == 200
-    assert page.url.path == "/staff/"
-    assert "world-facts" in page.text
+        form = {**login, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
+        page = client.post("/accounts/login/", data=form, headers={"Referer": site.url})
+        assert page.status_code == 200
+        assert page.url.path in ("/staff/", "/annotate/")
+        yield client
+
+
+def test_the_login_opens_the_staff_page(demo_site: Site):
+    with logged_in(demo_site, kept(demo_site)["staff"]) as client:
+        assert "world-facts" in client.get("/staff/").text
+
+
+def test_the_annotator_is_given_an_item_and_the_adjudicator_finds_some_to_settle(demo_site: Site):
+    annotator, adjudicator = kept(demo_site)["annotators"]
+    with logged_in(demo_site, annotator) as client:
+        page = client.get("/annotate/scenes/")
+        token = re.search(r'csrfmiddlewaretoken" value="([^"]+)"', page.text)[1]
+        headers = {"Referer": str(page.url)}
+        page = client.post("/annotate/scenes/next/", data={"csrfmiddlewaretoken": token}, headers=headers)
+        assert page.url.path.startswith("/annotate/work/")
+        image = re.search(r"/annotate/scenes/images/\d+/", page.text)[0]
+        assert client.get(image).headers["content-type"] == "image/png"
+    with logged_in(demo_site, adjudicator) as client:
+        assert client.get("/annotate/games/review/").text.count("/annotate/games/items/") == BOT_ITEMS
 
 
 def test_a_second_run_adds_nothing_and_gives_the_same_login_and_link(demo_site: Site):
