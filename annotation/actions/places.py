@@ -14,7 +14,7 @@ from annotation import states
 from annotation.actions import audit
 from annotation.errors import NothingLeft, PlaceLost
 from annotation.models import Item, Membership, Project, Work
-from annotation.policies import check_annotating
+from annotation.policies import NotAllowed, check_annotating
 
 Row = TypeVar("Row", bound=Model)
 TRIES = 20  # of claims that others were quicker at, before the person is asked to come back
@@ -145,6 +145,8 @@ def resume(*, work: Work) -> Work:
 def release(*, work: Work, by: User) -> Work:
     """Give the place of an unfinished work back; its document stays. ``by`` is its annotator or a manager."""
     work = Work.objects.select_for_update().get(pk=work.pk)
+    if work.task == Work.Task.ADJUDICATION:
+        raise NotAllowed("An adjudication stays as it is; another adjudicator can take it over.")
     finished = work.status == Work.Status.RETURNED  # it was handed in once, and counted
     work.status = states.next_status(states.WORK, "release", work.status)
     work.save(update_fields=["status"])

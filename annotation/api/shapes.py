@@ -179,6 +179,7 @@ class WorkState(Outcome):
     guidelines: dict[str, Any]
     comments: list[CommentRow]
     predictions: list[dict[str, Any]] | None
+    others: dict[str, Any] | None
     history: list[dict[str, Any]]
     keys: dict[str, str]
 

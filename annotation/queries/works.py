@@ -17,6 +17,7 @@ from annotation.models import (
     Work,
 )
 from annotation.payloads import Document
+from annotation.queries.comparison import others
 from annotation.subjects import document_of, program_of
 
 HISTORY = 200  # operations that the editor can undo after a reload
@@ -44,6 +45,7 @@ def work_state(work: Work) -> dict[str, Any]:
         "guidelines": guidelines(work.project),
         "comments": [comment_row(one) for one in work.comments.select_related("by")],
         "predictions": predictions(work),
+        "others": others(work),
         "history": history(work),
         "keys": keys(work),
     }

@@ -35,7 +35,8 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
     made: button("", () => acts.setState(state), { class: `button second state-button ${state}` }),
   }));
   const open = element("span", { class: "still-open" });
-  const submit = button("Submit", handIn, { class: "button submit" });
+  const settles = store.work.task === "adjudication";
+  const submit = button(settles ? "Make it the gold" : "Submit", handIn, { class: "button submit" });
   const release = button("Give it back", giveBack, { class: "button plain" });
   const now = element("p", { class: "foot-now" });
   root.append(
@@ -51,7 +52,7 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
         ...states.map((each) => each.made),
         on,
       ),
-      element("div", { class: "foot-submit" }, release, open, submit),
+      element("div", { class: "foot-submit" }, settles ? null : release, open, submit),
     ),
   );
 

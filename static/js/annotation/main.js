@@ -2,6 +2,7 @@
  * Puts the editor together on the page that the site has sent.
  */
 import { createActs } from "./acts.js";
+import { createAdjudication } from "./adjudication.js";
 import { createAnnouncer } from "./announcer.js";
 import { createBoxes } from "./boxes.js";
 import { createComments } from "./comments.js";
@@ -46,6 +47,7 @@ function start() {
     : createSpans(store, part("stage"), acts, announce);
   view.onProblem = () => askProblem(store, announce);
   const panel = createPanel(store, part("panel"), acts, { start: (tokens) => view.place(...tokens) });
+  createAdjudication(store, part("comments"), acts);
   const comments = createComments(store, part("comments"), site, announce);
   const tree = createTree(store, part("program"), () => store.pending.length > 0);
 

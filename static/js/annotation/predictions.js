@@ -1,10 +1,11 @@
 /**
- * What systems put out for the current node, where the project shows it and the person has asked for it. It
- * lies apart from human work: dashed, never selectable.
+ * What systems put out for the current node, where the project shows it and the person has asked for it; and
+ * what the annotators marked, for who adjudicates. It lies apart from one's own work: dashed, never selectable.
  *
  * @typedef {import("./store.js").Store} Store
  * @typedef {import("./types.js").Place} Place
  */
+import { othersHere } from "./adjudication.js";
 
 const LIKELY = 0.5;
 
@@ -14,6 +15,7 @@ const LIKELY = 0.5;
  * @returns {Place[]}
  */
 export function overlay(store) {
+  if (store.work.others) return othersHere(store)?.clusters ?? [];
   if (!store.predictionsShown || !store.work.predictions) return [];
   return store.work.predictions.flatMap((output) => {
     const own = (output.modules ?? []).find(

@@ -88,3 +88,16 @@ export function resizedTo({ left, top, width, height }) {
   const [x, y] = [between(left, 0, 1 - wide), between(top, 0, 1 - high)];
   return within([x, y, x + wide, y + high]);
 }
+
+/**
+ * How far two boxes cover the same: intersection over union.
+ * @param {Rect} one
+ * @param {Rect} other
+ */
+export function overlap(one, other) {
+  const shared =
+    Math.max(0, Math.min(one[2], other[2]) - Math.max(one[0], other[0])) *
+    Math.max(0, Math.min(one[3], other[3]) - Math.max(one[1], other[1]));
+  const area = (/** @type {Rect} */ [left, top, right, bottom]) => (right - left) * (bottom - top);
+  return shared / (area(one) + area(other) - shared);
+}

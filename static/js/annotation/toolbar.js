@@ -87,7 +87,8 @@ export function createToolbar(store, root, acts, view, keys) {
       );
     else if (context(store.program, store.document, store.node).length)
       entries.push(["context", "of the steps before"]);
-    if (store.predictionsShown) entries.push(["predicted", `by ${systems(store).join(", ")}`]);
+    if (store.work.others) entries.push(["predicted", "by the annotators"]);
+    else if (store.predictionsShown) entries.push(["predicted", `by ${systems(store).join(", ")}`]);
     const key = JSON.stringify(entries);
     if (legend.dataset.key === key) return;
     legend.dataset.key = key;

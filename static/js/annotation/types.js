@@ -67,6 +67,9 @@
  * @typedef {{index: number, module: string, probabilities?: number[], attention?: number[], value?: Value}} ModuleOutput
  * @typedef {{system: string, revision: string, proposals: number[][][], modules: ModuleOutput[]}} Prediction
  *
+ * @typedef {Place & {letters: string[]}} Cluster objects of several people that mean the same, and their middle
+ * @typedef {{states: Record<string, State>, clusters: Cluster[]}} Others
+ *
  * @typedef {Object} Work
  * @property {string | number} id
  * @property {number} revision
@@ -81,6 +84,7 @@
  * @property {Record<string, {version: number | string, text: string}>} guidelines
  * @property {Comment[]} comments
  * @property {Prediction[] | null} predictions
+ * @property {Record<string, Others> | null} others what the annotators marked, by node; null while annotating
  * @property {Entry[]} history
  * @property {Record<string, string>} keys
  *

@@ -1,0 +1,92 @@
+/**
+ * What the annotators marked at the current step, for the person who settles the gold: their states, and their
+ * objects in groups that mean the same thing, each of which can be taken over with one key press.
+ *
+ * @typedef {import("./store.js").Store} Store
+ * @typedef {import("./types.js").Place} Place
+ * @typedef {import("./types.js").Cluster} Cluster
+ * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
+ */
+import { button, element, unseen } from "./markup.js";
+import { overlap } from "./rectangles.js";
+import { STATES, imageName } from "./words.js";
+
+const SAME = 0.5;
+
+/** Whether two places are taken for the same thing. @param {Place} one @param {Place} other */
+export function same(one, other) {
+  if (one.box && other.box) return one.image === other.image && overlap(one.box, other.box) > SAME;
+  if (one.tokens && other.tokens)
+    return one.tokens[0] === other.tokens[0] && one.tokens[1] === other.tokens[1];
+  return false;
+}
+
+/** What they marked at the current step. @param {Store} store */
+export function othersHere(store) {
+  return store.work.others?.[store.node] ?? null;
+}
+
+/** @param {Store} store @param {HTMLElement} before the part of the page that this comes before @param {Acts} acts */
+export function createAdjudication(store, before, acts) {
+  if (!store.work.others) return;
+  const states = element("p", { class: "quiet" });
+  const list = element("ul", { class: "objects" });
+  const root = element(
+    "section",
+    { class: "panel", "aria-labelledby": "others-title" },
+    element("h2", { id: "others-title" }, "What the annotators marked"),
+    states,
+    list,
+  );
+  before.before(root);
+
+  /** @param {Cluster} cluster @param {number} index */
+  function row(cluster, index) {
+    const { letters, ...place } = cluster;
+    const taken = store.objects.some((each) => (each.own || each.chosen) && same(each.place, place));
+    const whose = unseen(` group ${index + 1}, of ${letters.join(" and ")}`);
+    const take = taken
+      ? element("span", { class: "choice" }, "✓ taken", whose)
+      : button(
+          "Take",
+          () => takeOver(place),
+          { class: "button second small-button", disabled: Boolean(store.locked) },
+          whose,
+        );
+    return element(
+      "li",
+      { class: "cluster" },
+      ...letters.map((letter) => element("span", { class: "who" }, letter)),
+      element("span", { class: "object-text", dir: "auto" }, text(place)),
+      take,
+    );
+  }
+
+  /** @param {Place} place */
+  function text({ box, image, quote }) {
+    if (!box) return `“${quote}”`;
+    const size = `${Math.round((box[2] - box[0]) * 100)} × ${Math.round((box[3] - box[1]) * 100)} %`;
+    return store.item.images.length > 1 ? `${imageName(store, image ?? 0)}, ${size}` : size;
+  }
+
+  /** Choose the child's object that lies there; where there is none, draw it. @param {Place} place */
+  function takeOver(place) {
+    const there = store.objects.find((each) => !each.own && same(each.place, place));
+    if (!there) acts.draw(place);
+    else if (!there.chosen) acts.toggle(there.id);
+  }
+
+  function render() {
+    const said = othersHere(store);
+    root.hidden = !said;
+    if (!said) return;
+    states.textContent = Object.entries(said.states)
+      .map(([letter, state]) => `${letter}: ${STATES[state].word}`)
+      .join(" · ");
+    list.replaceChildren(...said.clusters.map(row));
+    list.hidden = !said.clusters.length;
+  }
+
+  store.subscribe((topics) => (topics.has("document") || topics.has("node") || topics.has("status")) && render());
+  render();
+}
