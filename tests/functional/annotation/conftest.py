@@ -18,6 +18,7 @@ from PIL import Image as Picture
 from PIL import ImageDraw
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
+from accounts.models import User
 from annotation.actions import data, places, projects, review
 from annotation.models import KeyBindings, SystemOutput, Work
 from annotation.payloads import Document, Image, ItemRecord
@@ -94,13 +95,17 @@ class Editor:
 
     def open(self, page: Page, work: int) -> Page:
         """Open a work's page in the browser, logged in as its annotator."""
-        client = Client()
-        client.force_login(self.row(work).annotator, backend="django.contrib.auth.backends.ModelBackend")
-        session = client.cookies["sessionid"].value
-        page.context.add_cookies([{"name": "sessionid", "value": session, "url": self.server.url}])
+        self.log_in(page, self.row(work).annotator)
         page.goto(f"{self.server.url}/annotate/work/{work}/")
         expect(page.locator("#work[data-ready]")).to_be_attached()
         return page
+
+    def log_in(self, page: Page, user: User) -> None:
+        """Give the browser the session of a user."""
+        client = Client()
+        client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+        session = client.cookies["sessionid"].value
+        page.context.add_cookies([{"name": "sessionid", "value": session, "url": self.server.url}])
 
     def row(self, work: int) -> Work:
         return Work.objects.select_related("annotator").get(pk=work)

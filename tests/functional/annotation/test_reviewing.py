@@ -1,0 +1,84 @@
+"""Settling gold in a real browser, and the pages around the editor: accessible, and no wider than a phone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from annotation.actions import places
+from annotation.models import Gold, Project, Role, Work
+from annotation.payloads import Chosen
+from annotation.subjects import document_of
+from tests.annotation import factories
+from tests.functional.annotation.conftest import DESKTOP, Editor
+from tests.functional.annotation.steps import saved
+from tests.functional.annotation.test_editor import problems
+
+pytestmark = pytest.mark.service
+
+
+def disagreement() -> tuple[Project, Any]:
+    """One item of two black dogs: both annotators drew both, only one of them chose both. And its judge."""
+    project = factories.make_project(annotators_per_item=2)
+    factories.make_items(project)
+    for chosen in ("ab", "a"):
+        work = places.next_work(member=factories.make_member(project))
+        edits = [
+            factories.operation(0, 3, put=[factories.box("a"), factories.box("b", at=0.5)], state="done"),
+            factories.operation(1, 2, put=[{"id": f"c{name}", "ref": name} for name in chosen], state="done"),
+        ]
+        factories.save_operations(work=work.pk, operations=edits, by=work.annotator)
+        factories.submit(work=work.pk, revision=2, by=work.annotator)
+    return project, factories.make_member(project, Role.MANAGER)
+
+
+def test_what_one_annotator_saw_is_taken_over_and_becomes_the_gold(editor: Editor, page: Page):
+    project, judge = disagreement()
+    editor.log_in(page, judge.user)
+    page.goto(f"{editor.server.url}/annotate/{project.slug}/review/")
+    page.get_by_role("link", name="i1").click()
+    page.get_by_role("button", name="Adjudicate").click()
+    expect(page.locator("#work[data-ready]")).to_be_attached()
+    expect(page.get_by_role("heading", name="What the annotators marked")).to_be_visible()
+    expect(page.locator(".cluster")).to_have_count(2)
+    page.get_by_role("button", name="Take group 2, of A").press("Enter")
+    expect(page.locator(".cluster .choice")).to_have_count(2)
+    page.keyboard.press("d")
+    saved(page)
+    page.get_by_role("button", name="Make it the gold").click()
+    expect(page).to_have_url(f"{editor.server.url}/annotate/{project.slug}/review/")
+    gold = document_of(Gold.objects.get(current=True).document)
+    assert [one.ref for one in gold.layers[2].objects if isinstance(one, Chosen)] == ["g3.0", "g3.1"]
+    assert Work.objects.filter(task=Work.Task.ANNOTATION, status=Work.Status.ACCEPTED).count() == 2
+
+
+@pytest.mark.parametrize("width", [DESKTOP["width"], 320])
+def test_the_pages_around_the_editor_have_no_accessibility_problems(
+    editor: Editor, browser: Browser, axe_script: str, width: int
+):
+    project, judge = disagreement()
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    page = context.new_page()
+    editor.log_in(page, judge.user)
+    base = f"{editor.server.url}/annotate/{project.slug}/"
+    item = project.items.get()
+    addresses = [
+        "",
+        "review/",
+        f"items/{item.pk}/",
+        "agreement/",
+        "dashboard/",
+        "settings/",
+        "guidelines/",
+        "audit/",
+    ]
+    found = []
+    for address in ["../", *addresses]:
+        page.goto(base + address)
+        found += [f"{address}: {problem}" for problem in problems(page, axe_script)]
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            found.append(f"{address}: wider than {width} px")
+    context.close()
+    assert found == []
