@@ -37,6 +37,10 @@ UNSCOPED = {
 IDS: dict[str, dict[str, str]] = {
     "work": {"pk": "work"},
     "image": {"pk": "image"},
+    "item": {"pk": "item"},
+    "adjudicate": {"pk": "item"},
+    "accept": {"pk": "item", "letter": "letter"},
+    "return": {"pk": "item", "letter": "letter"},
     "api_work": {"pk": "work"},
     "api_operations": {"pk": "work"},
     "api_submit": {"pk": "work"},
@@ -71,7 +75,7 @@ class Theirs:
     """A project with one of everything."""
 
     project: Project
-    ids: dict[str, int]
+    ids: dict[str, int | str]
 
     def address(self, name: str, *, slug: str | None = None) -> str:
         return reverse(f"annotation:{name}", kwargs=self.arguments(name, slug or self.project.slug))
@@ -91,7 +95,8 @@ def theirs() -> Theirs:
     (item,) = make_items(project)
     manager = make_member(project, Role.MANAGER)
     work = finished(places.next_work(member=make_member(project)))
-    ids = {
+    ids: dict[str, int | str] = {
+        "letter": "A",
         "work": work.pk,
         "item": item.pk,
         "comment": review.comment(work=work, text="Is this one?", by=manager.user).pk,
