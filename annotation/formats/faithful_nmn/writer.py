@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from annotation.formats.faithful_nmn.reader import NAME
 from annotation.formats.faithful_nmn.tables import BOX_COLUMNS, PROGRAM_COLUMNS, BoxRow, Cell, ProgramRow
 from annotation.formats.report import Report
 from annotation.formats.texts import tokenize
-from annotation.formats.writing import written
+from annotation.formats.writing import encoded, written
 from annotation.payloads import Box, Document, ItemRecord
 
 DIGITS = 6  # of a fraction somebody drew: a fiftieth of a pixel in an image of 20,000
@@ -205,7 +204,7 @@ def _written(boxes: Iterable[tuple[float, ...]]) -> str:
         {"left": _digits(x), "top": _digits(y), "width": _digits(u - x), "height": _digits(v - y)}
         for x, y, u, v in boxes
     ]
-    return json.dumps(values, separators=(",", ":")) if values else ""
+    return encoded(values).decode() if values else ""
 
 
 def _digits(fraction: float) -> str:
@@ -253,7 +252,7 @@ def _example(record: ItemRecord) -> str:
         "label": None if record.answer is None else str(record.answer),
         **record.extra.get("nlvr2", {}),
     }
-    return json.dumps(content, ensure_ascii=False)
+    return encoded(content).decode()
 
 
 def _write_table(path: Path, delimiter: str, columns: list[str], rows: Iterable[list[str]]) -> None:
