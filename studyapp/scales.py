@@ -196,7 +196,8 @@ def questions_of(entry: Entry) -> list[Entry]:
         raise ValueError(f"scale {name!r} has its items; items are for scales that have none")
     is_required = entry.get("required", name not in NEVER_REQUIRED)
     if not isinstance(is_required, bool) or (is_required and name in NEVER_REQUIRED):
-        raise ValueError(f"scale {name!r}: required must be {'false' if is_required else 'true or false'}")
+        allowed = "false" if name in NEVER_REQUIRED else "true or false"
+        raise ValueError(f"scale {name!r}: required must be {allowed}")
     return [_question(scale, key, items[key], is_required) for key in _picked(name, items, entry.get("only"))]
 
 

@@ -2,7 +2,9 @@
 
 ``{"answer": {id: text}, "sp": {id: [[title, index], ...]}}`` and, optional,
 ``"type": {id: "span"|"yes"|"no"}``, ``"fact_probability": {id: [[title, index, p], ...]}``,
-``"answer_location": {id: [title, index, start, end]}`` (code points in the sentence, end exclusive).
+``"answer_location": {id: [title, index, start, end]}`` (code points in the sentence, end exclusive),
+``"explanation_weights": {id: [[title, index, start, end, weight], ...]}`` (how much each token of the
+context spoke for the answer; tokens that do not overlap).
 """
 
 import hashlib
@@ -11,12 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from accounts.errors import BadFile
 from accounts.fields import Index, Text, first_error
-from modelserver.schema import AnswerLocation, AnswerType, Fact, FactProbability, Probability, QAPrediction
+from modelserver.schema import (
+    AnswerLocation,
+    AnswerType,
+    Fact,
+    FactProbability,
+    Probability,
+    QAPrediction,
+    TokenWeight,
+)
+from studyapp.highlights import check_places
 
+Weight = Annotated[float, Field(allow_inf_nan=False)]
 REVISION_DIGITS = 12
 
 
@@ -35,6 +47,7 @@ class _File(BaseModel):
     sp: dict[Text, list[tuple[Text, Index]]]
     type: dict[Text, AnswerType] = {}
     fact_probability: dict[Text, list[tuple[Text, Index, Probability]]] = {}
+    explanation_weights: dict[Text, list[tuple[Text, Index, Index, Index, Weight]]] = {}
     answer_location: dict[Text, Annotated[tuple[Text, Index, Index, Index], AfterValidator(_ordered)]] = {}
 
 
@@ -55,10 +68,11 @@ class PredictionsFile:
         """The prediction for a question of that id, whose articles are ``[[title, [sentence, ...]], ...]``.
 
         A missing answer is the empty text and a missing fact list has no facts: both score 0, as they do
-        in the official script. Raises BadFile when the answer's location is not in the context.
+        in the official script. Raises BadFile when the answer's location or a weight is not in the context.
         """
         content = self.content
         probabilities = content.fact_probability.get(external_id)
+        weights = self._weights(external_id, context)
         return QAPrediction(
             id=external_id,
             answer=content.answer.get(external_id, ""),
@@ -70,7 +84,21 @@ class PredictionsFile:
             else [
                 FactProbability(title=title, index=index, probability=p) for title, index, p in probabilities
             ],
+            explanation_weights=weights,
         )
+
+    def _weights(self, external_id: str, context: Any) -> list[TokenWeight] | None:
+        given = self.content.explanation_weights.get(external_id)
+        if given is None:
+            return None
+        try:
+            check_places(context, given)
+        except ValueError as error:
+            raise BadFile(self.path, f"explanation_weights[{external_id}]: {error}") from error
+        return [
+            TokenWeight(title=title, index=index, start=start, end=end, weight=weight)
+            for title, index, start, end, weight in given
+        ]
 
     def _location(self, external_id: str, context: Any) -> AnswerLocation | None:
         place = self.content.answer_location.get(external_id)

@@ -1,14 +1,22 @@
 """Tests of the assignment rule, and of its balance under drop-out."""
 
 from collections import Counter
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.assignment import percentile, simulate
-from studyapp.assignment import choose, derive_seed, shuffled
+from studyapp.assignment import (
+    choose,
+    choose_cell,
+    condition_orders,
+    derive_seed,
+    interleave,
+    lay_out,
+    shuffled,
+)
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -122,3 +130,59 @@ class TestBalanceUnderDropOut:
     def test_balance_on_starts_is_far_worse(self):
         starts = [simulate(seed=seed, rule="starts") for seed in range(40)]
         assert percentile(starts, 95) >= 8
+
+
+class TestSeveralConditions:
+    @pytest.mark.parametrize("n", range(1, 9))
+    def test_orders_are_balanced_for_place_and_for_what_goes_before(self, n):
+        rows = condition_orders(n)
+        assert len(rows) == (n if n % 2 == 0 or n == 1 else 2 * n)
+        assert all(sorted(row) == list(range(n)) for row in rows)
+        places = Counter((place, condition) for row in rows for place, condition in enumerate(row))
+        assert set(places.values()) == {len(rows) // n}
+        after = Counter(pair for row in rows for pair in pairwise(row))
+        assert len(after) == n * (n - 1)
+        assert len(set(after.values())) <= 1
+
+    def test_no_conditions(self):
+        with pytest.raises(ValueError, match="n: must be at least 1"):
+            condition_orders(0)
+
+    @pytest.mark.parametrize("n", [2, 3, 4])
+    def test_rows_and_rotations_differ_by_at_most_one_at_any_time(self, n):
+        counts: Counter[tuple[int, int]] = Counter()
+        for person in range(100):
+            counts[choose_cell(n, counts, seed=person)] += 1
+            rows = Counter(dict.fromkeys(range(len(condition_orders(n))), 0))
+            turns = Counter(dict.fromkeys(range(n), 0))
+            for (row, turn), times in counts.items():
+                rows[row] += times
+                turns[turn] += times
+            assert max(rows.values()) - min(rows.values()) <= 1
+            assert max(turns.values()) - min(turns.values()) <= 1
+
+    @pytest.mark.parametrize(("items", "n"), [(12, 3), (13, 3), (4, 4), (25, 2)])
+    def test_over_the_rotations_every_item_meets_every_condition_once(self, items, n):
+        met = Counter(
+            pair for turn in range(n) for pair in lay_out(items, n, 0, turn, blocked=True, seed=turn)
+        )
+        assert met == {(item, condition): 1 for item in range(items) for condition in range(n)}
+
+    def test_blocks_follow_the_row_and_items_stay_in_the_own_order(self):
+        row = condition_orders(3)[4]
+        trials = lay_out(12, 3, 4, 1, blocked=True, seed=9)
+        assert [condition for condition, _ in groupby(trials, key=lambda trial: trial[1])] == row
+        own = shuffled(12, seed=9)
+        for condition in range(3):
+            items = [item for item, shown in trials if shown == condition]
+            assert items == [item for item in own if item in items]
+
+    def test_one_condition_is_the_order_of_before(self):
+        assert lay_out(5, 1, 0, 0, blocked=True, seed=3) == [(item, 0) for item in shuffled(5, seed=3)]
+
+    @given(st.integers(0, 10), st.integers(0, 4), st.randoms(use_true_random=False))
+    def test_extra_pages_come_at_their_positions(self, pages, checks, rng):
+        positions = rng.sample(range(1, pages + checks + 1), checks)
+        mixed = interleave(list(range(pages)), {position: -position for position in positions})
+        assert [page for page in mixed if page >= 0] == list(range(pages))
+        assert all(mixed[position - 1] == -position for position in positions)

@@ -42,6 +42,7 @@ def test_it_works(dataset: Dataset, tmp_path: Path):
         "type": {"q0": "span", "q3": "no"},
         "fact_probability": {"q0": [["Night Ferry 0", 0, 0.9], ["Oslo", 0, 0.25]]},
         "answer_location": {"q0": ["Night Ferry 0", 0, 35, 47]},
+        "explanation_weights": {"q0": [["Night Ferry 0", 0, 4, 8, 0.5], ["Oslo", 0, 0, 4, -1]]},
     }
     output, error = run(write_json(tmp_path / "p.json", content(**more)))
     assert error == ""
@@ -53,6 +54,8 @@ def test_it_works(dataset: Dataset, tmp_path: Path):
     prediction = stored.predictions.get(question__external_id="q0")
     wire = prediction.wire("q0")
     assert (wire.answer, wire.type, wire.facts) == ("Paul Stone I", "span", [("Night Ferry 0", 0)])
+    assert prediction.explanation_weights == [["Night Ferry 0", 0, 4, 8, 0.5], ["Oslo", 0, 0, 4, -1.0]]
+    assert [weight.weight for weight in wire.explanation_weights] == [0.5, -1.0]
     assert wire.location is not None
     assert wire.location.start == 35
     assert wire.fact_probabilities is not None
@@ -117,6 +120,14 @@ def test_what_is_missing_or_odd_is_counted(dataset: Dataset, tmp_path: Path):
         (
             content(answer_location={"q3": ["Oslo", 0, 0, 400]}),
             r"answer_location\[q3\]: no sentence 0 of 'Oslo'",
+        ),
+        (
+            content(explanation_weights={"q3": [["Oslo", 0, 0, 400, 1.0]]}),
+            r"explanation_weights\[q3\]: no sentence 0 of 'Oslo' has the characters 0 to 400",
+        ),
+        (
+            content(explanation_weights={"q3": [["Oslo", 0, 0, 4, 1.0], ["Oslo", 0, 3, 5, 1.0]]}),
+            r"explanation_weights\[q3\]: two weights overlap in sentence 0 of 'Oslo'",
         ),
     ],
 )

@@ -134,3 +134,148 @@ class TestColumns:
         assert (answer.type, answer.unit) == ("integer", "scale point")
         assert answer.values[0] == (1, "Strongly disagree")
         assert len(answer.values) == 5
+
+
+CHOICES = {"a": "An apple", "b": "A pear", "z": "Nothing"}
+SINGLE = {"kind": "single", "choices": CHOICES}
+MULTIPLE = {"kind": "multiple", "choices": CHOICES}
+NUMBER = {"kind": "number", "min": 0, "max": 10, "step": 0.5}
+TEXT = {"kind": "text", "max_length": 5}
+
+
+class TestKinds:
+    @pytest.mark.parametrize(
+        ("scale", "sent", "stored"),
+        [
+            (SINGLE, "b", "b"),
+            (SINGLE, ["a", "b"], "b"),
+            (MULTIPLE, ["z", "a"], ["a", "z"]),
+            (MULTIPLE, "b", ["b"]),
+            (MULTIPLE, ["a", "a"], ["a"]),
+            (NUMBER, "3", 3.0),
+            (NUMBER, " 3,5 ", 3.5),
+            ({**NUMBER, "step": 1}, "3", 3),
+            ({**NUMBER, "step": 1}, "3.0", 3),
+            ({"kind": "number", "min": -3, "max": 3}, "-3", -3),
+            (TEXT, "  yes\r\n", "yes"),
+            (TEXT, "a\r\nb", "a\nb"),
+        ],
+    )
+    def test_stored_as(self, scale, sent, stored):
+        asked = question(scale=scale)
+        answers, errors = parse_answers([asked], {"sure": sent})
+        assert errors == {}
+        assert answers == {"sure": stored}
+        assert type(answers["sure"]) is type(stored)
+        assert asked.takes(stored)
+
+    @pytest.mark.parametrize(
+        ("scale", "sent", "words"),
+        [
+            (SINGLE, "A pear", "one of the answers offered"),
+            (MULTIPLE, ["a", "c"], "one of the answers offered"),
+            (NUMBER, "many", "a number from 0 to 10, in steps of 0.5"),
+            (NUMBER, "10.5", "a number from 0 to 10"),
+            (NUMBER, "3.2", "in steps of 0.5"),
+            (NUMBER, "nan", "a number"),
+            (NUMBER, "inf", "a number"),
+            (NUMBER, "1_0", "a number"),
+            (NUMBER, "٣", "a number"),
+            (TEXT, "too long", "at most 5 characters"),
+            (TEXT, "a\x00", "at most 5"),
+        ],
+    )
+    def test_refused(self, scale, sent, words):
+        answers, errors = parse_answers([question(scale=scale, required=False)], {"sure": sent})
+        assert answers == {}
+        assert words in errors["sure"]
+
+    @pytest.mark.parametrize("scale", [SINGLE, MULTIPLE, NUMBER, TEXT])
+    @pytest.mark.parametrize("sent", [{}, {"sure": ""}, {"sure": []}, {"sure": [" "]}])
+    def test_left_open_is_missing(self, scale, sent):
+        assert parse_answers([question(scale=scale, required=False)], sent) == ({}, {})
+        assert "sure" in parse_answers([question(scale=scale)], sent)[1]
+
+    def test_columns(self):
+        types = {
+            "single": ("sure", "string"), "number": ("sure", "number"), "text": ("sure", "string"),
+        }  # fmt: skip
+        for scale in (SINGLE, NUMBER, TEXT):
+            asked = question(scale=scale)
+            answer, changes = asked.columns
+            assert (answer.name, answer.type) == types[asked.kind]
+            assert changes.name == "changes_sure"
+            assert answer.is_free_text == (asked.kind == "text")
+        assert question(scale={**NUMBER, "step": 1}).columns[0].type == "integer"
+        *choices, _changes = question(scale=MULTIPLE).columns
+        assert [(column.name, column.type) for column in choices] == [
+            ("sure_a", "boolean"), ("sure_b", "boolean"), ("sure_z", "boolean"),
+        ]  # fmt: skip
+        assert question(scale=MULTIPLE).cells(["a", "z"]) == {"sure_a": True, "sure_b": False, "sure_z": True}
+
+    def test_choices_keep_their_order_in_the_stored_form(self):
+        choices = {"z": "Last letter", "a": "First letter"}
+        stored = question(scale={**SINGLE, "choices": choices}).model_dump(mode="json")
+        assert [choice["value"] for choice in stored["scale"]["choices"]] == ["z", "a"]
+        assert Question.model_validate(stored).model_dump(mode="json") == stored
+
+    @pytest.mark.parametrize(
+        ("scale", "words"),
+        [
+            ({**SINGLE, "choices": {"a": "Only"}}, "at least 2"),
+            ({**SINGLE, "choices": {"A b": "A", "c": "C"}}, "pattern"),
+            (
+                {**SINGLE, "choices": [{"value": "a", "label": "A"}, {"value": "a", "label": "B"}]},
+                "two choices",
+            ),
+            ({**NUMBER, "max": 0}, "max must be larger than min"),
+            ({**NUMBER, "step": 11}, "step is larger"),
+            ({**TEXT, "max_length": 0}, "greater than or equal to 1"),
+            ({"kind": "slider"}, "slider"),
+        ],
+    )
+    def test_scales_that_cannot_be(self, scale, words):
+        with pytest.raises(ValidationError, match=words):
+            question(scale=scale)
+
+    @pytest.mark.parametrize("scale", [SINGLE, MULTIPLE, NUMBER, TEXT])
+    def test_a_role_needs_a_rating_or_yes_and_no(self, scale):
+        with pytest.raises(ValidationError, match="the role 'trust' needs a rating scale or yes_no"):
+            question(scale=scale, role="trust")
+
+    def test_columns_of_two_questions_differ(self):
+        other = question("sure_a")
+        with pytest.raises(ValidationError, match="two questions have the column 'sure_a'"):
+            Questionnaire(item=[question(scale=MULTIPLE), other], post_survey=[])
+        server = {"kind": "multiple", "choices": {"ms": "A", "b": "B"}}
+        with pytest.raises(ValidationError, match="'server_ms' is the name of another column"):
+            Questionnaire(item=[question("server", scale=server)], post_survey=[])
+
+    @pytest.mark.parametrize("points", [2, 7, 21, 101])
+    def test_any_number_of_points(self, points):
+        scale = LikertScale.model_validate({"points": points, "ends": ["Low", "High"]})
+        assert len(scale.labels) == points
+        assert (scale.labels[0], scale.labels[-1]) == ("1 – Low", f"{points} – High")
+        assert set(scale.model_dump()) == {"points", "labels"}
+
+    @pytest.mark.parametrize(
+        ("more", "words"),
+        [
+            ({"ends": ["Low"]}, "ends must be two texts"),
+            ({"ends": "ab"}, "ends must be two texts"),
+            ({"ends": ["Low", "High"], "labels": ["a"]}, "either labels or ends"),
+            ({"points": 1, "ends": ["Low", "High"]}, "greater than or equal to 2"),
+        ],
+    )
+    def test_ends_that_cannot_be(self, more, words):
+        with pytest.raises(ValidationError, match=words):
+            LikertScale.model_validate({"points": 5, **more})
+
+
+def test_a_questionnaire_takes_the_rest_from_a_template():
+    own = Questionnaire.model_validate({"template": "xqa-2020", "pre_survey": [{"template": "demographics"}]})
+    assert own.item == XQA.item
+    assert [q.key for q in own.pre_survey] == ["age", "gender", "english", "education"]
+    assert [q.key for q in own.all][:5] == ["age", "gender", "english", "education", "rated_correct"]
+    with pytest.raises(ValidationError, match="there is no template 'xqa'; there is xqa-2020"):
+        Questionnaire.model_validate({"template": "xqa"})
