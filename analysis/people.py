@@ -124,7 +124,8 @@ def _how_averaged(study: Study) -> str:
         return f"{text} No intervals were asked for."
     return (
         f"{text} In brackets: 95 % percentile intervals of a two-way bootstrap, which resamples participants "
-        f"within their condition and items across the study ({study.options.resamples} replicates)."
+        f"within their condition and items across the study ({study.options.resamples} replicates), widened "
+        "for few participants."
     )
 
 
