@@ -4,7 +4,7 @@ from django.urls import path
 
 from annotation.api import urls as data_api
 from annotation.api import work as work_api
-from annotation.views import annotators, managers, reviewers
+from annotation.views import annotators, managers, outputs, reviewers
 
 app_name = "annotation"
 
@@ -16,6 +16,8 @@ urlpatterns = [
     path("annotate/<slug:slug>/next/", annotators.next_item, name="next"),
     path("annotate/<slug:slug>/images/<int:pk>/", annotators.image, name="image"),
     path("annotate/<slug:slug>/review/", reviewers.waiting, name="review"),
+    path("annotate/<slug:slug>/outputs/", outputs.listed, name="outputs"),
+    path("annotate/<slug:slug>/outputs/<str:system>/<str:revision>/", outputs.one, name="faithfulness"),
     path("annotate/<slug:slug>/agreement/", reviewers.agreement, name="agreement"),
     path("annotate/<slug:slug>/items/<int:pk>/", reviewers.item, name="item"),
     path("annotate/<slug:slug>/items/<int:pk>/adjudicate/", reviewers.adjudicate, name="adjudicate"),

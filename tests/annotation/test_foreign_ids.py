@@ -38,6 +38,7 @@ IDS: dict[str, dict[str, str]] = {
     "work": {"pk": "work"},
     "image": {"pk": "image"},
     "item": {"pk": "item"},
+    "faithfulness": {"system": "system", "revision": "revision"},
     "adjudicate": {"pk": "item"},
     "accept": {"pk": "item", "letter": "letter"},
     "return": {"pk": "item", "letter": "letter"},
@@ -97,6 +98,8 @@ def theirs() -> Theirs:
     work = finished(places.next_work(member=make_member(project)))
     ids: dict[str, int | str] = {
         "letter": "A",
+        "system": "s",
+        "revision": "1",
         "work": work.pk,
         "item": item.pk,
         "comment": review.comment(work=work, text="Is this one?", by=manager.user).pk,

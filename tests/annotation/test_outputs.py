@@ -21,6 +21,7 @@ from tests.annotation.factories import (
     make_work,
     span,
 )
+from tests.annotation.test_api_work import client_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -213,3 +214,23 @@ def test_what_a_reviewer_sees_is_not_what_the_annotator_saw(client: Any) -> None
     client.force_login(make_member(project, Role.MANAGER).user)
     assert client.get(f"/api/annotation/work/{work.pk}/").status_code == 200
     assert Work.objects.get(pk=work.pk).predictions_shown == []
+
+
+def test_the_pages_show_figures_worst_items_and_a_test_of_two_systems() -> None:
+    project = make_project()
+    first, second = make_items(project, 2)
+    for item in (first, second):
+        two_dogs(item)
+    for system, boxes in (("good", [0.9, 0.1, 0.9]), ("bad", [0.1, 0.9, 0.1])):
+        put_out(project, system, *(boxes_out(item, boxes, boxes) for item in (first, second)))
+    client = client_of(make_member(project, Role.ADJUDICATOR).user)
+    base = f"/annotate/{project.slug}/outputs/"
+    assert "bad" in client.get(base).content.decode()
+    page = client.get(f"{base}good/1/").content.decode()
+    assert "Worst items first" in page
+    assert first.external_id in page
+    assert client.get(f"{base}good/2/").status_code == 404
+    answer = client.get(base, {"first": "good@1", "second": "bad@1"}).content.decode()
+    assert "Difference" in answer
+    assert "p = 0." in answer
+    assert client_of(make_member(project).user).get(base).status_code == 403
