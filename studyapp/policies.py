@@ -24,6 +24,8 @@ def check_admission(link: EntryLink) -> None:
     """
     if link.study.status == Study.Status.CLOSED:
         raise NotAdmitted(_("This study is closed. Thank you for your interest."))
+    if link.study.status == Study.Status.PAUSED:
+        raise NotAdmitted(_("This study takes a break. Please come back later."))
     if link.study.status != Study.Status.OPEN:
         raise NotAdmitted(_("This study is not open yet."))
     if link.single_use and link.used_at is not None:

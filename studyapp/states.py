@@ -5,8 +5,10 @@ from accounts.lifecycle import ForbiddenTransition, Transition, next_status
 __all__ = ["PARTICIPANT", "RUN", "STUDY", "ForbiddenTransition", "next_status"]
 
 STUDY = (
-    Transition("launch", ("draft", "open", "closed"), "open"),
-    Transition("close", ("open",), "closed"),
+    Transition("launch", ("draft", "open", "paused", "closed"), "open"),
+    Transition("pause", ("open",), "paused"),
+    Transition("resume", ("paused",), "open"),
+    Transition("close", ("open", "paused"), "closed"),
     Transition("reopen", ("closed",), "open"),
 )
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from studyapp import api
+from studyapp import api, staff_urls
 from studyapp.views import home, participants, staff
 
 app_name = "studyapp"
@@ -25,6 +25,7 @@ urlpatterns = [
     path("staff/studies/<slug:slug>/launch/", staff.launch, name="staff_launch"),
     path("staff/studies/<slug:slug>/close/", staff.close, name="staff_close"),
     path("staff/studies/<slug:slug>/reopen/", staff.reopen, name="staff_reopen"),
+    *staff_urls.urlpatterns,
     path("api/studies/", api.StudyList.as_view(), name="api_studies"),
     path("api/studies/<slug:slug>/progress/", api.Progress.as_view(), name="api_progress"),
 ]

@@ -1,16 +1,21 @@
 """Writes of studies: the draft, the launch that freezes a version, closing and opening again."""
 
+from collections.abc import Mapping
+
 from django.db import transaction
 from django.db.models import Max
-from pydantic import ValidationError
 
 from accounts.models import User
 from analysis import xqa
 from studyapp import states
 from studyapp.actions import events
+from studyapp.actions.correctness import judged_by
 from studyapp.definition import StudyDefinition
-from studyapp.models import Condition, Item, Stimulus, Study, StudyVersion
+from studyapp.freezing import Shown
+from studyapp.models import Condition, Item, JudgedAnswer, Stimulus, Study, StudyVersion
+from studyapp.queries.correctness import Answer, decisions, missed_answers_of_design
 from studyapp.queries.designs import Arm, Design, StudyRefused, design
+from studyapp.queries.drafts import definition_of
 
 
 @transaction.atomic
@@ -46,7 +51,7 @@ def launch_study(*, study: Study, by: User | None) -> StudyVersion:
         StudyRefused: what the definition refers to is missing, or it is that of a version replaced since.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
-    plan = design(_definition(study))
+    plan = design(definition_of(study))
     version = _existing(study, plan) or _freeze(study, plan, by)
     _move(study, "launch")
     events.record(
@@ -79,15 +84,6 @@ def _move(study: Study, act: str) -> None:
     study.save(update_fields=["status"])
 
 
-def _definition(study: Study) -> StudyDefinition:
-    try:
-        return StudyDefinition.model_validate(study.definition)
-    except ValidationError as error:
-        raise StudyRefused(
-            (), f"study {study.slug!r} has no definition that can be launched; give it one with create_study"
-        ) from error
-
-
 def _existing(study: Study, plan: Design) -> StudyVersion | None:
     """The newest version, where it holds the same. An older one cannot be newest again."""
     versions = study.versions.defer("frozen")
@@ -112,12 +108,12 @@ def _freeze(study: Study, plan: Design, by: User | None) -> StudyVersion:
         frozen_by=by,
     )
     items = _freeze_items(version, plan)
+    judged = decisions(missed_answers_of_design(plan))
     for position, arm in enumerate(plan.arms, start=1):
         condition = _condition(version, position, arm)
         shown = plan.content.condition(condition.name).shown
         Stimulus.objects.bulk_create(
-            _stimulus(condition, item, shown[item.external_id].answer, shown[item.external_id].facts)
-            for item in items
+            _stimulus(condition, item, shown[item.external_id], judged) for item in items
         )
     return version
 
@@ -170,19 +166,25 @@ def _condition(version: StudyVersion, position: int, arm: Arm) -> Condition:
 
 
 def _stimulus(
-    condition: Condition, item: Item, answer: str | None, facts: list[tuple[str, int]] | None
+    condition: Condition, item: Item, shown: Shown, judged: Mapping[Answer, JudgedAnswer]
 ) -> Stimulus:
-    """The gold answer is correct; a system's is taken as correct where it matches, until a person judges."""
-    assert answer is not None  # a design shows something everywhere
+    """The gold answer is correct; a system's is where it matches, or where people decided so."""
+    assert shown.answer is not None  # a design shows something everywhere
     assert item.gold_answer is not None
-    matches = xqa.exact_match(item.gold_answer, answer)
+    matches = xqa.exact_match(item.gold_answer, shown.answer)
+    correct, source, decision = matches, "exact match", None
+    if condition.is_ground_truth:
+        correct, source = True, "gold"
+    elif (found := judged.get((item.question_id or 0, shown.answer))) and found.is_correct is not None:
+        correct, source, decision = found.is_correct, judged_by(found), found
     return Stimulus(
         condition=condition,
         item=item,
-        shown_answer=answer,
-        facts=facts,
+        shown_answer=shown.answer,
+        facts=shown.facts,
         exact_match=matches,
-        answer_f1=xqa.answer_f1(item.gold_answer, answer).f1,
-        system_correct=True if condition.is_ground_truth else matches,
-        judged_by="gold" if condition.is_ground_truth else "exact match",
+        answer_f1=xqa.answer_f1(item.gold_answer, shown.answer).f1,
+        system_correct=correct,
+        judged_by=source,
+        decision=decision,
     )

@@ -16,6 +16,7 @@ from studyapp.exports.columns import TABLES
 from studyapp.exports.rows import StudyData, Tally
 from studyapp.exports.writers import FORMATS, Format, write_table
 from studyapp.models import Study
+from studyapp.queries import results
 from studyapp.queries.results import Row, snapshot
 
 LOADER = Path(__file__).with_name("loader.py")
@@ -74,6 +75,7 @@ def _write(data: StudyData, folder: Path, file_format: Format) -> Written:
         "post_survey": lambda: rows.post_survey_rows(data),
         "events": lambda: rows.event_rows(data),
         "items": lambda: rows.item_rows(data),
+        "judgements": lambda: iter(results.judges(data.study)),
     }
     counts = {
         name: write_table(

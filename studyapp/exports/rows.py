@@ -223,7 +223,7 @@ def item_rows(data: StudyData) -> Iterator[Row]:
             **row,
             "condition": row["name"],
             "item_id": row["external_id"],
-            "judged_by": row["judged_by"] or None,
+            **{name: row[name] or None for name in ("judged_by", "settled_how", "settled_note")},
         }
 
 

@@ -1,5 +1,6 @@
 """Tables of the study app: data, systems' predictions and scores, studies, participants."""
 
+from studyapp.models.correctness import JudgedAnswer, Judgement
 from studyapp.models.data import Dataset, Question
 from studyapp.models.participants import (
     Event,
@@ -26,6 +27,8 @@ __all__ = [
     "EntryLink",
     "Event",
     "Item",
+    "JudgedAnswer",
+    "Judgement",
     "Mode",
     "Outcome",
     "Participant",

@@ -27,18 +27,21 @@ def new_pseudonym_key() -> str:
 class Study(models.Model):
     """A study. ``definition`` is the draft; what participants see is always a frozen version.
 
+    ``archived_at`` takes it out of the list; nothing is lost by it.
     ``pseudonym_key`` keys the participant pseudonyms of public exports; it never leaves the database.
     """
 
     class Status(models.TextChoices):
         DRAFT = "draft"
         OPEN = "open"
+        PAUSED = "paused"
         CLOSED = "closed"
 
     slug = models.SlugField(max_length=100, unique=True)
     title = models.CharField(max_length=200)
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
     definition = models.JSONField()
+    archived_at = models.DateTimeField(null=True)
     pseudonym_key = models.CharField(max_length=64, default=new_pseudonym_key, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT)
@@ -104,7 +107,10 @@ class StudyVersion(Frozen):
 
 
 class Condition(models.Model):
-    """One arm of a version: the predictions of a run, or the ground truth."""
+    """One arm of a version: the predictions of a run, or the ground truth.
+
+    ``quota`` is how many live participants it may have who completed or are active; NULL for any number.
+    """
 
     version = models.ForeignKey(StudyVersion, on_delete=models.PROTECT, related_name="conditions")
     position = models.PositiveSmallIntegerField()
@@ -114,6 +120,7 @@ class Condition(models.Model):
     run = models.ForeignKey(PredictionRun, null=True, blank=True, on_delete=models.PROTECT)
     weight = models.FloatField(default=1.0)
     is_open = models.BooleanField(default=True)
+    quota = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:
         ordering = ["version_id", "position"]
@@ -168,7 +175,8 @@ class Item(Frozen):
 class Stimulus(models.Model):
     """What a condition shows for an item, and whether a person judges that answer correct.
 
-    ``system_correct`` starts as exact match (``judged_by`` "exact match") and is NULL where unknown.
+    ``system_correct`` is what two judges decided before the launch, else exact match (``judged_by`` "exact
+    match"), and NULL where unknown. ``decision`` is where it comes from when people judged.
     """
 
     condition = models.ForeignKey(Condition, on_delete=models.PROTECT, related_name="stimuli")
@@ -179,6 +187,7 @@ class Stimulus(models.Model):
     answer_f1 = models.FloatField(null=True)
     system_correct = models.BooleanField(null=True)
     judged_by = models.CharField(max_length=150, blank=True)
+    decision = models.ForeignKey("JudgedAnswer", null=True, on_delete=models.PROTECT, related_name="stimuli")
 
     class Meta:
         verbose_name_plural = "stimuli"

@@ -108,6 +108,12 @@ def latest_runs(dataset: Dataset) -> list[PredictionRun]:
     return [by_system[name] for name in sorted(by_system)]
 
 
+def finished_runs() -> QuerySet[PredictionRun]:
+    """All finished runs, by dataset and system, the latest first."""
+    runs = PredictionRun.objects.filter(status=PredictionRun.Status.DONE).select_related("system", "dataset")
+    return runs.order_by("dataset__name", "system__name", "-created_at", "-pk")
+
+
 def _finished(dataset: Dataset) -> QuerySet[PredictionRun]:
     runs = PredictionRun.objects.filter(dataset=dataset, status=PredictionRun.Status.DONE)
     return runs.select_related("system", "dataset").order_by("created_at", "pk")

@@ -154,9 +154,41 @@ def stimuli(study: Study) -> Iterator[Row]:
             position=F("item__position"),
             question=F("item__text"),
             gold_answer=F("item__gold_answer"),
+            settled_how=F("decision__settled_how"),
+            settled_at=F("decision__settled_at"),
+            settled_by=F("decision__settled_by__username"),
+            settled_note=F("decision__note"),
         )
         .iterator()
     )
+
+
+def judges(study: Study) -> Iterator[Row]:
+    """What each judge said of answers whose correctness people decided, by version, condition and item."""
+    rows = Stimulus.objects.filter(condition__version__study=study, decision__isnull=False)
+    for row in (
+        rows.order_by(
+            *("condition__version__number", "condition__position", "item__position"),
+            "decision__judgements__place",
+        )
+        .values(
+            version=F("condition__version__number"),
+            condition_name=F("condition__name"),
+            item_id_shown=F("item__external_id"),
+            place=F("decision__judgements__place"),
+            judge=F("decision__judgements__judge__username"),
+            is_correct=F("decision__judgements__is_correct"),
+            note=F("decision__judgements__note"),
+            at=F("decision__judgements__at"),
+        )
+        .iterator()
+    ):
+        yield {
+            **row,
+            "condition": row["condition_name"],
+            "item_id": row["item_id_shown"],
+            "note": row["note"] or None,
+        }
 
 
 def judgements(study: Study) -> dict[tuple[int, int], bool]:

@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.models import User
 from studyapp import states
 from studyapp.actions import studies as actions
 from studyapp.actions.links import create_link
@@ -20,7 +19,7 @@ from studyapp.forms import LinkForm
 from studyapp.models import Study
 from studyapp.queries.progress import studies_with_counts, study_progress
 from studyapp.states import ForbiddenTransition
-from studyapp.views.access import staff_only, study_or_404
+from studyapp.views.access import staff_only, staff_user, study_or_404
 
 
 @require_safe
@@ -52,7 +51,7 @@ def make_link(request: HttpRequest, slug: str) -> HttpResponse:
     form = LinkForm(request.POST)
     if not form.is_valid():
         return _study_page(request, found, form, status=422)
-    _link, token = create_link(study=found, by=_user(request), **form.cleaned_data)
+    _link, token = create_link(study=found, by=staff_user(request), **form.cleaned_data)
     address = settings.SITE_URL + reverse("studyapp:join", args=[token])
     return _study_page(request, found, LinkForm(), new_link=address)
 
@@ -80,17 +79,12 @@ def reopen(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _act(request: HttpRequest, slug: str, action: Callable[..., Any], done: str) -> HttpResponse:
     try:
-        action(study=study_or_404(slug), by=_user(request))
+        action(study=study_or_404(slug), by=staff_user(request))
     except (StudyappError, ForbiddenTransition) as error:
         messages.error(request, str(error))
     else:
         messages.success(request, done)
     return redirect("studyapp:staff_study", slug)
-
-
-def _user(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)  # staff_only let this request through
-    return request.user
 
 
 def _study_page(

@@ -14,6 +14,8 @@ from studyapp.models import (
     EntryLink,
     Event,
     Item,
+    JudgedAnswer,
+    Judgement,
     Participant,
     StageResponse,
     Stimulus,
@@ -27,7 +29,7 @@ from tests.studyapp.factories import make_participant, make_study
 
 MODELS: list[type[Model]] = [
     Study, StudyVersion, Condition, Item, Stimulus, EntryLink, Participant, Trial, StageResponse,
-    SurveyResponse, Event,
+    SurveyResponse, Event, JudgedAnswer, Judgement,
 ]  # fmt: skip
 
 

@@ -13,6 +13,8 @@ from django.utils import timezone
 from studyapp.models import (
     Condition,
     Item,
+    JudgedAnswer,
+    Judgement,
     Participant,
     Prediction,
     PredictionFailure,
@@ -63,6 +65,22 @@ def submitted(model: Any, **fields: Any) -> Any:
     return model.objects.update(**{"shown_at": now, "submitted_at": now, "answers": {}, **fields})
 
 
+def judged(**decision: Any) -> JudgedAnswer:
+    return JudgedAnswer.objects.create(question=first(Question), answer="a", digest="d", **decision)
+
+
+def judgements(*places: tuple[int, int]) -> None:
+    """Judgements of one answer: the place, and which of two judges."""
+    answer, judges = judged(), [factories.make_user(), factories.make_user()]
+    for place, judge in places:
+        Judgement.objects.create(judged=answer, place=place, judge=judges[judge], is_correct=True)
+
+
+def settled_without_note() -> None:
+    user = factories.make_user()
+    judged(is_correct=True, settled_how="discussion", settled_at=timezone.now(), settled_by=user)
+
+
 def before_shown() -> dict[str, Any]:
     return {"submitted_at": timezone.now() - timedelta(seconds=1)}
 
@@ -89,6 +107,12 @@ BREAKS: dict[str, Callable[[], Any]] = {
     "item_position_once_per_version": lambda: again(first(Item), external_id="another"),
     "stimulus_once_per_condition_and_item": lambda: again(first(Stimulus)),
     "judgement_names_its_judge": lambda: Stimulus.objects.update(judged_by=""),
+    "answer_judged_once_per_question": lambda: [judged(), judged()],
+    "decision_says_how_who_and_when": lambda: judged(is_correct=True),
+    "settled_disagreement_has_note": settled_without_note,
+    "judge_once_per_answer": lambda: judgements((1, 0), (2, 0)),
+    "judgement_place_once": lambda: judgements((1, 0), (1, 1)),
+    "two_judgements_per_answer": lambda: judgements((3, 0)),
     "completed_has_code": lambda: Participant.objects.update(status="completed", outcome="done"),
     "completed_is_done": lambda: Participant.objects.update(status="completed", completion_code="a"),
     "ended_has_outcome": lambda: Participant.objects.update(status="ended"),

@@ -1,0 +1,224 @@
+"""Reads of the judging of answers: the queue of a run, who may judge next, agreement, what a study shows."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from django.db.models import Count, F, Q, QuerySet
+
+from accounts.models import User
+from analysis import xqa
+from analysis.agreement import Alpha, krippendorff_alpha
+from studyapp.models import JudgedAnswer, Judgement, Prediction, PredictionRun, Stimulus, StudyVersion
+from studyapp.queries.designs import Design
+
+RESAMPLES = 2000
+SEED = 1  # of the interval, so that a page says the same twice
+Answer = tuple[int, str]  # key of the question, text of the answer
+
+
+@dataclass(frozen=True)
+class QueueCounts:
+    """How far the answers of a run are judged; all of them missed the gold answer.
+
+    ``disagreed`` have two judgements that differ and are not settled.
+    """
+
+    answers: int = 0
+    unjudged: int = 0
+    judged_once: int = 0
+    disagreed: int = 0
+    settled: int = 0
+
+
+@dataclass(frozen=True)
+class JudgeAgreement:
+    """Of the answers with two judgements: how many, the share of equal ones, and Krippendorff's alpha.
+
+    ``share`` is None without any. With two judges whose parts change from answer to answer alpha is the
+    nominal coefficient for two raters of which Scott's pi is the large-sample form.
+    """
+
+    pairs: int
+    share: float | None
+    alpha: Alpha
+
+
+@dataclass(frozen=True)
+class ConditionCorrectness:
+    """What is known of the answers that a condition shows, in items. ``waiting`` are in the queue."""
+
+    condition: str
+    label: str
+    run: PredictionRun
+    exact: int = 0
+    correct: int = 0
+    wrong: int = 0
+    waiting: int = 0
+    not_queued: int = 0
+
+
+def digest(answer: str) -> str:
+    """SHA-256, in hex, of an answer as it stands."""
+    return hashlib.sha256(answer.encode()).hexdigest()
+
+
+def missed_answers(run: PredictionRun) -> Iterator[Answer]:
+    """The answers of a run that are no exact match with gold. An empty answer is none to judge."""
+    rows = Prediction.objects.filter(run=run).exclude(answer="")
+    for question, answer, gold in rows.values_list("question_id", "answer", "question__answer").iterator():
+        if not xqa.exact_match(gold, answer):
+            yield question, answer
+
+
+def missed_answers_of_design(plan: Design) -> Iterator[Answer]:
+    """The same of what the conditions of a design show."""
+    for arm in plan.arms:
+        if arm.run is None:
+            continue
+        shown = plan.content.condition(arm.definition.name).shown
+        for question in plan.questions:
+            answer = shown[question.external_id].answer
+            if answer and not xqa.exact_match(question.answer, answer):
+                yield question.pk, answer
+
+
+def queue(run: PredictionRun) -> QuerySet[JudgedAnswer]:
+    """The queued answers that a run gave."""
+    # Both conditions in one filter: they are about the same prediction.
+    return JudgedAnswer.objects.filter(
+        question__predictions__run=run, question__predictions__answer=F("answer")
+    )
+
+
+def queue_counts() -> dict[int, QueueCounts]:
+    """The counts of every run that has a queue, by its key."""
+    rows = (
+        JudgedAnswer.objects.filter(question__predictions__answer=F("answer"))
+        .annotate(run=F("question__predictions__run"), given=Count("judgements"))
+        .values_list("run", "given", "is_correct")
+    )
+    counts: dict[int, QueueCounts] = {}
+    for run, given, decided in rows:
+        counts[run] = _counted(counts.get(run, QueueCounts()), given, decided)
+    return counts
+
+
+def counts_of(run: PredictionRun) -> QueueCounts:
+    """The counts of one run."""
+    counts = QueueCounts()
+    rows = queue(run).annotate(given=Count("judgements")).values_list("given", "is_correct")
+    for given, decided in rows:
+        counts = _counted(counts, given, decided)
+    return counts
+
+
+def _counted(counts: QueueCounts, given: int, decided: bool | None) -> QueueCounts:
+    name = "settled" if decided is not None else ("unjudged", "judged_once", "disagreed")[given]
+    return replace(counts, answers=counts.answers + 1, **{name: getattr(counts, name) + 1})
+
+
+def next_answer(run: PredictionRun, judge: User) -> JudgedAnswer | None:
+    """An answer that still needs this judge: those that lack only one judgement first.
+
+    The order is that of the digests, so that it tells nothing about the answers.
+    """
+    return (
+        queue(run)
+        .filter(is_correct__isnull=True)
+        .exclude(pk__in=Judgement.objects.filter(judge=judge).values("judged"))
+        .annotate(given=Count("judgements"))
+        .filter(given__lt=2)
+        .select_related("question")
+        .order_by("-given", "digest", "pk")
+        .first()
+    )
+
+
+def disagreements(run: PredictionRun) -> list[JudgedAnswer]:
+    """Answers whose two judgements differ, with both; only now does anybody see what another judge said."""
+    return list(
+        queue(run)
+        .filter(is_correct__isnull=True)
+        .annotate(given=Count("judgements"))
+        .filter(given=2)
+        .select_related("question")
+        .prefetch_related("judgements__judge")
+        .order_by("digest", "pk")
+    )
+
+
+def settled(run: PredictionRun) -> list[JudgedAnswer]:
+    """The answers of a run with their decisions, the latest first."""
+    rows = queue(run).filter(is_correct__isnull=False).select_related("question", "settled_by")
+    return list(rows.order_by("-settled_at", "-pk"))
+
+
+def judge_agreement(run: PredictionRun) -> JudgeAgreement:
+    """How well two judges agree on the answers of a run, before anything was settled otherwise."""
+    rows = Judgement.objects.filter(judged__in=queue(run)).values_list("judged", "place", "is_correct")
+    given: dict[int, dict[int, bool]] = {}
+    for judged, place, verdict in rows:
+        given.setdefault(judged, {})[place] = verdict
+    pairs = [(both[1], both[2]) for _key, both in sorted(given.items()) if len(both) == 2]
+    ratings = np.array(pairs, dtype=float).reshape(-1, 2).T
+    alpha = krippendorff_alpha(ratings, "nominal", rng=np.random.default_rng(SEED), resamples=RESAMPLES)
+    share = float((ratings[0] == ratings[1]).mean()) if pairs else None
+    return JudgeAgreement(len(pairs), share, alpha)
+
+
+def decisions(answers: Iterable[Answer]) -> dict[Answer, JudgedAnswer]:
+    """What was queued of these answers, decided or not, by question and answer."""
+    wanted = {(question, digest(answer)): (question, answer) for question, answer in answers}
+    rows = JudgedAnswer.objects.filter(question__in={question for question, _digest in wanted})
+    found = {(row.question_id, row.digest): row for row in rows}
+    return {wanted[key]: row for key, row in found.items() if key in wanted}
+
+
+def correctness_of_design(plan: Design) -> list[ConditionCorrectness]:
+    """What a launch would freeze now, for each condition that shows a system."""
+    known = decisions(missed_answers_of_design(plan))
+    found = []
+    for arm in plan.arms:
+        if arm.run is None:
+            continue
+        shown = plan.content.condition(arm.definition.name).shown
+        states = [
+            _state(known, question.pk, question.answer, shown[question.external_id].answer or "")
+            for question in plan.questions
+        ]
+        counts = {name: states.count(name) for name in ("exact", "correct", "wrong", "waiting", "not_queued")}
+        found.append(ConditionCorrectness(arm.definition.name, arm.definition.label, arm.run, **counts))
+    return found
+
+
+def _state(known: Mapping[Answer, JudgedAnswer], question: int, gold: str, answer: str) -> str:
+    if xqa.exact_match(gold, answer):
+        return "exact"
+    row = known.get((question, answer))
+    if row is None:
+        return "not_queued"
+    return {True: "correct", False: "wrong", None: "waiting"}[row.is_correct]
+
+
+def later_decisions(version: StudyVersion) -> list[tuple[Stimulus, JudgedAnswer]]:
+    """What was decided since the launch of a version, about the answers that it shows."""
+    stimuli = Stimulus.objects.filter(
+        Q(condition__run__isnull=False),
+        condition__version=version,
+        exact_match=False,
+        decision__isnull=True,
+        shown_answer__isnull=False,
+        item__question__isnull=False,
+    ).select_related("item", "condition")
+    rows = {(row.item.question_id, row.shown_answer): [] for row in stimuli}
+    for row in stimuli:
+        rows[row.item.question_id, row.shown_answer].append(row)
+    known = decisions((question, answer) for question, answer in rows if question and answer)
+    return [
+        (stimulus, decision)
+        for key, decision in known.items()
+        if decision.is_correct is not None
+        for stimulus in rows[key]
+    ]

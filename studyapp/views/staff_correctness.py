@@ -1,0 +1,223 @@
+"""Staff pages on which people judge whether answers that miss the gold answer are correct all the same."""
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from studyapp.actions import correctness as actions
+from studyapp.models import JudgedAnswer, PredictionRun, Study
+from studyapp.queries import correctness
+from studyapp.queries.designs import Design, StudyRefused, design
+from studyapp.queries.drafts import definition_of
+from studyapp.queries.predictions import finished_runs
+from studyapp.queries.studies import latest_version
+from studyapp.staff_forms import SettleForm, VerdictForm
+from studyapp.stimuli import articles
+from studyapp.views.access import staff_only, staff_user, study_or_404
+
+
+@require_safe
+@staff_only
+def overview(request: HttpRequest) -> HttpResponse:
+    """Every system on every dataset, with how far its answers are judged."""
+    counts = correctness.queue_counts()
+    rows = [(run, counts.get(run.pk, correctness.QueueCounts())) for run in finished_runs()]
+    return render(request, "studyapp/staff/correctness/overview.html", {"rows": rows})
+
+
+@require_safe
+@staff_only
+def run(request: HttpRequest, pk: int) -> HttpResponse:
+    """The queue of one run: counts, agreement, disagreements, decisions."""
+    return _run_page(request, _run_or_404(pk))
+
+
+@require_POST
+@staff_only
+def queue_run(request: HttpRequest, pk: int) -> HttpResponse:
+    """Queue all answers of a run that miss the gold answer."""
+    found = _run_or_404(pk)
+    _queued(
+        request,
+        actions.queue_answers(answers=correctness.missed_answers(found), by=staff_user(request)),
+    )
+    return redirect("studyapp:correctness_run", pk)
+
+
+@require_safe
+@staff_only
+def judge(request: HttpRequest, pk: int) -> HttpResponse:
+    """One answer that needs this judge; neither the system nor another judgement is shown."""
+    found = _run_or_404(pk)
+    judged = correctness.next_answer(found, staff_user(request))
+    if judged is None:
+        messages.success(request, _("Nothing is left for you to judge here."))
+        return redirect("studyapp:correctness_run", pk)
+    return _answer_page(request, found, judged, VerdictForm(initial={"answer": judged.pk}))
+
+
+@require_POST
+@staff_only
+def store_judgement(request: HttpRequest, pk: int) -> HttpResponse:
+    """Store a judgement and go on to the next answer."""
+    found = _run_or_404(pk)
+    form = VerdictForm(request.POST)
+    is_valid = form.is_valid()
+    if "answer" not in form.cleaned_data:
+        raise Http404(_("There is no such answer."))
+    judged = _answer_or_404(found, form.cleaned_data["answer"])
+    if not is_valid:
+        return _answer_page(request, found, judged, form, status=422)
+    try:
+        actions.judge(
+            judged=judged,
+            is_correct=form.is_correct,
+            note=form.cleaned_data["note"],
+            by=staff_user(request),
+        )
+    except actions.CannotJudge as error:
+        messages.error(request, str(error))
+    return redirect("studyapp:correctness_judge", pk)
+
+
+@require_POST
+@staff_only
+def settle(request: HttpRequest, pk: int, answer: int) -> HttpResponse:
+    """Settle a disagreement."""
+    found = _run_or_404(pk)
+    judged = _answer_or_404(found, answer)
+    form = SettleForm(request.POST, prefix=str(answer))
+    if not form.is_valid():
+        return _run_page(request, found, failed=(answer, form), status=422)
+    try:
+        actions.settle(
+            judged=judged,
+            is_correct=form.is_correct,
+            how=form.cleaned_data["how"],
+            note=form.cleaned_data["note"],
+            by=staff_user(request),
+        )
+    except actions.CannotJudge as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("Settled."))
+    return redirect("studyapp:correctness_run", pk)
+
+
+@require_safe
+@staff_only
+def study(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a launch would freeze now as correct, and what was decided since the last launch."""
+    found = study_or_404(slug)
+    plan = _plan(request, found)
+    version = latest_version(found)
+    context = {
+        "study": found,
+        "conditions": correctness.correctness_of_design(plan) if plan else [],
+        "version": version,
+        "later": len(correctness.later_decisions(version)) if version else 0,
+    }
+    return render(request, "studyapp/staff/correctness/study.html", context)
+
+
+@require_POST
+@staff_only
+def queue_study(request: HttpRequest, slug: str) -> HttpResponse:
+    """Queue the answers that the conditions of a study show and that miss the gold answer."""
+    found = study_or_404(slug)
+    plan = _plan(request, found)
+    if plan is not None:
+        new = actions.queue_answers(
+            answers=correctness.missed_answers_of_design(plan), study=found, by=staff_user(request)
+        )
+        _queued(request, new)
+    return redirect("studyapp:correctness_study", slug)
+
+
+@require_POST
+@staff_only
+def apply_decisions(request: HttpRequest, slug: str) -> HttpResponse:
+    """Bring the newest version up to what was decided since its launch."""
+    found = study_or_404(slug)
+    version = latest_version(found)
+    if version is None:
+        messages.error(request, _("The study was never launched."))
+    else:
+        number = actions.apply_decisions(version=version, by=staff_user(request))
+        messages.success(
+            request,
+            ngettext("%(number)d decision taken over.", "%(number)d decisions taken over.", number)
+            % {"number": number},
+        )
+    return redirect("studyapp:correctness_study", slug)
+
+
+def _plan(request: HttpRequest, study: Study) -> Design | None:
+    try:
+        return design(definition_of(study))
+    except StudyRefused as error:
+        messages.error(request, str(error))
+        return None
+
+
+def _queued(request: HttpRequest, new: int) -> None:
+    messages.success(
+        request,
+        ngettext("%(number)d new answer is queued.", "%(number)d new answers are queued.", new)
+        % {"number": new},
+    )
+
+
+def _run_or_404(pk: int) -> PredictionRun:
+    found = PredictionRun.objects.select_related("dataset", "system").filter(pk=pk).first()
+    if found is None:
+        raise Http404(_("There are no such predictions."))
+    return found
+
+
+def _answer_or_404(run: PredictionRun, pk: int) -> JudgedAnswer:
+    found = correctness.queue(run).select_related("question").filter(pk=pk).first()
+    if found is None:
+        raise Http404(_("There is no such answer."))
+    return found
+
+
+def _answer_page(
+    request: HttpRequest, run: PredictionRun, judged: JudgedAnswer, form: VerdictForm, *, status: int = 200
+) -> HttpResponse:
+    question = judged.question
+    explained, others = articles(question.context, [tuple(fact) for fact in question.supporting_facts or []])
+    context = {
+        "run": run,
+        "judged": judged,
+        "form": form,
+        "explained": explained,
+        "others": others,
+        "counts": correctness.counts_of(run),
+    }
+    return render(request, "studyapp/staff/correctness/answer.html", context, status=status)
+
+
+def _run_page(
+    request: HttpRequest,
+    run: PredictionRun,
+    *,
+    failed: tuple[int, SettleForm] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    disagreed = [
+        (row, failed[1] if failed and failed[0] == row.pk else SettleForm(prefix=str(row.pk)))
+        for row in correctness.disagreements(run)
+    ]
+    context = {
+        "run": run,
+        "counts": correctness.counts_of(run),
+        "agreement": correctness.judge_agreement(run),
+        "disagreed": disagreed,
+        "settled": correctness.settled(run),
+        "left": correctness.next_answer(run, staff_user(request)) is not None,
+    }
+    return render(request, "studyapp/staff/correctness/run.html", context, status=status)
