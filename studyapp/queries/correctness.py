@@ -212,10 +212,11 @@ def later_decisions(version: StudyVersion) -> list[tuple[Stimulus, JudgedAnswer]
         shown_answer__isnull=False,
         item__question__isnull=False,
     ).select_related("item", "condition")
-    rows = {(row.item.question_id, row.shown_answer): [] for row in stimuli}
+    rows: dict[Answer, list[Stimulus]] = {}
     for row in stimuli:
-        rows[row.item.question_id, row.shown_answer].append(row)
-    known = decisions((question, answer) for question, answer in rows if question and answer)
+        if row.item.question_id and row.shown_answer:
+            rows.setdefault((row.item.question_id, row.shown_answer), []).append(row)
+    known = decisions(rows)
     return [
         (stimulus, decision)
         for key, decision in known.items()
