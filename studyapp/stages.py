@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from studyapp.questionnaires import Answer, Frozen, MultipleChoice, NumberScale, Question, check_keys
 
@@ -38,10 +38,16 @@ class Range(Frozen):
         return (low is None or number >= low) and (high is None or number <= high)
 
 
+Accepted = Annotated[
+    Annotated[list[Given], Tag("list")] | Annotated[Range, Tag("range")],
+    Discriminator(lambda value: "range" if isinstance(value, dict | Range) else "list"),
+]
+
+
 class ScreeningQuestion(Question):
     """A question after consent. An answer outside ``accept`` screens the participant out."""
 
-    accept: list[Given] | Range | None = Field(
+    accept: Accepted | None = Field(
         default=None,
         description="answers that let pass: a list, or for a number a mapping with `at_least` and "
         "`at_most`; if left out every answer does",

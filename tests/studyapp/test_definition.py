@@ -122,6 +122,18 @@ questionnaire:
         ),
         (("  - ground_truth: true", "  - a"), "6: conditions[2]: must be a mapping of fields"),
         (
+            ("  - ground_truth: true", "  - {ground_truth: true, explanation: tokens}"),
+            "6: conditions[2]: explanation: nobody knows weights of tokens for the ground truth",
+        ),
+        (
+            ("  - ground_truth: true", "  - {ground_truth: true, explanation: pictures}"),
+            "6: conditions[2].explanation: input should be 'facts', 'tokens', 'both' or 'none'",
+        ),
+        (
+            ("  - ground_truth: true", "  - {ground_truth: true, group: a}"),
+            "4: conditions: 'ground truth' names a group, which only a mixed design has",
+        ),
+        (
             ("  - ground_truth: true", "  - system: qi2019"),
             "4: conditions: two conditions are named 'qi2019'",
         ),
@@ -216,6 +228,65 @@ def test_field_errors(problems, change, expected):
         ("completion: {redirect_url: 'https://x.example/ y'}", "8: completion.redirect_url: holds a"),
         ("completion: {redirect_url: 'https://[x'}", "8: completion.redirect_url: is not an address"),
         ("title: Again", "8: the key 'title' is given twice"),
+        ("design: mixed", "4: conditions: in a mixed design every condition names its group, and 'qi2019'"),
+        ("design: crossed", "8: design: input should be 'between', 'within' or 'mixed'"),
+        ("design: within\nitems: {count: 1}", "9: items: 1 items are too few to show 2 conditions"),
+        ("items: {ids: [a]}\npractice: {ids: [a]}", "9: practice: two items and practice items"),
+        ("practice: {count: 2, stratify: {system: a, correct: 1}}", "8: practice.stratify: "),
+        ("items: {stratify: {system: a, correct: 2}}", "8: items.stratify.correct: input should be less"),
+        ("items: {ids: [a], stratify: {system: a, correct: 1}}", "8: items: give either ids, or count"),
+        ("comprehension: {questions: []}", "8: comprehension.questions: list should have at least 1"),
+        (
+            "comprehension: {questions: [{key: a, text: A, scale: yes_no, correct: true}]}",
+            "8: comprehension: there are no instructions to comprehend",
+        ),
+        (
+            "instructions: Read.\nscreening:\n  - {key: a, text: A, scale: yes_no}\n"
+            "comprehension:\n  questions:\n    - {key: a, text: A, scale: yes_no, correct: true}",
+            "11: comprehension: screening and comprehension: two questions have the key 'a'",
+        ),
+        (
+            "screening:\n  - {key: a, text: A, scale: yes_no, accept: [1]}",
+            "9: screening[1]: accept: a is answered by true, false, not 1",
+        ),
+        (
+            "screening:\n  - {key: a, text: A, scale: yes_no, accept: {at_most: x}}",
+            "9: screening[1].accept.at_most: input should be a valid number",
+        ),
+        (
+            "questionnaire:\n  template: xqa-2020\n  post_survey:\n    - {template: nasa-tlx}\n"
+            "    - key: a\n      text: A\n      scale:\n        kind: number\n        min: 3\n        max: x",
+            "17: questionnaire.post_survey[2].scale.max: input should be a valid number",
+        ),
+        (
+            "questionnaire:\n  template: xqa-2020\n  post_survey:\n    - {template: sus}",
+            "10: questionnaire.post_survey: scale 'sus': items must be the 10 items of the scale",
+        ),
+        ("questionnaire: {template: x}", "8: questionnaire: there is no template 'x'; there is xqa-2020"),
+        (
+            "questionnaire:\n  template: xqa-2020\n  item:\n    - {key: a, text: A, scale: {kind: stars}}",
+            "11: questionnaire.item[1].scale: ",
+        ),
+        (
+            "attention:\n  - {id: a, kind: instructed, position: 27, text: T, expected: {certainty: 1}}",
+            "8: attention: attention item 'a': position 27 is beyond the 26 pages",
+        ),
+        (
+            "attention:\n  - {id: a, kind: instructed, position: 2, text: T, expected: {certainty: true}}",
+            "8: attention: attention item 'a': certainty is answered by 1, 2, 3, 4, 5, not True",
+        ),
+        (
+            "attention:\n  - {id: a, kind: instructed, position: 2, expected: {certainty: 1}}",
+            "9: attention[1]: instructed has text, not ",
+        ),
+        ("translations: {de: {titel: T}}", "8: translations.de.titel: there is no such field"),
+        ("translations: {en: {title: T}}", "8: translations: 'en' is the language of the study itself"),
+        ("translations: {de: {item: {mood: M}}}", "8: translations: de.item: there is no 'mood' to"),
+        ("language: English", "8: language: "),
+        (
+            "exclusions:\n  - {name: a, kind: answered, question: certainty, value: agree}",
+            "8: exclusions: rule 'a': certainty is answered by 1, 2, 3, 4, 5, not 'agree'",
+        ),
     ],
 )  # fmt: skip
 def test_more_field_errors(problems, more, expected):

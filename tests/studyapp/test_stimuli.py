@@ -89,3 +89,58 @@ def test_a_stimulus_is_rendered_once(django_assert_num_queries):
         item = version.items.order_by("position")[0]
         again = stimulus_html(version, condition=condition.name, item_id=item.external_id)
     assert again is first
+
+
+class TestTokens:
+    CONTEXT = [("A", [" One two  three. ", "Four."]), ("B", ["Five."])]
+
+    def pieces(self, tokens, facts=()):
+        explained, others = articles(self.CONTEXT, facts, tokens)
+        shown = {article.title: [s.pieces for s in article.sentences] for article in [*explained, *others]}
+        return [tuple(piece) for piece in shown["A"][0]], [article.title for article in explained]
+
+    def test_a_sentence_is_cut_at_its_tokens_without_the_blanks_around(self):
+        pieces, explained = self.pieces([("A", 0, 1, 4, 3), ("A", 0, 10, 15, 1)])
+        assert pieces == [("One", 3), (" two  ", 0), ("three", 1), (".", 0)]
+        assert explained == ["A"]
+
+    def test_neighbours_of_one_level_are_one_piece(self):
+        pieces, _ = self.pieces([("A", 0, 1, 4, 2), ("A", 0, 5, 8, 2), ("A", 0, 10, 15, 3)])
+        assert pieces == [("One two", 2), ("  ", 0), ("three", 3), (".", 0)]
+
+    def test_a_token_over_blanks_at_the_edge_keeps_its_text(self):
+        pieces, _ = self.pieces([("A", 0, 0, 17, 1)])
+        assert pieces == [("One two  three.", 1)]
+
+    def test_text_is_the_same_whatever_is_highlighted(self):
+        plain, _ = self.pieces([], facts=[("A", 1)])
+        marked, _ = self.pieces([("A", 0, 3, 9, 1), ("A", 0, 12, 40, 2)])
+        assert "".join(text for text, _ in plain) == "".join(text for text, _ in marked)
+
+    @pytest.mark.django_db
+    def test_pages_of_every_style(self):
+        dataset = factories.make_dataset()
+        run = factories.make_run(dataset=dataset)
+        run.predictions.update(
+            explanation_weights=[["The Lost Harbour", 1, 0, 2, 0.2], ["Kolwen", 0, 0, 6, 1]]
+        )
+        styles = ("facts", "tokens", "both", "none")
+        conditions = [{"system": run.system.name, "explanation": style} for style in styles]
+        version = factories.make_study(conditions=conditions, dataset=dataset.name, items=1).versions.get()
+        item = version.items.get()
+        html = {
+            style: stimulus_html(version, condition=arm.name, item_id=item.external_id)
+            for style, arm in zip(styles, version.conditions.order_by("position"), strict=True)
+        }
+        assert '<mark class="token' not in html["facts"]
+        assert '<mark class="fact">' not in html["tokens"]
+        strong = '<mark class="token strong"><span class="visually-hidden">strong: </span>Kolwen</mark>'
+        weak = '<mark class="token weak"><span class="visually-hidden">weak: </span>It</mark>'
+        for style in ("tokens", "both"):
+            assert strong in html[style]
+            assert weak in html[style]
+            assert '<ul class="legend">' in html[style], "never colour alone, and said in words"
+        assert '<mark class="fact">' in html["both"]
+        assert "explanation" not in html["none"]
+        assert "<mark" not in html["none"]
+        assert "Show the 3 articles" in html["none"]
