@@ -1,8 +1,8 @@
 """Takes the pictures of the README from a running site with the demo's content.
 
 ``python -m scripts.screenshots`` writes ``docs/images/*.png``: an item on a desktop and on a phone, the
-staff's view of a study, and the report, its head and some of its sections. The systems answer for real; the
-participants are bots.
+staff's view of a study, the annotation editor, an adjudication, and the report, its head and some of its
+sections. The systems answer for real; the participants and annotators are bots.
 """
 
 from __future__ import annotations
@@ -50,15 +50,34 @@ def item(browser: Browser, link: str, size: dict[str, int], path: Path) -> None:
     page.close()
 
 
-def staff(browser: Browser, site: Site, password: str, path: Path) -> None:
-    """The progress of the study."""
+def logged_in(browser: Browser, site: Site, login: dict[str, str]) -> Page:
+    """A page of somebody who has logged in."""
     page = browser.new_page(viewport=DESKTOP)  # type: ignore[arg-type]
     page.goto(f"{site.url}/accounts/login/")
-    page.get_by_label("User name").fill("researcher")
-    page.get_by_label("Password").fill(password)
+    page.get_by_label("User name").fill(login["username"])
+    page.get_by_label("Password").fill(login["password"])
     page.locator("form button").first.click()
+    return page
+
+
+def staff(browser: Browser, site: Site, login: dict[str, str], path: Path) -> None:
+    """The progress of the study."""
+    page = logged_in(browser, site, login)
     page.goto(f"{site.url}/staff/studies/{STUDY}/")
     save(page, path)
+    page.close()
+
+
+def adjudication(browser: Browser, site: Site, login: dict[str, str], folder: Path) -> None:
+    """What two bots drew, side by side and in the editor: boxes, then spans."""
+    page = logged_in(browser, site, login)
+    for project, name in (("scenes", "annotate-boxes"), ("games", "adjudicate")):
+        page.goto(f"{site.url}/annotate/{project}/review/")
+        page.locator("tbody th a").first.click()
+        page.get_by_role("button", name="Adjudicate").click()
+        page.locator("#work[data-ready]").wait_for(state="attached")
+        page.wait_for_timeout(1000)  # images
+        save(page, folder / f"{name}.png")
     page.close()
 
 
@@ -93,7 +112,8 @@ def main() -> int:
         item(browser, link, DESKTOP, options.out / "item-desktop.png")
         item(browser, link, PHONE, options.out / "item-phone.png")
         report(browser, site, options.out / "report.png")
-        staff(browser, site, kept["staff"]["password"], options.out / "staff.png")
+        staff(browser, site, kept["staff"], options.out / "staff.png")
+        adjudication(browser, site, kept["annotators"][1], options.out)
         browser.close()
     return 0
 
