@@ -36,7 +36,7 @@ LEAST_PAIRS, MOST_CROWD_MS, MOST_THINKING_MS = 100.0, 200.0, 100.0
 # A passage of 120 words, as long as a paragraph of the DROP data.
 SEED = """
 import json
-from annotation.actions.bots import enlist_bots
+from annotation.actions.bots import enlist_bots, open_sessions
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
 from annotation.formats.texts import tokenize
@@ -50,7 +50,8 @@ first = ItemRecord(
 project = create_project(slug="load", title="Load", kind="spans", by=None)
 records = (first.model_copy(update={{"external_id": str(n)}}) for n in range({items}))
 import_items(records=records, project=project)
-print(json.dumps(enlist_bots(project=project, n={people})))
+names = [name for name, password in enlist_bots(project=project, n={people})]
+print(json.dumps(open_sessions(names=names)))
 """
 
 # Others have done all items up to a position: their works are copies of one that was really done.
@@ -91,7 +92,9 @@ class Benchmark:
     def __init__(self, site: Site, items: int, seconds: float) -> None:
         self.site, self.seconds, self.items = site, seconds, items
         begun = time.monotonic()
-        self.people: list[Any] = json.loads(self.shell(SEED.format(items=items, people=51)).splitlines()[-1])
+        self.people: dict[str, str] = json.loads(
+            self.shell(SEED.format(items=items, people=51)).splitlines()[-1]
+        )
         print(f"{items:,} items imported in {time.monotonic() - begun:.0f} s", flush=True)
         self.load("warm-up", 2, seconds=1.0)
 
@@ -110,10 +113,9 @@ class Benchmark:
         """Run annotators in a process of their own. Raises SystemExit when something acknowledged is lost."""
         command = [sys.executable, "-m", "scripts.annotators", self.site.url, "load"]
         command += ["--seconds", str(seconds or self.seconds), "--think", str(think)]
-        command += ["--behaviour", behaviour]
-        done = subprocess.run(
-            command, cwd=ROOT, input=json.dumps(self.people[:users]), capture_output=True, text=True
-        )
+        command += ["--behaviour", behaviour, "--server", str(self.site.parts.pids["web server"])]
+        some = dict(list(self.people.items())[:users])
+        done = subprocess.run(command, cwd=ROOT, input=json.dumps(some), capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"{name}: {done.stderr}")
         result: dict[str, Any] = json.loads(done.stdout)
@@ -150,7 +152,8 @@ def line(result: dict[str, Any]) -> str:
              "save", "submit") if act in ms]  # fmt: skip
     return (
         f"{result['name']:>14}: {result['handed_in'] / took:6.1f} pairs/s, {result['requests'] / took:6.1f} "
-        f"requests/s; ms p50/p95: {', '.join(parts)}; load {result['machine_load']:.1f}"
+        f"requests/s, {1000 * result['server_cpu_s'] / result['requests']:.1f} ms of the server's processor "
+        f"each; ms p50/p95: {', '.join(parts)}; load {result['machine_load']:.1f}"
     )
 
 

@@ -1,9 +1,9 @@
 """Annotators as load: the walk of the simulated annotators, each on one connection, as lightly as Python can.
 
-``python -m scripts.annotators URL PROJECT --seconds S < PEOPLE.json`` reads a list of names and passwords,
-logs all of them in, and then has them annotate until the time is up; logging in is not measured, for hashing
-a password is slow on purpose. It prints one JSON object. It is a process of its own, so that it shares
-nothing with the server but the machine.
+``python -m scripts.annotators URL PROJECT --seconds S < SESSIONS.json`` reads sessions by user name, and has
+their users annotate until the time is up; logging in is left out, for hashing a password is slow on purpose.
+It prints one JSON object. It is a process of its own, so that it shares nothing with the server but the
+machine.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -24,14 +27,22 @@ FORM = "application/x-www-form-urlencoded"
 
 
 class Load:
-    """Bots that wait for each other after the login, and stop when the time is up."""
+    """Bots that begin together, and stop when the time is up. ``server``: a process group that is watched."""
 
-    def __init__(self, bots: Sequence[Bot], url: str, plan: Plan, seconds: float, think: float) -> None:
-        self.bots, self.plan, self.seconds, self.think = bots, plan, seconds, think
+    def __init__(
+        self,
+        bots: Sequence[Bot],
+        url: str,
+        plan: Plan,
+        seconds: float,
+        think: float,
+        server: int | None = None,
+    ) -> None:
+        self.bots, self.plan, self.seconds, self.think, self.server = bots, plan, seconds, think, server
         self.address = urlsplit(url)
         self.origin = url.rstrip("/")
         self._start = asyncio.Barrier(len(bots))
-        self.begun = 0.0
+        self.begun = self.busy = 0.0
         self.items: list[float] = []  # seconds from asking for an item to having it
 
     async def run(self) -> float:
@@ -39,10 +50,12 @@ class Load:
         async with asyncio.TaskGroup() as group:
             for bot in self.bots:
                 group.create_task(self._one(bot))
+        self.busy = processor_seconds(self.server) - self.busy
         return time.perf_counter() - self.begun
 
     async def _one(self, bot: Bot) -> None:
         connection = Connection(str(self.address.hostname), self.address.port or 80, Tally())
+        connection.cookies["sessionid"] = bot.session
         steps, answer, started = walk(bot, self.plan), None, False
         try:
             while True:
@@ -64,7 +77,8 @@ class Load:
 
     async def _all_start(self, bot: Bot) -> None:
         await self._start.wait()
-        self.begun = self.begun or time.perf_counter()
+        if not self.begun:
+            self.begun, self.busy = time.perf_counter(), processor_seconds(self.server)
         bot.seconds.clear()
         await asyncio.sleep(self.think * bot.rng.random())  # people do not come in step
 
@@ -93,12 +107,26 @@ def summary(load: Load, took: float) -> dict[str, Any]:
         "users": len(load.bots),
         "think_s": load.think,
         "seconds": took,
+        "server_cpu_s": load.busy,
         "requests": len(acts["all"]),
         "handed_in": sum(len(bot.submitted) for bot in load.bots),
         "ms": {act: percentiles(seconds) for act, seconds in acts.items() if seconds},
         "saved": [operation for bot in load.bots for operation in bot.saved],
         "submitted": [work for bot in load.bots for work in bot.submitted],
     }
+
+
+def processor_seconds(leader: int | None) -> float:
+    """Processor time that a process group has used so far, in seconds; 0 for None."""
+    if leader is None:
+        return 0.0
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            fields = path.read_text().rpartition(")")[2].split()
+            if int(fields[2]) == leader:
+                ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def percentiles(seconds: Sequence[float]) -> dict[str, float]:
@@ -124,12 +152,16 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=8.0, help="after which no more items are taken (8)")
     parser.add_argument("--think", type=float, default=0.0, help="mean pause before a save, in seconds")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--server", type=int, metavar="PID", help="of the web server, to count its work")
     options = parser.parse_args()
-    bots = make_bots(json.load(sys.stdin), parse_mix(options.behaviour), seed=options.seed)
+    sessions = json.load(sys.stdin)
+    bots = make_bots([(name, "") for name in sessions], parse_mix(options.behaviour), seed=options.seed)
+    for bot in bots:
+        bot.session = sessions[bot.name]
 
     async def run() -> dict[str, Any]:
         plan = Plan(options.project)
-        return await annotate(Load(bots, options.url, plan, options.seconds, options.think))
+        return await annotate(Load(bots, options.url, plan, options.seconds, options.think, options.server))
 
     try:
         result = asyncio.run(run())

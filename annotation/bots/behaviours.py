@@ -48,13 +48,15 @@ class Bot:
 
     ``saved`` has the work and id of every operation that the site said it had stored, in that order;
     ``submitted`` the works handed in. ``seconds`` has the act and duration of each request. ``conflicts``
-    counts how often another tab had been first, ``lost`` the items whose place went to somebody else.
+    counts how often another tab had been first, ``lost`` the items whose place went to somebody else. With
+    the key of a ``session`` it is logged in already.
     """
 
     name: str
     password: str
     kind: str
     rng: random.Random
+    session: str = ""
     saved: list[tuple[int, str]] = field(default_factory=list)
     submitted: list[int] = field(default_factory=list)
     released: int = 0

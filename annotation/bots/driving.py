@@ -37,6 +37,8 @@ async def run_bots(
         async with places:
             # Not closed here: that would close the shared transport.
             client = httpx.AsyncClient(transport=shared, base_url=url, timeout=60, trust_env=False)
+            if bot.session:
+                client.cookies["sessionid"] = bot.session
             await _drive(bot, walk(bot, plan), client, think, patience, told)
 
     async with shared, asyncio.TaskGroup() as group:

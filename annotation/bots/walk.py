@@ -84,7 +84,8 @@ def walk(bot: Bot, plan: Plan) -> Walk:
     Raises BotError where the site answers otherwise than it should.
     """
     page = f"/annotate/{plan.slug}/"
-    yield from _log_in(bot, page)
+    if not bot.session:
+        yield from _log_in(bot, page)
     token = _token(page, (yield from _ask(Ask("project", "GET", page), 200)))
     state: Json | None = None
     while plan.most is None or len(bot.submitted) < plan.most:
