@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.multiverse import AGGREGATIONS, Multiverse, Stability, multiverse, rule_hits
+from analysis.multiverse import AGGREGATIONS, TIME, Multiverse, Stability, multiverse, rule_hits
 from analysis.page import Block, Data, Section, Text
 from analysis.relations import Relations
 from analysis.robustness import Robustness, leave_one_out
@@ -49,13 +49,14 @@ def choices_section(study: Study, found: Choices) -> Section:
     which = "every subset of the exclusion rules" if universes.complete else (
         "no rule, each rule alone, all but each, and all of them"
     )  # fmt: skip
+    names = {m.key: m.label for m in study.everything.estimates.measures} | {TIME: "Completion time"}
     blocks: list[Block] = [
         Text(
             f"Each cell counts the universes, {which} with averages over {', '.join(AGGREGATIONS)} (and, for "
             "times, mean, median and geometric mean), in which the ranks relate as in this report. A sign "
             "that few universes share is a result of a choice, not of the data."
         ),
-        _stability_table(universes.stability, labels),
+        _stability_table(universes.stability, labels, names),
         _universes_data(universes),
     ]
     blocks.append(left_out_block(study.retained.relations, found.left_out))
@@ -75,11 +76,13 @@ def left_out_block(relations: Relations, found: Sequence[Robustness]) -> Block:
     return Text(text, "note")
 
 
-def _stability_table(stability: Sequence[Stability], labels: dict[str, str]) -> Table:
+def _stability_table(
+    stability: Sequence[Stability], labels: dict[str, str], measure_names: dict[str, str]
+) -> Table:
     by_pair = {(one.measure, one.score): one for one in stability}
     measures = list(dict.fromkeys(one.measure for one in stability))
     rows = [
-        [Cell(_words(measure)), *(_stability_cell(by_pair.get((measure, score))) for score in labels)]
+        [Cell(measure_names[measure]), *(_stability_cell(by_pair.get((measure, score))) for score in labels)]
         for measure in measures
     ]
     names = (
@@ -141,7 +144,3 @@ def _left_out_cell(one: Robustness | None) -> Cell:
         return Cell("–", "missing")
     value = one.everything.coefficients["pearson"]
     return Cell(number(value), detail=interval(one.range.get("pearson")))
-
-
-def _words(key: str) -> str:
-    return key.replace("_", " ").capitalize()
