@@ -87,6 +87,8 @@ export function createAdjudication(store, before, acts) {
     list.hidden = !said.clusters.length;
   }
 
-  store.subscribe((topics) => (topics.has("document") || topics.has("node") || topics.has("status")) && render());
+  store.subscribe(
+    (topics) => (topics.has("document") || topics.has("node") || topics.has("status")) && render(),
+  );
   render();
 }

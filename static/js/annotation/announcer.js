@@ -4,11 +4,22 @@
 
 /** @param {HTMLElement} region an element with aria-live */
 export function createAnnouncer(region) {
-  let timer = 0;
-  return (/** @type {string} */ text) => {
-    clearTimeout(timer);
+  /** @type {{text: string, passing: boolean}[]} */
+  let waiting = [];
+
+  function say() {
+    region.textContent = waiting.map(({ text }) => text).join(" ");
+    waiting = [];
+  }
+
+  /**
+   * @param {string} text
+   * @param {boolean} [passing] whether the next one of its kind makes it needless, as while walking
+   */
+  return (text, passing = false) => {
     // A text that is said twice in a row is only read again when the region was empty in between.
     region.textContent = "";
-    timer = setTimeout(() => (region.textContent = text), 60);
+    if (!waiting.length) setTimeout(say, 60);
+    waiting = [...waiting.filter((each) => !(passing && each.passing)), { text, passing }];
   };
 }

@@ -21,7 +21,7 @@ const NEW_BOX = 0.2;
 
 /**
  * @param {Store} store @param {HTMLElement} stage takes the keyboard @param {Acts} acts
- * @param {(text: string) => void} announce
+ * @param {ReturnType<typeof import("./announcer.js").createAnnouncer>} announce
  */
 export function createBoxes(store, stage, acts, announce) {
   const { images } = store.item;
@@ -116,6 +116,7 @@ export function createBoxes(store, stage, acts, announce) {
     const number = store.objects.indexOf(chosen) + 1;
     announce(
       `Box ${number} of ${store.objects.length}${chosen.chosen ? ", chosen" : ""}: ${placeText(store, chosen.place)}`,
+      true,
     );
   }
 

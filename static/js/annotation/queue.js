@@ -66,8 +66,10 @@ export function createQueue(store, site, shelf, ask) {
     try {
       const answer = await site.save(operations);
       failures = 0;
-      store.confirm(answer);
-      for (const { id } of answer.saved) shelf.drop(id);
+      if (leadsOn(store.revision, answer)) {
+        store.confirm(answer);
+        for (const { id } of answer.saved) shelf.drop(id);
+      } else await takeIn(); // these had arrived before, and others have saved since
       channel?.postMessage(answer.revision);
       return true;
     } catch (error) {
@@ -133,18 +135,21 @@ export function createQueue(store, site, shelf, ask) {
     if (others.length) queue.onOthers(others.length, found.length);
   }
 
+  /** Get what the site holds now, and go on from there. */
+  async function takeIn() {
+    const work = await site.load();
+    store.comments = work.comments;
+    if (work.revision <= store.revision) return store.tell("comments");
+    const since = work.history.filter((/** @type {any} */ entry) => entry.revision > store.revision);
+    await joinWith(work, since);
+  }
+
   /** Look whether somebody else has saved something, and take it in. */
   async function look() {
     if (running || status.kind === "gone") return;
     running = (async () => {
       try {
-        const work = await site.load();
-        store.comments = work.comments;
-        if (work.revision <= store.revision) return store.tell("comments");
-        await joinWith(
-          work,
-          work.history.filter((/** @type {any} */ entry) => entry.revision > store.revision),
-        );
+        await takeIn();
       } catch (error) {
         // Nothing was to be saved, so only the end of the work matters.
         if (error instanceof Refused && ENDED.has(error.status)) await failed(error);
@@ -205,6 +210,16 @@ export function createQueue(store, site, shelf, ask) {
   };
 
   return queue;
+}
+
+/**
+ * Whether what was saved is all that has happened since a revision. An operation that is sent again is
+ * answered again, whatever came after it.
+ * @param {number} revision
+ * @param {{revision: number, saved: {revision: number}[]}} answer
+ */
+function leadsOn(revision, answer) {
+  return answer.revision - revision === answer.saved.filter((each) => each.revision > revision).length;
 }
 
 /** @param {any} saved an operation, or an entry of the history @returns {import("./types.js").Entry} */

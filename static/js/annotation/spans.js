@@ -12,7 +12,7 @@ import { overlay } from "./predictions.js";
 
 /**
  * @param {Store} store @param {HTMLElement} stage takes the keyboard @param {Acts} acts
- * @param {(text: string) => void} announce
+ * @param {ReturnType<typeof import("./announcer.js").createAnnouncer>} announce
  */
 export function createSpans(store, stage, acts, announce) {
   const passage = createPassage(store.item.passage, store.item.tokens);
@@ -203,7 +203,7 @@ export function createSpans(store, stage, acts, announce) {
     const inside = found.length
       ? `, in ${found.length === 1 ? "a marked span" : `${found.length} marked spans`}`
       : "";
-    announce(`${quote}${end - start > 1 ? `, ${end - start} words` : ""}${inside}`);
+    announce(`${quote}${end - start > 1 ? `, ${end - start} words` : ""}${inside}`, true);
   }
 
   /** @param {number} step */
@@ -217,6 +217,7 @@ export function createSpans(store, stage, acts, announce) {
     set(start);
     announce(
       `Span ${objects.indexOf(next) + 1} of ${objects.length}${next.chosen ? ", chosen" : ""}: ${next.place.quote ?? passage.place(...(next.place.tokens ?? [0, 1])).quote}`,
+      true,
     );
     return true;
   }
@@ -270,7 +271,7 @@ export function createSpans(store, stage, acts, announce) {
       if (to <= from) return;
       const place = passage.place(from, to);
       acts.move(chosen.id, place);
-      announce(place.quote);
+      announce(place.quote, true);
     },
     place: passage.place,
     focus: () => stage.focus(),

@@ -23,10 +23,10 @@ def test_what_is_done_offline_is_kept_and_sent_later(editor: Editor, context: Br
     drag(page, 0, (0.1, 0.1), (0.3, 0.3))
     saved(page)
     context.set_offline(True)
-    for left in (0.4, 0.7):
-        drag(page, 0, (left, 0.1), (left + 0.2, 0.3))
+    drag(page, 0, (0.4, 0.1), (0.6, 0.3))
+    expect(page.locator("#announcer")).to_contain_text("Offline: 1 change kept here")
+    drag(page, 0, (0.7, 0.1), (0.9, 0.3))
     expect(page.locator(STATUS)).to_have_text("⇡Offline: 2 changes kept here")
-    expect(page.locator("#announcer")).to_contain_text("Offline")
     page.wait_for_timeout(OFFLINE_SECONDS * 1000)
     page.keyboard.press("d")
     expect(page.locator(STATUS)).to_contain_text("3 changes")
@@ -163,6 +163,28 @@ def test_changes_of_the_same_thing_are_put_before_the_person(
     found = editor.objects(work, FIND_DOGS)
     corners = {(round(each["box"][0], 1), round(each["box"][1], 1)) for each in found}
     assert corners == left | {(0.5, 0.5), (0.1, 0.1)}
+    other.context.close()
+
+
+def test_a_lost_answer_hides_nothing_that_came_after_it(editor: Editor, page: Page, other: Page):
+    work = two_tabs(editor, page, other)
+    lost: list[object] = []
+
+    def lose(route):
+        if lost:
+            route.continue_()
+        else:
+            lost.append(route.fetch())
+            drag(other, 1, (0.1, 0.1), (0.3, 0.3))
+            saved(other)
+            route.abort()
+
+    page.route("**/operations/", lose)
+    drag(page, 0, (0.5, 0.5), (0.8, 0.8))
+    expect(page.locator(".object-row")).to_have_count(4)
+    saved(page)
+    assert len(editor.objects(work, FIND_DOGS)) == 4
+    assert editor.revision(work) == 2
     other.context.close()
 
 
