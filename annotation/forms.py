@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from analysis.programs import MODULES
-from annotation.models import Guideline, Project, Role
+from annotation.models import Guideline, Item, Membership, Project, Role
 
 
 class ProjectForm(forms.ModelForm):
@@ -68,6 +68,32 @@ class MemberForm(forms.Form):
                 _("There is no user %(name)s. Staff make users under “Tables”."), params={"name": name}
             )
         return user
+
+
+class AssignForm(forms.Form):
+    """An item that is reserved for a certain member."""
+
+    item = forms.CharField(label=_("Item"), max_length=200)
+    username = forms.CharField(label=_("User name"), max_length=150)
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._project = project
+
+    def clean_item(self) -> Item:
+        name = self.cleaned_data["item"]
+        found = self._project.items.filter(external_id=name).first()
+        if found is None:
+            raise forms.ValidationError(_("There is no item %(name)s."), params={"name": name})
+        return found
+
+    def clean_username(self) -> Membership:
+        name = self.cleaned_data["username"]
+        members = self._project.memberships.select_related("user", "project")
+        found = members.filter(user__username=name, active=True).first()
+        if found is None:
+            raise forms.ValidationError(_("%(name)s is no member."), params={"name": name})
+        return found
 
 
 class GuidelineForm(forms.ModelForm):

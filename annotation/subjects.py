@@ -1,27 +1,22 @@
 """An item's rows as the pure rules take them: its parsed program, and what edits are checked against."""
 
-from functools import lru_cache
 from typing import cast
 
-from analysis.programs import Program, parse
+from analysis.programs import Program
 from annotation.editing import Subject
+from annotation.formats.checks import program_of_text
 from annotation.models import Item, Project
 from annotation.payloads import Document, Kind
 
 
 def program_of(item: Item, kind: str) -> Program:
     """The item's program. It was checked when the item came in."""
-    return _parsed(item.program, cast(Kind, kind))
+    return program_of_text(item.program, cast(Kind, kind))
 
 
 def kind_of(project: Project) -> Kind:
     """What the project marks, as the pure rules name it."""
     return cast(Kind, project.kind)
-
-
-@lru_cache(maxsize=4096)
-def _parsed(text: str, kind: Kind) -> Program:
-    return parse(text, kind=kind)
 
 
 def subject_of(item: Item, kind: str) -> Subject:

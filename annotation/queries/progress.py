@@ -4,9 +4,11 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from django.db.models import Avg, Count, F, Max, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from annotation.models import Gold, Item, Membership, Project, Work
+from annotation.queries.qualification import KnownScore, scores
 
 FINISHED = (Work.Status.SUBMITTED, Work.Status.IN_REVIEW, Work.Status.ACCEPTED)
 
@@ -47,8 +49,21 @@ def own_works(member: Membership) -> QuerySet[Work]:
     )
 
 
+def unfinished_works(project: Project) -> QuerySet[Work]:
+    """The annotations that hold a place and are not handed in, the longest untouched first."""
+    return (
+        project.works.filter(
+            task=Work.Task.ANNOTATION, status__in=(Work.Status.RESERVED, Work.Status.RETURNED)
+        )
+        .select_related("item", "annotator")
+        .defer("document", "item__passage", "item__tokens", "item__extra")
+        .order_by(Coalesce("saved_at", "started_at"))
+    )
+
+
 class Person(NamedTuple):
-    """One member's share of the work: counts, the mean of active seconds per finished item, last seen."""
+    """One member's share of the work: counts, the mean of active seconds per finished item, the mean F1 on
+    items whose gold is known (qualification and hidden gold) with their number, last seen."""
 
     name: str
     role: str
@@ -58,11 +73,13 @@ class Person(NamedTuple):
     returned: int
     last_week: int
     seconds: float | None
+    known_f1: float | None
+    known_items: int
     last_saved: object
 
 
 def people(project: Project) -> list[Person]:
-    """Every member with what they did, the busiest first. Two queries."""
+    """Every member with what they did, the busiest first. Four queries."""
     week = timezone.now() - timedelta(days=7)
     rows = (
         project.works.filter(task=Work.Task.ANNOTATION)
@@ -77,14 +94,15 @@ def people(project: Project) -> list[Person]:
         )
     )
     done = {row["annotator"]: row for row in rows}
+    known = scores(project)
     found = [
-        _person(member, dict(done.get(member.user_id, {})))
+        _person(member, dict(done.get(member.user_id, {})), known.get(member.user.get_username()))
         for member in project.memberships.select_related("user")
     ]
     return sorted(found, key=lambda person: (-person.finished, person.name))
 
 
-def _person(member: Membership, row: dict[str, Any]) -> Person:
+def _person(member: Membership, row: dict[str, Any], known: KnownScore | None) -> Person:
     return Person(
         name=member.user.get_username(),
         role=member.role,
@@ -94,5 +112,7 @@ def _person(member: Membership, row: dict[str, Any]) -> Person:
         returned=row.get("returned", 0),
         last_week=row.get("last_week", 0),
         seconds=row.get("seconds"),
+        known_f1=known.mean if known else None,
+        known_items=known.items if known else 0,
         last_saved=row.get("last_saved"),
     )

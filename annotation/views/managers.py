@@ -7,19 +7,21 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import states
-from annotation.actions import projects, review
-from annotation.forms import GuidelineForm, MemberForm, PlacesForm, ProjectForm, SettingsForm
+from annotation.actions import places, projects, review
+from annotation.errors import PlaceLost
+from annotation.forms import AssignForm, GuidelineForm, MemberForm, PlacesForm, ProjectForm, SettingsForm
 from annotation.models import Membership, Project, Role
-from annotation.queries.progress import Person, people, totals
+from annotation.policies import NotAllowed
+from annotation.queries.progress import Person, people, totals, unfinished_works
 from annotation.queries.works import guidelines
 from annotation.states import ForbiddenTransition
-from annotation.views.access import members_only, user_of
+from annotation.views.access import NOT_THERE, members_only, user_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -129,6 +131,53 @@ def write_guideline(request: HttpRequest, member: Membership) -> HttpResponse:
         messages.success(request, _("The guideline is written."))
         return redirect("annotation:project", member.project.slug)
     return _form_page(request, form, _("Guideline"), member.project, status=422 if form.errors else 200)
+
+
+@require_safe
+@members_only(Role.MANAGER)
+def under_way(request: HttpRequest, member: Membership) -> HttpResponse:
+    """The works that hold a place and are not finished, the longest untouched first."""
+    return _works_page(request, member, AssignForm(project=member.project))
+
+
+@require_POST
+@members_only(Role.MANAGER)
+def reclaim(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
+    """Give the place of an unfinished work back to the project."""
+    found = member.project.works.filter(pk=pk).first()
+    if found is None:
+        raise Http404(NOT_THERE)
+    try:
+        places.release(work=found, by=user_of(request))
+    except (ForbiddenTransition, NotAllowed) as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("The place is free again; what was drawn is kept."))
+    return redirect("annotation:under_way", member.project.slug)
+
+
+@require_POST
+@members_only(Role.MANAGER)
+def assign(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Reserve an item for a certain member."""
+    form = AssignForm(request.POST, project=member.project)
+    if not form.is_valid():
+        return _works_page(request, member, form, status=422)
+    item, chosen = form.cleaned_data["item"], form.cleaned_data["username"]
+    try:
+        places.assign(item=item, member=chosen, by=user_of(request))
+    except PlaceLost as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("The item is reserved."))
+    return redirect("annotation:under_way", member.project.slug)
+
+
+def _works_page(
+    request: HttpRequest, member: Membership, form: AssignForm, *, status: int = 200
+) -> HttpResponse:
+    context = {"project": member.project, "works": unfinished_works(member.project)[:200], "form": form}
+    return render(request, "annotation/under_way.html", context, status=status)
 
 
 @require_safe

@@ -38,6 +38,7 @@ IDS: dict[str, dict[str, str]] = {
     "work": {"pk": "work"},
     "image": {"pk": "image"},
     "item": {"pk": "item"},
+    "reclaim": {"pk": "work"},
     "faithfulness": {"system": "system", "revision": "revision"},
     "adjudicate": {"pk": "item"},
     "accept": {"pk": "item", "letter": "letter"},

@@ -41,7 +41,7 @@ def test_who_left_a_project_is_a_stranger_to_it() -> None:
     assert client_of(member.user).get(f"/annotate/{member.project.slug}/").status_code == 404
 
 
-@pytest.mark.parametrize("page", ["dashboard", "settings", "guidelines", "audit"])
+@pytest.mark.parametrize("page", ["dashboard", "under-way", "settings", "guidelines", "audit"])
 def test_annotators_do_not_get_the_managers_pages(page: str) -> None:
     member = make_member()
     assert client_of(member.user).get(f"/annotate/{member.project.slug}/{page}/").status_code == 403
@@ -101,3 +101,21 @@ def test_settings_places_guidelines_and_status_are_changed_and_logged() -> None:
     kinds = set(AuditEvent.objects.values_list("kind", flat=True))
     assert {"settings_changed", "guideline_written", "project_closed"} <= kinds
     assert "guideline_written" in client.get(f"{base}/audit/").content.decode()
+
+
+def test_a_manager_frees_a_place_and_reserves_an_item_for_somebody() -> None:
+    work = make_work()
+    manager, other = make_member(work.project, Role.MANAGER), make_member(work.project)
+    client, base = client_of(manager.user), f"/annotate/{work.project.slug}/under-way/"
+    assert work.annotator.username in client.get(base).content.decode()
+    client.post(f"{base}{work.pk}/reclaim/")
+    work.refresh_from_db()
+    assert work.status == "released"
+    wrong = {"item": "none", "username": "nobody"}
+    assert client.post(f"{base}assign/", wrong).status_code == 422
+    client.post(f"{base}assign/", {"item": work.item.external_id, "username": other.user.username})
+    assert other.user.works.get().item == work.item
+    answer = client.post(
+        f"{base}assign/", {"item": work.item.external_id, "username": manager.user.username}, follow=True
+    )
+    assert "places of i1 are taken" in answer.content.decode()
