@@ -18,7 +18,8 @@ from annotation.api.errors import answer_error
 from annotation.payloads import Payload
 
 MOST_BYTES = 8 << 20  # of a body that is read as a whole
-MOST_LINE_BYTES = 64 << 20  # of JSON lines, which are read one by one
+MOST_LINE_BYTES = 16 << 20  # of JSON lines, which are read one by one
+BLOCK = 1 << 18  # bytes of a body in memory at a time
 JSON, LINES = "application/json", "application/x-ndjson"
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -50,9 +51,10 @@ class JSONBody(BaseParser):
     def parse(
         self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
-        check_length(parser_context["request"] if parser_context else None, MOST_BYTES)
+        assert parser_context is not None  # Django REST framework passes it always
+        check_length(parser_context["request"], MOST_BYTES)
         try:
-            return json.loads(stream.read(), parse_constant=_refuse)
+            return json.loads(_whole(parser_context["request"]), parse_constant=_refuse)
         except (ValueError, RecursionError) as error:
             raise ParseError(f"The body is not JSON: {error}") from error
 
@@ -73,9 +75,9 @@ class EditorView(APIView):
         return answer_error
 
 
-def check_length(request: Request | None, most: int) -> None:
+def check_length(request: Request, most: int) -> None:
     """Raise TooLarge where the body is longer. Bodies without a length are read as empty by the server."""
-    length = request.META.get("CONTENT_LENGTH") if request is not None else None
+    length = request.META.get("CONTENT_LENGTH")
     if length and length.isdecimal() and int(length) > most:
         raise TooLarge(f"The body has {int(length):,} bytes; at most {most:,} are taken here.")
 
@@ -85,7 +87,30 @@ def read_body(request: Request, shape: type[Shape]) -> Shape:
     if _media(request) != JSON:
         raise UnsupportedMediaType(request.content_type or "none")
     check_length(request, MOST_BYTES)
-    return _parsed(request._request.read(), shape)
+    return _parsed(_whole(request), shape)
+
+
+def _whole(request: Request) -> bytes:
+    return b"".join(read_blocks(request))
+
+
+def read_blocks(request: Request) -> Iterator[bytes]:
+    """The body, block by block. Raises ParseError where it ends before the length that was said."""
+    read = 0
+    while block := request._request.read(BLOCK):
+        read += len(block)
+        yield block
+    if read != int(request.META.get("CONTENT_LENGTH") or 0):
+        raise ParseError("The body ends early.")
+
+
+def _lines(request: Request) -> Iterator[bytes]:
+    """The lines of the body. The web server's own `readline` is not used: granian's loses what follows."""
+    left = b""
+    for block in read_blocks(request):
+        *lines, left = (left + block).split(b"\n")
+        yield from lines
+    yield left
 
 
 def read_records(request: Request, shape: type[Shape]) -> Iterator[Shape]:
@@ -93,10 +118,10 @@ def read_records(request: Request, shape: type[Shape]) -> Iterator[Shape]:
     media = _media(request)
     if media == JSON:
         check_length(request, MOST_BYTES)
-        yield from _parsed(request._request.read(), RootModel[list[shape]]).root  # type: ignore[valid-type]
+        yield from _parsed(_whole(request), RootModel[list[shape]]).root  # type: ignore[valid-type]
     elif media == LINES:
         check_length(request, MOST_LINE_BYTES)
-        for number, line in enumerate(request._request, start=1):
+        for number, line in enumerate(_lines(request), start=1):
             if line.strip():
                 yield _parsed(line, shape, f"line {number}: ")
     else:

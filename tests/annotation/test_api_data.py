@@ -1,15 +1,18 @@
 """The data API: what a script can read and bring in, and who may not."""
 
+import io
 import json
 from typing import Any
 
 import pytest
 from django.test import Client
 from rest_framework.authtoken.models import Token
+from rest_framework.exceptions import ParseError
 
 from annotation.actions import places
 from annotation.actions.editing import save_operations
 from annotation.actions.projects import set_member
+from annotation.api.base import read_blocks
 from annotation.models import AuditEvent, Gold, Item, Membership, Role, SystemOutput
 from tests.annotation.factories import (
     box,
@@ -137,6 +140,26 @@ def test_long_bodies_are_refused_before_they_are_read(monkeypatch: pytest.Monkey
     monkeypatch.setattr("annotation.api.base.MOST_BYTES", 100)
     answer = Script(manager()).post("items/", [make_record().model_dump(mode="json")], 413)
     assert "at most 100" in answer["detail"]
+
+
+def test_a_body_that_ends_early_is_told() -> None:
+    class Cut:
+        """A request whose connection broke after three of five bytes."""
+
+        META = {"CONTENT_LENGTH": "5"}
+        _request = io.BytesIO(b"abc")
+
+    found = read_blocks(Cut())
+    assert next(found) == b"abc"
+    with pytest.raises(ParseError, match="ends early"):
+        next(found)
+
+
+def test_lines_are_found_wherever_blocks_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("annotation.api.base.BLOCK", 7)
+    script = Script(manager())
+    body = lines(*(make_record(f"q{n}", text="Straße 🐕") for n in range(5))).rstrip("\n")
+    assert script.post("items/", body, media="application/x-ndjson")["added"] == 5
 
 
 def test_unknown_parameters_are_errors() -> None:
