@@ -18,7 +18,7 @@ from scripts import servers
 from tests.site import Site, running_site
 
 ITEMS, KINDS = 24, ("careful", "sloppy", "fast", "offline")
-MOST_KILLS = 10
+MOST_KILLS = 6
 
 SEED = """
 import json
