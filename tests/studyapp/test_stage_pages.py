@@ -70,6 +70,8 @@ def test_it_works(page, study):
     survey = StageResponse.objects.get(stage="pre_survey")
     assert survey.answers == {"age": 44, "english": "fluent", "tools": ["chatbot", "search"]}
     assert survey.client_total_ms == 9000
+    assert survey.shown_at
+    assert survey.submitted_at
     assert survey.shown_at <= survey.submitted_at
 
 

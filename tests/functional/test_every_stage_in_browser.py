@@ -1,0 +1,145 @@
+"""A browser walks a study that uses every kind of page and question, and axe looks at each of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from playwright.sync_api import Browser, Page, expect
+
+from modelserver.world import generate
+from scripts.example import new_link, predictions, write
+from tests.site import Site, running_site
+
+pytestmark = pytest.mark.service
+
+EVERYTHING = Path(__file__).parents[2] / "docs" / "examples" / "everything.yaml"
+LOAD = """
+from django.core.management import call_command
+call_command("import_dataset", "hotpot", {folder!r} + "/questions.json", name="world-test")
+call_command("import_predictions", {folder!r} + "/qi2019.json", dataset="world-test", system="qi2019")
+call_command("create_study", {folder!r} + "/study.yaml")
+call_command("launch_study", "all-of-it")
+"""
+# What a person has to know to get through the checks: the label to choose, by question.
+KNOWN = {
+    "Are you 18 or older?": "Yes",
+    "May you look something up?": "No",
+    "What do you judge?": "Whether the answer is correct",
+}
+
+
+@pytest.fixture(scope="module")
+def study_site() -> Iterator[Site]:
+    with running_site(worker=False) as running:
+        load_everything(running)
+        yield running
+
+
+def load_everything(site: Site) -> None:
+    """The study of docs/examples with four items, one for each style, and made-up weights of words."""
+    folder = site.var / "everything"
+    folder.mkdir()
+    examples = list(generate("test", 60, 1))
+    made: dict[str, Any] = dict(predictions(examples, right=True))
+    wrong = predictions(examples, right=False)["answer"]
+    made["answer"] = {key: (wrong if n % 2 else made["answer"])[key] for n, key in enumerate(made["answer"])}
+    made["explanation_weights"] = {example["_id"]: weights(example["context"]) for example in examples}
+    write(folder / "questions.json", examples)
+    write(folder / "qi2019.json", made)
+    definition = yaml.safe_load(EVERYTHING.read_text(encoding="utf-8"))
+    definition["items"]["count"] = 4
+    definition["conditions"] = [
+        {"system": "qi2019", "explanation": style} for style in ("facts", "tokens", "both", "none")
+    ]
+    definition["design"] = "within"
+    (folder / "study.yaml").write_text(
+        yaml.safe_dump(definition, allow_unicode=True, sort_keys=False), encoding="utf-8"
+    )
+    site.manage("shell", "--no-imports", "--command", LOAD.format(folder=str(folder)))
+
+
+def weights(context: Any) -> list[tuple[str, int, int, int, float]]:
+    """A weight for every long word of the first two articles."""
+    return [
+        (title, index, word.start(), word.end(), (7 * word.start() + index) % 11 / 10)
+        for title, sentences in context[:2]
+        for index, sentence in enumerate(sentences)
+        for word in re.finditer(r"\w{4,}", sentence)
+    ]
+
+
+def fill(page: Page) -> None:
+    """Answer what the page asks: what a check wants, or the first choice; a number, a word."""
+    for group in page.get_by_role("group").filter(has=page.locator("input")).all():
+        question = (group.locator("legend").text_content() or "").strip()
+        wanted = KNOWN.get(question)
+        label = group.get_by_text(wanted, exact=True) if wanted else group.locator("label").first
+        label.click()
+    for field in page.locator(".number-field input").all():
+        field.fill("20")
+    for field in page.locator("textarea").all():
+        field.fill("It was fine.")
+
+
+def walk(page: Page) -> Iterator[str]:
+    """Go from the consent page to the end; gives the last part of every address before it is answered."""
+    yield "consent"
+    page.get_by_role("button", name="I agree to take part").click()
+    while True:
+        place = page.url.rstrip("/").rpartition("/")[2]
+        yield place
+        if place == "done":
+            return
+        fill(page)
+        page.locator("form[data-timed] button").click()
+        expect(page).not_to_have_url(re.compile(f"/{place}/$"))
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("dark", 1200)])
+def test_no_page_has_an_accessibility_problem(
+    study_site: Site, browser: Browser, axe_script: str, scheme: Any, width: int
+):
+    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
+    page.goto(new_link(study_site, "all-of-it"))
+    seen = []
+    for place in walk(page):
+        seen.append(place)
+        page.evaluate(axe_script)
+        for rule in page.evaluate("axe.run()")["violations"]:
+            problems.extend(f"{place}: {rule['id']}: {node['html']}" for node in rule["nodes"])
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, page.url
+    assert problems == []
+    stages = ["consent", "screening", "instructions", "comprehension", "pre_survey"]
+    assert seen == [*stages, *map(str, range(1, 8)), "survey", "done"]
+    context.close()
+
+
+def test_the_whole_way_without_javascript(study_site: Site, browser: Browser):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(new_link(study_site, "all-of-it"))
+    assert list(walk(page))[-1] == "done"
+    expect(page.locator(".code")).not_to_be_empty()
+    context.close()
+
+
+def test_an_error_leads_to_the_written_field(study_site: Site, page: Page):
+    page.goto(new_link(study_site, "all-of-it"))
+    page.get_by_role("button", name="I agree to take part").click()
+    page.get_by_label("For how many years have you read English?").fill("many")
+    page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_role("alert")).to_be_focused()
+    page.get_by_role("link", name="For how many years have you read English?").click()
+    field = page.get_by_label("For how many years have you read English?")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("many")
+    expect(field).to_have_accessible_description("Please write a number from 0 to 100, in steps of 1.")
