@@ -52,6 +52,12 @@ def check_owner(user: User, work: Work) -> None:
         raise NotAllowed("Only the person who does a work changes it.")
 
 
+def check_releasing(member: Membership, work: Work) -> None:
+    """Whether the member may give a work's place back: it is their own, or they manage the project."""
+    if work.annotator_id != member.user_id and not has_role(member, Role.MANAGER):
+        raise NotAllowed("Only its annotator, or a manager, gives an item back.")
+
+
 def check_editing(user: User, work: Work) -> None:
     """Whether the user may change a work: their own, before it is submitted or after it came back."""
     check_owner(user, work)

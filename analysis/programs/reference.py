@@ -32,9 +32,9 @@ The package `analysis.programs` reads, checks, prints and executes programs.
 from analysis.programs import parse, execute
 
 program = parse("{_EXAMPLE}", kind="boxes")
-program.walk                      # {parse(_EXAMPLE, kind="boxes").walk}: the order of work
+program.walk  # {parse(_EXAMPLE, kind="boxes").walk}: the order of work
 dog, puppy = (0, (0.1, 0.2, 0.4, 0.9)), (1, (0.5, 0.5, 0.8, 0.9))
-execute(program, {{2: [dog, puppy], 4: [puppy]}})    # (False, 2, 2, 1, 1, 2)
+execute(program, {{2: [dog, puppy], 4: [puppy]}})  # (False, 2, 2, 1, 1, 2)
 ```
 
 ## Writing one

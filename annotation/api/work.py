@@ -15,7 +15,7 @@ from annotation.editing import OperationIn
 from annotation.errors import NothingLeft, StaleBase
 from annotation.models import Membership, Work
 from annotation.payloads import Note, ObjectId, Payload, Position
-from annotation.policies import NotAllowed
+from annotation.policies import NotAllowed, check_releasing
 from annotation.queries import works
 from annotation.subjects import document_of
 from annotation.views.access import comment_or_404, or_404, user_of, work_or_404
@@ -133,7 +133,8 @@ class ReleaseView(EditorView):
 
     @described("Give an item back undone", answers=Next, errors=(409,))
     def post(self, request: Request, pk: int) -> Response:
-        work, _member = work_or_404(request, pk)
+        work, member = work_or_404(request, pk)
+        check_releasing(member, work)
         places.release(work=work, by=user_of(request))
         return Response({"next": reverse("annotation:project", args=[work.project.slug])})
 

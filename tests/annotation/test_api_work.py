@@ -173,3 +173,10 @@ def test_spans_go_the_same_way() -> None:
     work = places.next_work(member=member)
     answer = post(client_of(member.user), work, "operations", sent(operation(0, 2, put=[span("a", 3, 5)])))
     assert answer.json()["values"][2] == 1
+
+
+def test_an_adjudicator_does_not_give_back_what_somebody_else_has_but_a_manager_does() -> None:
+    work = make_work()
+    adjudicator, manager = (make_member(work.project, role).user for role in (Role.ADJUDICATOR, Role.MANAGER))
+    assert post(client_of(adjudicator), work, "release", {}).status_code == 403
+    assert post(client_of(manager), work, "release", {}).status_code == 200

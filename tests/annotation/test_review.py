@@ -29,7 +29,8 @@ def two_works() -> tuple[Work, Work]:
     """One item, finished by two people in full agreement."""
     project = make_project(annotators_per_item=2)
     make_items(project)
-    return tuple(finished(places.next_work(member=make_member(project))) for _ in range(2))
+    first, second = (finished(places.next_work(member=make_member(project))) for _ in range(2))
+    return first, second
 
 
 def test_it_works() -> None:

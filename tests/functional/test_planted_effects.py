@@ -56,8 +56,8 @@ def test_it_works(site: Site, tmp_path: Path):
             assert float(row["p_holm"]) < 0.05
     unchanged = [("agreement", "right", "ground truth"), ("time_geometric", "right", "ground truth")]
     unchanged += [("certainty", *pair) for pair in combinations(("right", "wrong", "ground truth"), 2)]
-    for measure, *pair in unchanged:
-        row = found[measure, *pair]
+    for measure, first, second in unchanged:
+        row = found[measure, first, second]
         nothing = 1.0 if measure == "time_geometric" else 0.0
         assert float(row["bca_low"]) < nothing < float(row["bca_high"])
         assert float(row["p"]) > 0.05
