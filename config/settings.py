@@ -133,7 +133,10 @@ AXES_VERBOSE = False
 AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English")]  # only what the pages are written in, or they would announce a wrong one
+# Only what the pages of participants are written in, or they would announce a wrong one. No middleware
+# chooses among them: the pages of staff are in English.
+LANGUAGES = [("en", "English"), ("de", "German")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True

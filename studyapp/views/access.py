@@ -43,6 +43,17 @@ def participant_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpRes
     return page
 
 
+def in_browser_language(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Show a page of which no participant is known in a language that both browser and site speak."""
+
+    @wraps(view)
+    def page(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        with translation.override(translation.get_language_from_request(request)):
+            return view(request, *args, **kwargs)
+
+    return page
+
+
 def link_of(request: HttpRequest, slug: str) -> EntryLink | None:
     """The link of this study by which the person came."""
     value = request.COOKIES.get(_LINK_COOKIE)

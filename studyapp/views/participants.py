@@ -42,6 +42,7 @@ from studyapp.queries.studies import (
 from studyapp.stimuli import instructions_html, stimulus_html
 from studyapp.timing import PageTiming
 from studyapp.views.access import (
+    in_browser_language,
     is_looking,
     link_of,
     participant_of,
@@ -78,6 +79,7 @@ def resume(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@in_browser_language
 def consent(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask for consent; only agreeing creates a participant."""
     participant = participant_of(request, slug)
@@ -171,6 +173,7 @@ def _no_link(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@in_browser_language
 def declined(request: HttpRequest, slug: str) -> HttpResponse:
     """What a person sees who does not want to take part. Nothing is stored."""
     context = {

@@ -190,7 +190,7 @@ class TestLanguages:
 
     def test_a_language_that_the_site_does_not_speak(self, run):
         assert refusal(define(run, language="fr")) == (
-            ("language",), "the pages of this site do not speak 'fr'; they speak en",
+            ("language",), "the pages of this site do not speak 'fr'; they speak en, de",
         )  # fmt: skip
 
 

@@ -182,10 +182,6 @@ def test_several_choices_stay_ticked_after_an_error(page, study):
 
 
 class TestLanguages:
-    @pytest.fixture(autouse=True)
-    def german(self, settings):
-        settings.LANGUAGES = [("en", "English"), ("de", "German")]
-
     def test_the_choice_is_kept(self, client, study, link):
         shown = text(client.get(link, follow=True))
         assert '<a href="?language=de" lang="de" hreflang="de">Deutsch</a>' in shown
@@ -194,7 +190,10 @@ class TestLanguages:
         assert '<html lang="de">' in text(german)
         client.post(at(study, "consent"), {"consent": "yes", "language": "de"})
         assert Participant.objects.get().language == "de"
-        assert "Sind Sie 18 oder älter?" in text(client.get(at(study, "stage", "screening")))
+        screening = text(client.get(at(study, "stage", "screening")))
+        assert "Sind Sie 18 oder älter?" in screening
+        assert "Zuerst ein paar Fragen" in screening
+        assert "<span>Ja</span>" in screening
         factories.go_through_stages(Participant.objects.get())
         item = text(client.get(at(study, "item", 1)))
         assert "Halten Sie die Antwort des Systems für richtig?" in item
@@ -212,6 +211,13 @@ class TestLanguages:
         client.post(at(study, "consent"), {"consent": "yes", "language": wanted})
         assert Participant.objects.get().language == "en"
 
+    def test_who_is_no_participant_is_answered_in_the_language_of_the_browser(self, client, study):
+        shown = client.get(at(study, "declined"), headers={"Accept-Language": "de"})
+        assert "Sie nehmen nicht teil" in text(shown)
+        assert "Bitte öffnen Sie Ihren Link" in text(
+            client.get(at(study, "consent"), headers={"Accept-Language": "de"})
+        )
+
     def test_one_language_is_no_choice(self):
         study = factories.make_study()
         client = Client()
@@ -219,5 +225,6 @@ class TestLanguages:
         assert "?language=" not in client.get(at(study, "consent")).content.decode()
 
 
-def test_a_language_that_the_site_does_not_speak_is_not_offered(client, study, link):
+def test_a_language_that_the_site_does_not_speak_is_not_offered(client, study, link, settings):
+    settings.LANGUAGES = [("en", "English")]
     assert "Deutsch" not in text(client.get(link, follow=True))
