@@ -37,6 +37,7 @@ from analysis.report import build_correlation_report, build_report
 from analysis.sequential import Spending, boundaries
 from analysis.study import Options, analyse
 from analysis.tables import csv_text
+from analysis.visual_bias import command as visual_bias
 from analysis.xqa import score, score_each
 
 
@@ -107,6 +108,16 @@ def _faithfulness(options: argparse.Namespace) -> None:
     found, notes = options.result(options)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
+    print(json.dumps(found, indent=2, ensure_ascii=False))
+
+
+def _visual_bias(options: argparse.Namespace) -> None:
+    """Prints tables on image pairs and their labels, and the same as JSON below them."""
+    tables, found, notes = visual_bias.result(options)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+    if not options.json:
+        print(tables, end="\n\n")
     print(json.dumps(found, indent=2, ensure_ascii=False))
 
 
@@ -215,6 +226,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     correlate.set_defaults(command=_correlate)
     faithfulness.add_commands(commands, _faithfulness)
+    visual_bias.add_command(commands, _visual_bias)
     _design_commands(commands)
     return parser
 

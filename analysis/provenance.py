@@ -45,6 +45,12 @@ SOURCES = {
     "power": "analysis.power.power_curve",
     "power-curve": "analysis.power.power_curve",
     "left_out": "analysis.robustness.leave_one_out",
+    "pair_frequencies": "analysis.visual_bias.analyse",
+    "pair-frequencies": "analysis.visual_bias.analyse",
+    "parts": "analysis.visual_bias.analyse",
+    "systems": "analysis.visual_bias.score_system",
+    "system_accuracy": "analysis.visual_bias.score_system",
+    "accuracy-by-part": "analysis.visual_bias.score_system",
 }
 INPUTS = frozenset({"participant_flow", "scores", "versions", "inputs"})
 

@@ -1,0 +1,208 @@
+"""Examples of the NLVR2 form and predictions for them: from files, each fault with its line and field.
+
+Examples are JSON lines, as released, or one JSON list of the same objects: {"identifier", "left_url",
+"right_url", "label", …}. Predictions are CSV lines `identifier,prediction`, as the released evaluation takes
+them; JSON lines or a list of {"identifier", "prediction"}; one JSON object of identifiers and predictions; or
+such an object as "answer" of another one. Labels and predictions are true and false, as JSON or in words.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from analysis.errors import AnalysisError, InputError
+
+TRUTH = {"true": True, "false": False}
+BETWEEN_ELEMENTS = re.compile(r"[\s,]*")
+
+Made = TypeVar("Made")
+Fault = Callable[[int, str, str], AnalysisError]  # of a row (0-based), its field, and the problem
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence about an image pair. pair: addresses of the left and the right image, in this order."""
+
+    identifier: str
+    pair: tuple[str, str]
+    label: bool
+
+
+class _Malformed(ValueError):
+    """A row lacks something or says something impossible."""
+
+    def __init__(self, problem: str, field: str) -> None:
+        self.problem, self.field = problem, field
+        super().__init__(problem)
+
+
+def read_examples(path: Path) -> list[Example]:
+    """The file's examples, in its order. Raises InputError, naming file, line and field."""
+    rows, place = _rows(path, _text(path))
+    return list(checked_examples(rows, _file_fault(path, place)))
+
+
+def read_predictions(path: Path) -> dict[str, bool]:
+    """Identifier to prediction. Raises InputError, naming file, line and field."""
+    if path.suffix == ".csv":
+        return _csv_predictions(path)
+    text = _text(path)
+    whole = _whole_object(text)
+    if whole is not None and "identifier" not in whole:
+        return _object_predictions(path, whole)
+    rows, place = _rows(path, text)
+    return dict(_checked(rows, _prediction, lambda made: made[0], _file_fault(path, place)))
+
+
+def checked_examples(rows: Iterable[object], fault: Fault) -> Iterator[Example]:
+    """The rows as examples; what is wrong with one is raised as `fault` makes it."""
+    return _checked(rows, _example, lambda example: example.identifier, fault)
+
+
+def _example(row: object) -> Example:
+    fields = _object(row)
+    pair = _text_field(fields, "left_url"), _text_field(fields, "right_url")
+    return Example(_text_field(fields, "identifier"), pair, _truth_field(fields, "label"))
+
+
+def _prediction(row: object) -> tuple[str, bool]:
+    fields = _object(row)
+    return _text_field(fields, "identifier"), _truth_field(fields, "prediction")
+
+
+def _object(row: object) -> Mapping[str, object]:
+    if not isinstance(row, Mapping):
+        raise _Malformed(f"must be an object with fields, not {_shown(row)}", "")
+    return row
+
+
+def _text_field(row: Mapping[str, object], field: str) -> str:
+    value = _field(row, field)
+    if not isinstance(value, str) or not value:
+        raise _Malformed(f"must be a text of at least one character, not {_shown(value)}", field)
+    return value
+
+
+def _truth_field(row: Mapping[str, object], field: str) -> bool:
+    return _truth(_field(row, field), field)
+
+
+def _field(row: Mapping[str, object], field: str) -> object:
+    if field not in row:
+        raise _Malformed("is missing", field)
+    return row[field]
+
+
+def _truth(value: object, field: str) -> bool:
+    found = TRUTH.get(value.strip().lower()) if isinstance(value, str) else value
+    if not isinstance(found, bool):
+        raise _Malformed(f"must be true or false, not {_shown(value)}", field)
+    return found
+
+
+def _shown(value: object) -> str:
+    """The value for a message, shortened."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _checked(
+    rows: Iterable[object], make: Callable[[object], Made], name: Callable[[Made], str], fault: Fault
+) -> Iterator[Made]:
+    """What the rows stand for, as `make` takes them; no name may be there twice."""
+    seen: set[str] = set()
+    for place, row in enumerate(rows):
+        try:
+            made = make(row)
+        except _Malformed as error:
+            raise fault(place, error.field, error.problem) from None
+        if name(made) in seen:
+            raise fault(place, "identifier", f"{name(made)!r} is there twice")
+        seen.add(name(made))
+        yield made
+
+
+def _file_fault(path: Path, place: Callable[[int], int]) -> Fault:
+    return lambda row, field, problem: InputError(path, problem, where=f"line {place(row)}", field=field)
+
+
+def _text(path: Path) -> str:
+    """The file's text. Raises InputError where there is none."""
+    try:
+        return path.read_text("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(path, "there is no such file") from None
+    except OSError as error:
+        raise InputError(path, error.strerror or "cannot be read") from None
+    except UnicodeDecodeError as error:
+        raise InputError(path, f"is not UTF-8 (byte {error.start})") from None
+
+
+def _rows(path: Path, text: str) -> tuple[list[object], Callable[[int], int]]:
+    """The values of a JSON list or of JSON lines, and the line (1-based) that each starts at."""
+    if text.lstrip().startswith("["):
+        values: list[object] = _parsed(path, text, 0)
+        return values, lambda row: _line_of_element(text, row)
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    return [_parsed(path, line, number - 1) for number, line in lines], lambda row: lines[row][0]
+
+
+def _parsed(path: Path, text: str, lines_before: int) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno + lines_before}, column {error.colno}"
+        raise InputError(path, f"is not JSON: {error.msg}", where=where) from None
+
+
+def _line_of_element(text: str, element: int) -> int:
+    """The line at which an element of a list starts; the text is known to be JSON."""
+    decoder = json.JSONDecoder()
+    at = text.index("[") + 1
+    for _ in range(element):
+        at = decoder.raw_decode(text, _after_gap(text, at))[1]
+    return text.count("\n", 0, _after_gap(text, at)) + 1
+
+
+def _after_gap(text: str, at: int) -> int:
+    gap = BETWEEN_ELEMENTS.match(text, at)
+    return gap.end() if gap else at
+
+
+def _whole_object(text: str) -> dict[str, object] | None:
+    """The one JSON object that the text is; None where it is something else, such as several lines."""
+    try:
+        whole = json.loads(text)
+    except json.JSONDecodeError:
+        return None  # read as lines next, which says where it is wrong
+    return whole if isinstance(whole, dict) else None
+
+
+def _object_predictions(path: Path, whole: dict[str, object]) -> dict[str, bool]:
+    """Predictions from {identifier: prediction} or {"answer": {identifier: prediction}, …}."""
+    answers = whole.get("answer", whole)
+    if not isinstance(answers, dict):
+        raise InputError(path, "must be an object of identifiers and predictions", field="answer")
+    try:
+        return {name: _truth(value, name) for name, value in answers.items()}
+    except _Malformed as error:
+        raise InputError(path, error.problem, field=error.field) from None
+
+
+def _csv_predictions(path: Path) -> dict[str, bool]:
+    """Predictions from CSV lines; a first line that starts with `identifier` is a header."""
+    reader = csv.reader(io.StringIO(_text(path), newline=""))
+    numbered = [(reader.line_num, row) for row in reader if row]
+    if numbered and numbered[0][1][0] == "identifier":
+        del numbered[0]
+    rows = (dict(zip(("identifier", "prediction"), row, strict=False)) for _, row in numbered)
+    fault = _file_fault(path, lambda row: numbered[row][0])
+    for place, (_, row) in enumerate(numbered):
+        if len(row) != 2:
+            raise fault(place, "", f"has {len(row)} fields where identifier and prediction are 2")
+    return dict(_checked(rows, _prediction, lambda made: made[0], fault))

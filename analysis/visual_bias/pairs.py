@@ -1,0 +1,138 @@
+"""How far image pairs give labels away: pairs by frequency, majority label, balanced and unbalanced part.
+
+Source: Suhr and Artzi 2019 (NLVR2 Visual Bias Analysis). A pair is a left and a right address; the same two
+images the other way round are another pair.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.errors import AnalysisError
+from analysis.visual_bias.examples import Example, checked_examples
+
+Part = Literal["all", "balanced", "unbalanced"]
+PARTS: tuple[Part, ...] = get_args(Part)
+Truth = NDArray[np.bool_]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Frequency:
+    """The pairs that occur in so many examples.
+
+    expected_share: 2^(1 − frequency), the probability that labels drawn independently, true and false equally
+    likely, are all the same. expected_same: this times the number of pairs. observed_same: the pairs with one
+    label throughout.
+    """
+
+    frequency: int
+    pairs: int
+    expected_same: float
+    expected_share: float
+    observed_same: int
+    observed_share: float
+
+
+@dataclass(frozen=True)
+class VisualBias:
+    """Examples by their image pair.
+
+    ids, labels, pair: of each example, in the order given; `pair` counts from 0. sizes, trues: examples of
+    each pair, and those labelled true.
+    """
+
+    ids: tuple[str, ...]
+    labels: Truth
+    pair: Index
+    sizes: Index
+    trues: Index
+
+    @property
+    def majority_labels(self) -> Truth:
+        """Of each example the label that most examples of its pair have; true where both are as many."""
+        return (2 * self.trues >= self.sizes)[self.pair]
+
+    @property
+    def majority_accuracy(self) -> float:
+        """Share of examples that the majority label of their pair is right about.
+
+        What a system could reach at most that looks at the images only and knows all labels.
+        """
+        return float(np.mean(self.majority_labels == self.labels))
+
+    @property
+    def frequencies(self) -> tuple[Frequency, ...]:
+        """A row for each number of examples that a pair occurs in, from 1 to the largest.
+
+        The published table starts at 2 and, by its loop, leaves out the largest.
+        """
+        same = self._same
+        return tuple(_frequency(int(n), same[self.sizes == n]) for n in np.unique(self.sizes))
+
+    @property
+    def balanced_ids(self) -> tuple[str, ...]:
+        """Examples whose pair has both labels, in the order given."""
+        return self._ids("balanced")
+
+    @property
+    def unbalanced_ids(self) -> tuple[str, ...]:
+        """Examples whose pair occurs several times, always with the same label, in the order given."""
+        return self._ids("unbalanced")
+
+    def pairs_of(self, part: Part) -> Truth:
+        """Which pairs are of the part."""
+        if part == "all":
+            return np.ones(len(self.sizes), dtype=bool)
+        return ~self._same if part == "balanced" else self._same & (self.sizes > 1)
+
+    def examples_of(self, part: Part) -> Truth:
+        """Which examples are of the part."""
+        return self.pairs_of(part)[self.pair]
+
+    @property
+    def _same(self) -> Truth:
+        return (self.trues == 0) | (self.trues == self.sizes)
+
+    def _ids(self, part: Part) -> tuple[str, ...]:
+        return tuple(self.ids[place] for place in np.flatnonzero(self.examples_of(part)))
+
+
+def analyse(rows: Iterable[Mapping[str, object]]) -> VisualBias:
+    """Groups examples of the NLVR2 form by image pair.
+
+    rows: objects with identifier, left_url, right_url and label (true or false, or these words in any case);
+    other fields are not looked at. Raises AnalysisError, naming row (from 1) and field, for a malformed row
+    or an identifier that comes twice, and where there is no row.
+
+    >>> urls = {"left_url": "a.jpg", "right_url": "b.jpg"}
+    >>> found = analyse([{"identifier": "x", "label": "True", **urls},
+    ...                  {"identifier": "y", "label": "False", **urls}])
+    >>> found.majority_accuracy, found.balanced_ids, found.frequencies[0].expected_same
+    (0.5, ('x', 'y'), 0.5)
+    """
+    return group(list(checked_examples(rows, _row_fault)))
+
+
+def group(examples: list[Example]) -> VisualBias:
+    """Groups examples by image pair. Raises AnalysisError where there is none."""
+    if not examples:
+        raise AnalysisError("there is no example")
+    places: dict[tuple[str, str], int] = {}
+    pair = np.array([places.setdefault(example.pair, len(places)) for example in examples], dtype=np.intp)
+    labels = np.array([example.label for example in examples], dtype=bool)
+    ids = tuple(example.identifier for example in examples)
+    return VisualBias(ids, labels, pair, np.bincount(pair), np.bincount(pair[labels], minlength=len(places)))
+
+
+def _frequency(frequency: int, same: Truth) -> Frequency:
+    pairs, observed = len(same), int(same.sum())
+    share = 2.0 ** (1 - frequency)
+    return Frequency(frequency, pairs, share * pairs, share, observed, observed / pairs)
+
+
+def _row_fault(row: int, field: str, problem: str) -> AnalysisError:
+    return AnalysisError(f"{', '.join(filter(None, (f'row {row + 1}', field)))}: {problem}")
