@@ -135,9 +135,12 @@ class EntryLinkAdmin(ReadOnlyAdmin):
 class ParticipantAdmin(ReadOnlyAdmin):
     """Participants."""
 
-    list_display = ["public_id", "version", "mode", "condition", "status", "items_submitted", "last_seen_at"]
-    list_filter = ["version__study", "mode", "status", "condition"]
-    list_select_related = ["version__study", "condition"]
+    list_display = [
+        *("public_id", "version", "mode", "group", "status", "outcome", "stage"),
+        *("items_submitted", "last_seen_at"),
+    ]
+    list_filter = ["version__study", "mode", "status", "outcome", "group"]
+    list_select_related = ["version__study"]
     search_fields = ["public_id", "completion_code", "link__label"]
 
 
@@ -149,6 +152,16 @@ class TrialAdmin(ReadOnlyAdmin):
     list_filter = ["participant__version__study", "participant__mode"]
     list_select_related = ["participant", "item"]
     search_fields = ["participant__public_id", "item__external_id"]
+
+
+@admin.register(models.StageResponse)
+class StageResponseAdmin(ReadOnlyAdmin):
+    """Pages before the items."""
+
+    list_display = ["participant", "stage", "attempt", "passed", "shown_at", "submitted_at", "answers"]
+    list_filter = ["participant__version__study", "participant__mode", "stage", "passed"]
+    list_select_related = ["participant"]
+    search_fields = ["participant__public_id"]
 
 
 @admin.register(models.SurveyResponse)

@@ -54,7 +54,8 @@ class StudyPlan:
 
     ``items`` counts the pages with items, practice and attention items included. ``stages`` are the pages
     before them, in order. ``heeded`` has the answers that pass a check, by stage, or by the question shown of
-    an attention item, and key.
+    an attention item, and key. ``item_spread`` is the standard deviation of how items differ for all bots, in
+    the unit of `Effect`.
     """
 
     items: int
@@ -63,13 +64,19 @@ class StudyPlan:
     knowledge: Knowledge
     stages: Mapping[str, Sequence[Question]] = field(default_factory=dict)
     heeded: Mapping[str, Wanted] = field(default_factory=dict)
+    item_spread: float = 0.0
+
+    def leaning(self, question: str) -> float:
+        """What an item adds to every bot's answers: drawn once for its question."""
+        return random.Random(f"item/{question}").gauss(0.0, self.item_spread)
 
 
 @dataclass
 class Bot:
     """One simulated participant and what became of it. ``seconds`` has one entry per request.
 
-    ``ended``: the site sent it away before the items, by a check or for want of a place.
+    ``ended``: the site sent it away before the items, by a check or for want of a place. ``leaning`` is what
+    this bot adds to all its answers, in the unit of `Effect`; ``tilt`` that with what the item adds.
 
     ``condition`` is known, and ``effect`` set, only where effects are planted.
     """
@@ -85,6 +92,8 @@ class Bot:
     left: bool = False
     ended: bool = False
     error: str = ""
+    leaning: float = 0.0
+    tilt: float = 0.0
     condition: str = ""
     effect: Effect = field(default_factory=dict)
     seconds: list[float] = field(default_factory=list)
@@ -103,10 +112,21 @@ def parse_mix(text: str) -> dict[str, float]:
     return mixes.parse_mix(text, BEHAVIOURS)
 
 
-def make_bots(n: int, mix: Mapping[str, float], *, seed: int) -> list[Bot]:
-    """``n`` bots in the shares of ``mix`` (largest remainders), shuffled, each with its own generator."""
+def make_bots(n: int, mix: Mapping[str, float], *, seed: int, spread: float = 0.0) -> list[Bot]:
+    """``n`` bots in the shares of ``mix`` (largest remainders), shuffled, each with its own generator.
+
+    spread: standard deviation of how bots differ in all their answers, in the unit of `Effect`.
+    """
     kinds = mixes.deal(n, mix, seed=seed)
-    return [Bot(number, kind, random.Random(f"{seed}/{number}")) for number, kind in enumerate(kinds)]
+    return [
+        Bot(
+            number,
+            kind,
+            random.Random(f"{seed}/{number}"),
+            leaning=random.Random(f"{seed}/{number}/leaning").gauss(0.0, spread),
+        )
+        for number, kind in enumerate(kinds)
+    ]
 
 
 # --- what a page holds -------------------------------------------------------------------------------------
@@ -194,7 +214,7 @@ def answer(question: Question, bot: Bot, right: bool | None, wanted: Wanted) -> 
     if question.key in wanted and bot.rng.random() < bot.behaviour.heeds:
         return form_value(question, wanted[question.key])
     if question.kind in ("yes_no", "likert"):
-        effect = bot.effect.get(question.role or question.key, 0.0)
+        effect = bot.effect.get(question.role or question.key, 0.0) + bot.tilt
         return choose(question, bot.behaviour, right, bot.rng, effect)
     return answer_freely(question, bot.behaviour, bot.rng)
 
@@ -255,7 +275,7 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
     if "yes" not in page.choices.get("consent", []):
         raise BotError(f"{page} asks for no consent")
     page = yield from _ask(Post(page.url, {**page.fields, "consent": "yes"}))
-    bot.consented = True
+    bot.consented, bot.tilt = True, bot.leaning
     for stage, questions in plan.stages.items():
         _expect(page, stage)
         while page.place == stage:
@@ -274,8 +294,10 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
             return
         wanted = plan.heeded.get(question_on(page))
         right = is_right(page, plan.knowledge) if wanted is None else None
+        bot.tilt = bot.leaning + plan.leaning(question_on(page))
         page = yield from _send(page, bot, plan.item_questions, right, wanted)
         bot.items += 1
+    bot.tilt = bot.leaning
     _expect(page, "survey")
     yield Think(bot.rng.uniform(0.5, 1.5))
     page = yield from _send(page, bot, plan.post_survey, None)

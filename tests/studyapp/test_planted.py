@@ -2,11 +2,13 @@
 
 import asyncio
 import random
+from dataclasses import replace
+from statistics import mean, stdev, variance
 
 import httpx
 import pytest
 
-from studyapp.bots import BEHAVIOURS, Planted, StudyPlan, choose, clock, make_bots, run_bots
+from studyapp.bots import BEHAVIOURS, Bot, Planted, StudyPlan, answer, choose, clock, make_bots, run_bots
 from studyapp.planted import check_effects, parse_effect
 from studyapp.questionnaires import TEMPLATES
 
@@ -89,3 +91,37 @@ def test_a_bot_learns_its_condition_from_its_cookie():
     )
     assert asked == ["somebody.signed"]
     assert (bot.condition, bot.effect) == ("a", {"time": 2.0})
+
+
+class TestSpread:
+    """People and items that differ: the variance of means over what chance alone gives."""
+
+    def share(self, bot: Bot, plan: StudyPlan, questions: list[str]) -> float:
+        rated = QUESTIONS[0]
+        chosen = []
+        for question in questions:
+            bot.tilt = bot.leaning + plan.leaning(question)
+            chosen.append(answer(rated, bot, None, {}) == "yes")
+        return sum(chosen) / len(chosen)
+
+    def variance_of_people(self, spread: float) -> float:
+        crowd = make_bots(300, {"random": 1.0}, seed=1, spread=spread)
+        return variance(self.share(bot, PLAN, ["q"] * 100) for bot in crowd)
+
+    def test_people_differ_by_the_spread(self):
+        # Of 100 answers with p = 0.5 the share has variance 0.0025 by chance.
+        assert abs(self.variance_of_people(0.0) - 0.0025) < 0.0008
+        assert abs(self.variance_of_people(0.1) - 0.0025 - 0.01) < 0.003
+
+    def test_items_differ_by_the_spread_for_everybody_alike(self):
+        plan = replace(PLAN, item_spread=0.1)
+        leanings = [plan.leaning(f"question {number}") for number in range(2000)]
+        assert abs(stdev(leanings) - 0.1) < 0.01
+        assert abs(mean(leanings)) < 0.01
+        assert leanings[:3] == [plan.leaning(f"question {number}") for number in range(3)]
+        assert {PLAN.leaning("q")} == {0.0}
+
+    def test_the_bots_are_the_same_without_it(self):
+        plain, spread = (make_bots(5, {"honest": 1.0}, seed=3, spread=sd) for sd in (0.0, 0.2))
+        assert [bot.rng.random() for bot in plain] == [bot.rng.random() for bot in spread]
+        assert [bot.leaning for bot in plain] == [0.0] * 5

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import dataclasses
 import logging
 import time
 from collections.abc import Mapping, Sequence
@@ -45,6 +46,11 @@ class Command(JobCommand):
             help="what bots of a condition do otherwise: the role or key of a question and what is added to "
             "the probability of a yes, or to the mean agreement from 0 to 1; time and a factor",
         )  # fmt: skip
+        parser.add_argument(
+            "--spread", type=_spread, default=(0.0, 0.0), metavar="PEOPLE,ITEMS",
+            help="how much people, and items, differ in all answers: standard deviations in the unit of "
+            "--effect (0,0)",
+        )  # fmt: skip
         parser.add_argument("--seed", type=int, default=1, help="decides what the bots answer (1)")
         parser.add_argument("--url", type=_address, default=settings.SITE_URL, help="the site (SITE_URL)")
         parser.add_argument("--concurrency", type=count, default=4, metavar="C", help="bots at once (4)")
@@ -57,11 +63,13 @@ class Command(JobCommand):
         # It logs every request, and with it the token of the link.
         logging.getLogger("httpx").setLevel(logging.WARNING)
         study = study_named(options["slug"])
-        plan = plan_of(study)
+        plan = dataclasses.replace(plan_of(study), item_spread=options["spread"][1])
         planted = _planted(study, options["effect"], options["behaviour"], plan)
         self._warn(study, options["think"])
         link, address = _link(study, options["url"])
-        crowd = bots.make_bots(options["n"], options["behaviour"], seed=options["seed"])
+        crowd = bots.make_bots(
+            options["n"], options["behaviour"], seed=options["seed"], spread=options["spread"][0]
+        )
         done = 0
         begun = time.monotonic()
         with Bar("Bots", total=len(crowd)) as bar:
@@ -186,6 +194,16 @@ def _effect(text: str) -> tuple[str, dict[str, float]]:
         return parse_effect(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _spread(text: str) -> tuple[float, float]:
+    try:
+        people, items = (float(part) for part in text.split(","))
+    except ValueError:
+        people = items = -1.0
+    if not (0 <= people <= 1 and 0 <= items <= 1):
+        raise argparse.ArgumentTypeError(f"{text!r} is not PEOPLE,ITEMS, two numbers from 0 to 1")
+    return people, items
 
 
 def _address(text: str) -> str:
