@@ -102,7 +102,8 @@ def _write(
     options: argparse.Namespace, bias: VisualBias, systems: dict[str, SystemScores], found: Json
 ) -> None:
     facts = {"Seed": str(options.seed), "Resamples": str(options.resamples), "Trials": str(options.trials)}
-    facts |= {path.name: f"SHA-256 {sha256(path)}" for path in (options.data, *options.predictions)}
+    facts[f"Data {options.data.name}"] = f"SHA-256 {sha256(options.data)}"
+    facts |= {f"Predictions {path.name}": f"SHA-256 {sha256(path)}" for path in options.predictions}
     write_page(build_page(bias, systems, facts), options.out)
     write_text(options.out / "balanced_ids.json", json.dumps(bias.balanced_ids) + "\n")
     write_text(options.out / "unbalanced_ids.json", json.dumps(bias.unbalanced_ids) + "\n")

@@ -264,6 +264,14 @@ def test_a_real_difference_is_found():
     assert scores.deltas[2].difference.interval.high < 0
 
 
+def test_pairs_of_one_example_do_not_count_where_both_parts_are_compared():
+    bias = analyse(rows(*["TF"] * 100, *["TT"] * 100, *["T"] * 100))
+    right = [1, 1, 1, 0] * 100 + [0] * 100  # three of four in both parts, none of the rest
+    scores = score_system(bias, predictions(bias, right), rng=rng(), resamples=0, trials=2000)
+    with_all, _, between = scores.deltas
+    assert (with_all.p, between.difference.value, between.p) == (1 / 2001, 0, 1)
+
+
 # What is malformed
 
 
