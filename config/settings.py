@@ -60,6 +60,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "studyapp.middleware.NoStore",
+    "studyapp.middleware.RateLimit",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -130,6 +131,7 @@ AXES_COOLOFF_TIME = 1  # hour
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
+AXES_DISABLE_ACCESS_LOG = True  # no list of who logged in from where; the lock needs failed tries alone
 AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
 
 LANGUAGE_CODE = "en"
@@ -164,9 +166,8 @@ SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 31_536_000 if _HTTPS else 0
 SECURE_SSL_REDIRECT = _HTTPS
-SECURE_PROXY_SSL_HEADER = (
-    ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
-)
+BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 # Tells no other site anything. With "no-referrer" browsers would send "Origin: null" with every form, which
 # the CSRF check has to refuse.
 SECURE_REFERRER_POLICY = "same-origin"
@@ -202,8 +203,24 @@ SPECTACULAR_SETTINGS = {
 }
 
 REDIS_URL = env.str("REDIS_URL", default=f"redis+socket://{VAR_DIR / 'broker.sock'}")
+# Counters of requests per address live beside the queue; nothing else is cached there.
+RATE_LIMITS = env.bool("RATE_LIMITS", default=True)
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL.replace("redis+socket://", "unix://"),
+        "KEY_PREFIX": "touchstone",
+        "OPTIONS": {"socket_timeout": 2, "socket_connect_timeout": 2},
+    }
+}
 MODEL_SERVER_URL = env.str("MODEL_SERVER_URL", default="http://127.0.0.1:8100").rstrip("/")
 MODEL_SERVER_TOKEN = env.str("MODEL_SERVER_TOKEN", default="")
+
+# Signs what Prolific tells by webhook; without it the webhook does not exist.
+PROLIFIC_WEBHOOK_SECRET = env.str("PROLIFIC_WEBHOOK_SECRET", default="")
+PROLIFIC_JWKS_URL = env.str(
+    "PROLIFIC_JWKS_URL", default="https://api.prolific.com/.well-known/study/jwks.json"
+)
 
 # A slice is redelivered when its worker dies. The visibility timeout is longer than the hard limit of a
 # task, or a slow task would run twice; kombu sweeps only with the two restore options set.
@@ -221,6 +238,9 @@ RUN_SWEEP_SECONDS = env.int("RUN_SWEEP_SECONDS", default=120)
 WEBHOOK_SECONDS = env.int("WEBHOOK_SECONDS", default=10)
 # Addresses of this machine and of private networks are refused: a webhook must not reach what only we reach.
 WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", default=False)
+# How often it is looked whether the retention of a study is over. No file of last times is kept, so a beat
+# that is started anew begins to count anew: an hour is met in any case.
+RETENTION_SECONDS = env.int("RETENTION_SECONDS", default=3600)
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {
         "task": "studyapp.tasks.sweep_runs",
@@ -231,6 +251,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "annotation.tasks.deliver_webhooks",
         "schedule": WEBHOOK_SECONDS,
         "options": {"expires": WEBHOOK_SECONDS, "ignore_result": True},
+    },
+    "apply-retention": {
+        "task": "studyapp.tasks.keep_promises",
+        "schedule": RETENTION_SECONDS,
+        "options": {"expires": RETENTION_SECONDS, "ignore_result": True},
     },
 }
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
@@ -244,7 +269,12 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"}},
+    "formatters": {
+        "line": {
+            "class": "studyapp.logs.RedactingFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
+        }
+    },
     "filters": {"request_id": {"()": "studyapp.tracing.RequestIdFilter"}},
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}

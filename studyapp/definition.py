@@ -6,7 +6,6 @@ Pure: no Django. Whether datasets and systems exist is for ``actions.studies`` t
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
-from urllib.parse import urlsplit
 
 import yaml
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
@@ -22,7 +21,9 @@ from studyapp.arms import (
 )
 from studyapp.errors import StudyappError
 from studyapp.freezing import Design
+from studyapp.privacy import Privacy
 from studyapp.questionnaires import TEMPLATES, Frozen, Question, Questionnaire, check_keys, template_named
+from studyapp.recruitment import Recruitment, check_address
 from studyapp.rules import (
     RULES_2020,
     AnsweredDefinition,
@@ -51,20 +52,7 @@ class CompletionDefinition(Frozen):
     @field_validator("redirect_url")
     @classmethod
     def _is_a_safe_address(cls, url: str | None) -> str | None:
-        if url is None:
-            return None
-        plain = url.replace("{code}", "")
-        try:
-            parts = urlsplit(url)
-        except ValueError as error:
-            raise ValueError(f"is not an address: {error}") from error
-        if parts.scheme != "https" or not parts.hostname or parts.username is not None:
-            raise ValueError("must be a whole address that begins with https://")
-        if "{code}" in parts.netloc:
-            raise ValueError("{code} may not be part of the host name")
-        if not plain.isascii() or any(sign in plain for sign in "{}<>\"'\\^`| ") or not plain.isprintable():
-            raise ValueError("holds a character that an address may not hold; the only {…} is {code}")
-        return url
+        return None if url is None else check_address(url, ("code",))
 
 
 class StudyDefinition(Frozen):
@@ -137,6 +125,10 @@ class StudyDefinition(Frozen):
     completion: CompletionDefinition = Field(
         default=CompletionDefinition(), description="what is offered after the completion code"
     )
+    recruitment: Recruitment | None = Field(
+        default=None, description="the platform that participants come from, and its codes; see below"
+    )
+    privacy: Privacy = Field(default=Privacy(), description="withdrawal and retention")
 
     @field_validator("questionnaire", mode="before")
     @classmethod

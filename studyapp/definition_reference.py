@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 
 from studyapp import arms, rules, stages
 from studyapp import definition as form
+from studyapp.privacy import Privacy
 from studyapp.questionnaires import (
     TEMPLATES,
     Choice,
@@ -23,6 +24,7 @@ from studyapp.questionnaires import (
     SingleChoice,
     TextField,
 )
+from studyapp.recruitment import Ending, Recruitment
 from studyapp.scales import SCALES
 from studyapp.translations import Translation
 
@@ -105,6 +107,13 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ("exclusions: answered", "", rules.AnsweredDefinition),
     ("exclusions: item", "", rules.ItemDefinition),
     ("completion", "", form.CompletionDefinition),
+    (
+        "recruitment",
+        "[How to recruit](../how-to/recruit.md) shows one for each platform. A link may have its own.",
+        Recruitment,
+    ),
+    ("recruitment: an outcome", "", Ending),
+    ("privacy", "[Privacy](privacy.md) says what each does.", Privacy),
 ]
 
 _DESCRIPTIONS = {

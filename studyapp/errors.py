@@ -8,6 +8,10 @@ StudyappError (a TouchstoneError, as is accounts.errors.BadFile)
 ├── DefinitionError   (definition) a study's file is wrong; names file, line and field of every problem
 ├── StudyRefused      (queries.designs) what a definition refers to is missing; names the field
 ├── NotAdmitted       (policies) a person cannot take part; the sentence is for that person
+│   └── Full          (policies) because no place is left
+├── BadArrival        (recruitment) a platform's address lacks what the platform should have filled in
+├── KeysUnavailable   (recruitment_signed) a platform's public keys cannot be fetched now
+├── BadNotice         (recruitment_webhook) a notice is not proven to be the platform's
 └── AlteredVersion    (queries.studies) what a launch froze is no longer what is stored
 """
 

@@ -139,3 +139,4 @@ class LinkForm(forms.Form):
     )
     mode = forms.ChoiceField(choices=Mode.choices)
     single_use = forms.BooleanField(required=False, label="For one person only")
+    quota = forms.IntegerField(min_value=1, max_value=100_000, required=False, label="How many at most")

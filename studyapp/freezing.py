@@ -10,7 +10,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
+from studyapp.privacy import Privacy
 from studyapp.questionnaires import Frozen, Question
+from studyapp.recruitment import Recruitment
 from studyapp.stages import Comprehension, FrozenAttention, ScreeningQuestion
 from studyapp.translations import PARTS, Language, Translation, translate
 
@@ -134,7 +136,7 @@ class FrozenStudy(Growing):
     LATER = frozenset(
         {
             *("language", "translations", "design", "condition_order", "screening", "instructions_page"),
-            *("comprehension", "practice", "attention", "pre_survey"),
+            *("comprehension", "practice", "attention", "pre_survey", "recruitment", "privacy"),
         }
     )
 
@@ -163,6 +165,8 @@ class FrozenStudy(Growing):
     assignment_block: int | None
     stale_after_minutes: float | None
     redirect_url: str | None
+    recruitment: Recruitment | None = None
+    privacy: Privacy = Privacy()
 
     def canonical(self) -> dict[str, Any]:
         """The JSON object that is stored and hashed."""

@@ -1,10 +1,12 @@
-"""What every request to the site passes: the id of its work, and headers that every page has."""
+"""What every request to the site passes: the id of its work, limits per address, headers of every page."""
 
 from collections.abc import Callable
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 
-from studyapp import tracing
+from studyapp import ratelimit, tracing
 
 
 class RequestId:
@@ -36,4 +38,29 @@ class NoStore:
         response = self.get_response(request)
         response.headers.setdefault("Cache-Control", "no-store")
         response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+        return response
+
+
+class RateLimit:
+    """Answer an address that asks too often with 429: see ``studyapp.ratelimit``."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        match = request.resolver_match
+        if match is not None and not getattr(request, "was_refused", False):
+            ratelimit.count(request, match.view_name, response.status_code)
+        return response
+
+    def process_view(self, request: HttpRequest, *view: Any) -> HttpResponse | None:
+        """Refuse before the view runs. Only here it is known which view it is."""
+        assert request.resolver_match is not None
+        wait = ratelimit.seconds_to_wait(request, request.resolver_match.view_name)
+        if not wait:
+            return None
+        request.was_refused = True  # type: ignore[attr-defined]
+        response = render(request, "429.html", {"minutes": -(-wait // 60)}, status=429)
+        response.headers["Retry-After"] = str(wait)
         return response

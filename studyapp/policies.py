@@ -1,17 +1,22 @@
 """Who may enter a study. Each rule is a pair: ``check_x`` raises with a sentence for a person, ``can_x``
 is its truth value.
 
-Exceptions: `NotAdmitted`, a StudyappError.
+Exceptions: `NotAdmitted`, a StudyappError; `Full`, one of it.
 """
 
 from django.utils.translation import gettext as _
 
 from studyapp.errors import StudyappError
 from studyapp.models import EntryLink, Study
+from studyapp.queries.recruitment import places_taken
 
 
 class NotAdmitted(StudyappError):
     """The person cannot take part; the message is a sentence for that person."""
+
+
+class Full(NotAdmitted):
+    """The study, or the link, takes nobody more."""
 
 
 def check_admission(link: EntryLink) -> None:
@@ -21,15 +26,18 @@ def check_admission(link: EntryLink) -> None:
 
     Raises:
         NotAdmitted: the study is not open, or the link was for one person and is used.
+        Full: the study is closed, or as many came by this link as it has places.
     """
     if link.study.status == Study.Status.CLOSED:
-        raise NotAdmitted(_("This study is closed. Thank you for your interest."))
+        raise Full(_("This study is closed. Thank you for your interest."))
     if link.study.status == Study.Status.PAUSED:
         raise NotAdmitted(_("This study takes a break. Please come back later."))
     if link.study.status != Study.Status.OPEN:
         raise NotAdmitted(_("This study is not open yet."))
     if link.single_use and link.used_at is not None:
         raise NotAdmitted(_("This link was for one person and has been used."))
+    if link.quota is not None and places_taken(link) >= link.quota:
+        raise Full(_("All places of this link are taken. Thank you for your interest."))
 
 
 def can_be_admitted(link: EntryLink) -> bool:

@@ -17,6 +17,7 @@ from kombu.exceptions import OperationalError as BrokerError
 
 from modelserver.errors import DeadlineExceeded, Unavailable
 from studyapp.actions.predictions import compute_slice, fail_run, finish_run, record_sweep
+from studyapp.actions.privacy import apply_retention
 from studyapp.actions.scores import compute_reductions
 from studyapp.errors import NoBroker
 from studyapp.models import PredictionRun
@@ -52,6 +53,12 @@ def reduce_slice(self: Task[Any, Any], run_id: int, first: int, last: int) -> No
         if not _may_try_again(self, error):
             raise
         raise self.retry(exc=error, countdown=_wait(self)) from error
+
+
+@shared_task
+def keep_promises() -> None:
+    """Delete or anonymise whose retention is over. Doing it twice on a day finds nobody the second time."""
+    apply_retention(today=timezone.now().date())
 
 
 def _may_try_again(task: Task[Any, Any], error: Exception) -> bool:

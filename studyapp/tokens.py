@@ -10,14 +10,17 @@ import secrets
 from django.core.signing import BadSignature, Signer
 
 from studyapp.models import EntryLink, Participant
+from studyapp.recruitment import Arrival
 
 _PAGE_COLUMNS = (
     *("public_id", "status", "stage", "outcome", "language", "group", "completion_code", "condition__name"),
+    "withdrawal_code",
     *("version__hash", "version__study__slug"),
 )
 _LINK = Signer(sep=".", salt="studyapp.link")
 _PARTICIPANT = Signer(sep=".", salt="studyapp.participant")
 _RESUME = Signer(sep=".", salt="studyapp.resume")
+_ARRIVAL = Signer(sep=".", salt="studyapp.arrival")
 
 
 def new_entry_token() -> tuple[str, str]:
@@ -44,6 +47,20 @@ def read_link(value: str) -> EntryLink | None:
     """The link of a cookie, with its study; None where the value is not ours."""
     pk = _unsign(_LINK, value)
     return None if pk is None else EntryLink.objects.select_related("study").filter(pk=pk).first()
+
+
+def sign_arrival(link: EntryLink, arrival: Arrival) -> str:
+    """The value of the cookie that keeps a platform's ids until the person has consented."""
+    return _ARRIVAL.sign_object([link.pk, *arrival])
+
+
+def read_arrival(value: str, link: EntryLink) -> Arrival | None:
+    """The ids of a cookie; None where the value is not ours or belongs to another link."""
+    try:
+        pk, *arrival = _ARRIVAL.unsign_object(value)
+    except BadSignature:
+        return None
+    return Arrival(*arrival) if pk == link.pk else None
 
 
 def sign_participant(participant: Participant) -> str:

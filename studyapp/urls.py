@@ -3,7 +3,7 @@
 from django.urls import path
 
 from studyapp import api, staff_urls
-from studyapp.views import home, participants, staff
+from studyapp.views import home, participants, privacy, recruitment, staff
 
 app_name = "studyapp"
 
@@ -18,6 +18,8 @@ urlpatterns = [
     path("study/<slug:slug>/item/<int:position>/", participants.item, name="item"),
     path("study/<slug:slug>/survey/", participants.survey, name="survey"),
     path("study/<slug:slug>/done/", participants.done, name="done"),
+    path("withdraw/", privacy.withdraw, name="withdraw"),
+    path("recruitment/prolific/webhook/", recruitment.prolific_webhook, name="prolific_webhook"),
     path("staff/", staff.studies, name="staff_home"),
     path("staff/studies/<slug:slug>/", staff.study, name="staff_study"),
     path("staff/studies/<slug:slug>/progress/", staff.progress, name="staff_progress"),
@@ -26,6 +28,7 @@ urlpatterns = [
     path("staff/studies/<slug:slug>/close/", staff.close, name="staff_close"),
     path("staff/studies/<slug:slug>/reopen/", staff.reopen, name="staff_reopen"),
     *staff_urls.urlpatterns,
+    path("staff/studies/<slug:slug>/privacy/", privacy.study_privacy, name="staff_privacy"),
     path("api/studies/", api.StudyList.as_view(), name="api_studies"),
     path("api/studies/<slug:slug>/progress/", api.Progress.as_view(), name="api_progress"),
 ]

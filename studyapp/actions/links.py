@@ -5,6 +5,7 @@ from django.db import transaction
 from accounts.models import User
 from studyapp.actions import events
 from studyapp.models import EntryLink, Mode, Study
+from studyapp.recruitment import Recruitment
 from studyapp.tokens import new_entry_token
 
 
@@ -16,24 +17,43 @@ def create_link(
     label: str = "",
     mode: str = Mode.LIVE,
     single_use: bool = False,
+    quota: int | None = None,
+    recruitment: Recruitment | None = None,
 ) -> tuple[EntryLink, str]:
     """Make a way into a study. Returns the link and its token, which is kept nowhere and cannot be had again.
 
+    ``quota`` is how many may come by it at most; ``recruitment`` stands in for the study's own.
+
     Raises:
-        ValueError: the mode is unknown or the label is longer than 100 characters.
+        ValueError: the mode is unknown, the label is longer than 100 characters, or the quota is below 1.
     """
     if mode not in Mode.values:
         raise ValueError(f"mode: must be one of {', '.join(Mode.values)}, not {mode!r}")
     if len(label) > 100:
         raise ValueError("label: may have 100 characters at most")
+    if quota is not None and quota < 1:
+        raise ValueError("quota: must be at least 1")
     token, token_hash = new_entry_token()
     link = EntryLink.objects.create(
-        study=study, token_hash=token_hash, label=label, mode=mode, single_use=single_use, created_by=by
+        study=study,
+        token_hash=token_hash,
+        label=label,
+        mode=mode,
+        single_use=single_use,
+        quota=quota,
+        recruitment=recruitment.model_dump(mode="json") if recruitment else None,
+        created_by=by,
     )
     events.record(
         kind="link_created",
         study=study,
         by=by,
-        data={"label": label, "mode": mode, "single_use": single_use},
+        data={
+            "label": label,
+            "mode": mode,
+            "single_use": single_use,
+            "quota": quota,
+            "platform": recruitment.platform if recruitment else None,
+        },
     )
     return link, token

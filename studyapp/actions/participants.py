@@ -27,7 +27,7 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
-from studyapp.policies import NotAdmitted, check_admission
+from studyapp.policies import Full, NotAdmitted, check_admission
 from studyapp.queries.studies import frozen
 from studyapp.questionnaires import Answer
 from studyapp.stages import is_admitted, is_comprehended
@@ -47,7 +47,7 @@ def consent(*, link: EntryLink, public_id: str | None = None, language: str = ""
     page, empty for the language of the study.
 
     Raises:
-        NotAdmitted: the study is not open, the link is used up, or no condition is open.
+        NotAdmitted: the study is not open, the link is used up, or (Full) no condition or place is open.
     """
     version = _lock_version(link)
     if public_id is not None and (same := _already_in(link, public_id)) is not None:
@@ -55,7 +55,7 @@ def consent(*, link: EntryLink, public_id: str | None = None, language: str = ""
     check_admission(link)
     assert version is not None  # an open study has been launched
     if not _open_groups(version):
-        raise NotAdmitted(_("This study takes no more participants. Thank you for your interest."))
+        raise Full(_("This study takes no more participants. Thank you for your interest."))
     now = timezone.now()
     _claim(link, now)
     participant = Participant.objects.create(
@@ -66,6 +66,7 @@ def consent(*, link: EntryLink, public_id: str | None = None, language: str = ""
         language=language,
         consented_at=now,
         last_seen_at=now,
+        withdrawal_code=_new_code(12),
     )
     _record(participant, "consented", {})
     _enter(participant, _stages(frozen(version))[0], now)
@@ -184,8 +185,12 @@ def _locked(version: StudyVersion) -> StudyVersion:
 def _count(
     version: StudyVersion, mode: str, fresh_since: datetime
 ) -> tuple[dict[str, dict[tuple[int, int], int]], int]:
-    """Those of this mode who completed or are active and not stale, by group and cell; and the next place."""
-    counted = Q(mode=mode) & (Q(status="completed") | Q(status="active", last_seen_at__gte=fresh_since))
+    """Those of this mode who completed or hold a place, by group and cell; and the next place.
+
+    A place is held while it is neither stale nor given back.
+    """
+    active = Q(status="active", last_seen_at__gte=fresh_since, returned_at__isnull=True)
+    counted = Q(mode=mode) & (Q(status="completed") | active)
     rows = (
         Participant.objects.filter(version=version)
         .exclude(group="")
@@ -356,12 +361,16 @@ def submit_survey(
     participant.status = states.next_status(states.PARTICIPANT, "complete", participant.status)
     participant.outcome = Outcome.DONE
     participant.completed_at = participant.ended_at = participant.last_seen_at = now
-    participant.completion_code = "".join(secrets.choice(_CODE_ALPHABET) for _place in range(10))
+    participant.completion_code = _new_code(10)
     participant.save(
         update_fields=["status", "outcome", "completed_at", "ended_at", "last_seen_at", "completion_code"]
     )
     _record(participant, "completed", {})
     return True
+
+
+def _new_code(length: int) -> str:
+    return "".join(secrets.choice(_CODE_ALPHABET) for _place in range(length))
 
 
 def _filled(

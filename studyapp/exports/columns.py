@@ -163,6 +163,8 @@ TABLES: dict[str, Table] = {
             _moment("started_at", "server clock when the first item was shown"),
             _moment("completed_at", "server clock when the post survey was stored"),
             _moment("ended_at", "server clock when the way ended, completed or not"),
+            _moment("returned_at", "server clock when the platform told that the place was given back"),
+            Column("finished_late", "boolean", "whether the participant completed after returned_at"),
             Column(
                 "items_submitted", "integer", "items submitted", "Participant.items_submitted", unit="count"
             ),
@@ -481,6 +483,8 @@ FIELDS: dict[str, Field] = {
     "EntryLink.mode": _stays("copied to the participant at consent"),
     "EntryLink.single_use": _stays("of the site, not of the data"),
     "EntryLink.used_at": _stays("of the site, not of the data"),
+    "EntryLink.quota": _stays("of the site, not of the data"),
+    "EntryLink.recruitment": _stays("codes that prove completion"),
     "EntryLink.created_at": _stays("of the site, not of the data"),
     "EntryLink.created_by": _stays("a member of staff"),
     "Participant.id": _KEY,
@@ -508,6 +512,9 @@ FIELDS: dict[str, Field] = {
     "Participant.completed_at": _out("participants" + _DATE),
     "Participant.ended_at": _out("participants" + _DATE),
     "Participant.completion_code": _stays("proof of payment of one person"),
+    "Participant.returned_at": _out("participants" + _DATE),
+    "Participant.withdrawal_code": _stays("opens the withdrawal of one person"),
+    "Participant.anonymised_on": _stays("of the site, not of the data"),
     "Trial.id": _KEY,
     "Trial.participant": Field("exported", "pseudonymised", "trials"),
     "Trial.item": _out("trials, checks"),
@@ -524,6 +531,11 @@ FIELDS: dict[str, Field] = {
     "SurveyResponse.id": _KEY,
     "SurveyResponse.participant": Field("exported", "pseudonymised", "post_survey"),
     **_page_fields("SurveyResponse", "post_survey"),
+    "ExternalIds.id": _KEY,
+    **{
+        f"ExternalIds.{name}": _stays("leads to one person; the command external_ids lists them")
+        for name in ("participant", "study", "mode", "platform", "person_id", "study_id_there", "session_id")
+    },
     "Event.id": _KEY,
     "Event.study": _stays("the bundle is of one study"),
     "Event.participant": Field("exported", "pseudonymised", "events"),

@@ -68,7 +68,8 @@ class StudyData:
         return by_name[questionnaire]
 
     def chunks(self) -> Iterator[list[Row]]:
-        people = iter(self.people)
+        """Those whose pages and events are exported: all but who has withdrawn."""
+        people = (person for person in self.people if person["status"] != "withdrawn")
         while chunk := list(islice(people, CHUNK)):
             yield chunk
 
@@ -118,7 +119,13 @@ def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 def participant_rows(data: StudyData) -> Iterator[Row]:
     for person in data.people:
-        yield {**person, "excluded_by": None}
+        yield {**person, "finished_late": _finished_late(person), "excluded_by": None}
+
+
+def _finished_late(person: Row) -> bool:
+    """Whether a person finished after the recruitment platform had told that the place was given back."""
+    returned, completed = person["returned_at"], person["completed_at"]
+    return returned is not None and completed is not None and returned <= completed
 
 
 def trial_rows(data: StudyData, tally: Tally) -> Iterator[Row]:

@@ -19,6 +19,7 @@ from studyapp.models.predictions import (
     Score,
     System,
 )
+from studyapp.models.recruitment import ExternalIds, ReceivedNotice
 from studyapp.models.studies import Condition, EntryLink, Item, Mode, Stimulus, Study, StudyVersion
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Dataset",
     "EntryLink",
     "Event",
+    "ExternalIds",
     "Item",
     "JudgedAnswer",
     "Judgement",
@@ -36,6 +38,7 @@ __all__ = [
     "PredictionFailure",
     "PredictionRun",
     "Question",
+    "ReceivedNotice",
     "ReducedAnswer",
     "Score",
     "Stage",

@@ -35,6 +35,8 @@ class Participant(models.Model):
     ``order_row`` and ``rotation`` are the rows of the Latin squares that decide the order of the conditions
     and which items go with which. ``assignment_counts`` is what the assignment counted: ``{group: count}``.
     ``stage`` is where an active participant is; ``outcome`` is empty until the way has ended.
+    ``returned_at`` is when the recruitment platform told that the person gave the place back; who finishes
+    after that is kept. ``withdrawal_code`` is NULL for people of imported studies and for anonymised ones.
     """
 
     class Status(models.TextChoices):
@@ -65,6 +67,9 @@ class Participant(models.Model):
     completed_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     completion_code = models.CharField(max_length=40, blank=True)
+    returned_at = models.DateTimeField(null=True, blank=True)
+    withdrawal_code = models.CharField(max_length=20, null=True, blank=True, unique=True)
+    anonymised_on = models.DateField(null=True, blank=True)
 
     class Meta:
         indexes = [models.Index(fields=["version", "mode", "status", "group"], name="participant_counts")]

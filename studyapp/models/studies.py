@@ -205,13 +205,19 @@ class Stimulus(models.Model):
 
 
 class EntryLink(models.Model):
-    """A shareable way into a study. Only the SHA-256 of its token is kept."""
+    """A shareable way into a study. Only the SHA-256 of its token is kept.
+
+    ``quota`` is how many may come by it at most, None for any number. ``recruitment`` stands in for the
+    study's own where it is set; it has the form of ``studyapp.recruitment.Recruitment``.
+    """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="links")
     token_hash = models.CharField(max_length=64, unique=True)
     label = models.CharField(max_length=100, blank=True)
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.LIVE)
     single_use = models.BooleanField(default=False)
+    quota = models.PositiveIntegerField(null=True, blank=True)
+    recruitment = models.JSONField(null=True, blank=True)
     used_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT)

@@ -334,6 +334,8 @@ def _content(
         assignment_block=definition.assignment_block,
         stale_after_minutes=definition.stale_after_minutes,
         redirect_url=definition.completion.redirect_url,
+        recruitment=definition.recruitment,
+        privacy=definition.privacy,
     )
 
 

@@ -87,7 +87,8 @@ def people(study: Study) -> list[Row]:
     rows = Participant.objects.filter(version__study=study).order_by("pk")
     fields = (
         *("pk", "public_id", "mode", "version_id", "condition_id", "status", "order_seed"),
-        *("consented_at", "assigned_at", "started_at", "completed_at", "ended_at", "items_submitted"),
+        *("consented_at", "assigned_at", "started_at", "completed_at", "ended_at", "returned_at"),
+        "items_submitted",
         *("outcome", "stage", "language", "group", "order_row", "rotation"),
     )
     return list(

@@ -15,9 +15,11 @@ from accounts.models import User
 from studyapp import tokens
 from studyapp.models import EntryLink, Participant, Study
 from studyapp.queries.studies import frozen
+from studyapp.recruitment import Arrival
 
 _LINK_COOKIE = "entry"
 _PARTICIPANT_COOKIE = "participant"
+_ARRIVAL_COOKIE = "arrival"
 _LINK_SECONDS = 7 * 24 * 3600
 _PARTICIPANT_SECONDS = 90 * 24 * 3600
 
@@ -70,6 +72,21 @@ def remember_participant(response: HttpResponseBase, participant: Participant) -
 def remember_link(response: HttpResponseBase, link: EntryLink) -> None:
     """Set the link cookie; it is sent to the pages of this study only."""
     _set(response, _LINK_COOKIE, tokens.sign_link(link), link.study.slug, _LINK_SECONDS)
+
+
+def arrival_of(request: HttpRequest, link: EntryLink) -> Arrival | None:
+    """The platform's ids with which the person came by this link."""
+    value = request.COOKIES.get(_ARRIVAL_COOKIE)
+    return tokens.read_arrival(value, link) if value else None
+
+
+def remember_arrival(response: HttpResponseBase, link: EntryLink, arrival: Arrival | None) -> None:
+    """Set the cookie of a platform's ids, or take it away from somebody who comes without any."""
+    if arrival is None:
+        response.delete_cookie(_ARRIVAL_COOKIE, path=f"/study/{link.study.slug}/", samesite="Lax")
+    else:
+        value = tokens.sign_arrival(link, arrival)
+        _set(response, _ARRIVAL_COOKIE, value, link.study.slug, _LINK_SECONDS)
 
 
 def is_looking(request: HttpRequest) -> bool:

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from studyapp import tokens
 from studyapp.actions import participants as actions
+from studyapp.actions.recruitment import enter
 from studyapp.answers import parse_answers, parse_changes
 from studyapp.forms import (
     CLOCK_FIELDS,
@@ -29,8 +30,9 @@ from studyapp.forms import (
     rows,
 )
 from studyapp.freezing import FrozenStudy
-from studyapp.models import EntryLink, Participant, Stage, StageResponse, Study, StudyVersion, Trial
-from studyapp.policies import NotAdmitted, check_admission
+from studyapp.models import EntryLink, Outcome, Participant, Stage, StageResponse, Study, StudyVersion, Trial
+from studyapp.policies import Full, NotAdmitted, check_admission
+from studyapp.queries.recruitment import way_back_of, way_back_of_link
 from studyapp.queries.studies import (
     CurrentPage,
     condition_name,
@@ -39,22 +41,25 @@ from studyapp.queries.studies import (
     latest_version,
     localised,
 )
+from studyapp.recruitment import WayBack
 from studyapp.stimuli import instructions_html, stimulus_html
 from studyapp.timing import PageTiming
+from studyapp.views import recruitment
 from studyapp.views.access import (
+    arrival_of,
     in_browser_language,
     is_looking,
     link_of,
     participant_of,
     participant_page,
-    remember_link,
     remember_participant,
 )
 
 
 @require_safe
+@in_browser_language
 def join(request: HttpRequest, token: str) -> HttpResponse:
-    """Exchange an entry token for a cookie and a clean address. Creates no participant.
+    """Exchange an entry token, and a platform's ids, for cookies and a clean address. Creates no participant.
 
     Whether the person may enter is decided on the consent page: only there the cookie of somebody who is
     in the study already is sent.
@@ -62,9 +67,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     link = tokens.find_link(token)
     if link is None:
         raise Http404(_("There is no such study link. Please check that you copied the whole link."))
-    response = redirect("studyapp:consent", link.study.slug)
-    remember_link(response, link)
-    return response
+    return recruitment.arrive(request, link)
 
 
 @require_safe
@@ -107,7 +110,7 @@ def _consented(request: HttpRequest, link: EntryLink) -> Participant:
     version = latest_version(link.study)
     language = _wanted_language(request, frozen(version)) if version else ""
     public_id = consent_public_id(request.POST.get("page_key", ""))
-    return actions.consent(link=link, public_id=public_id, language=language)
+    return enter(link=link, public_id=public_id, language=language, arrival=arrival_of(request, link))
 
 
 def _wanted_language(request: HttpRequest, content: FrozenStudy) -> str:
@@ -154,8 +157,14 @@ def _enter(participant: Participant) -> HttpResponse:
 
 def _refused(request: HttpRequest, link: EntryLink, refusal: NotAdmitted) -> HttpResponse:
     status = 403 if link.study.status == Study.Status.DRAFT else 410
+    is_full = isinstance(refusal, Full)
     paragraphs = [str(refusal), _("Nothing was stored. You can close this page.")]
-    context = {"title": link.study.title, "heading": _("You cannot take part now"), "paragraphs": paragraphs}
+    context = {
+        "title": link.study.title,
+        "heading": _("You cannot take part now"),
+        "paragraphs": paragraphs,
+        "back": way_back_of_link(link, "full", arrival_of(request, link)) if is_full else WayBack(),
+    }
     return render(request, "studyapp/participant/message.html", context, status=status)
 
 
@@ -182,6 +191,7 @@ def declined(request: HttpRequest, slug: str) -> HttpResponse:
         "paragraphs": [_("That is fine. Nothing about you was stored. You can close this page.")],
         "link_url": reverse("studyapp:consent", args=[slug]),
         "link_text": _("I changed my mind"),
+        "back": recruitment.way_back(request, slug, "no_consent"),
     }
     return render(request, "studyapp/participant/message.html", context)
 
@@ -228,14 +238,18 @@ def survey(request: HttpRequest, participant: Participant) -> HttpResponse:
 @require_safe
 @participant_page
 def done(request: HttpRequest, participant: Participant) -> HttpResponse:
-    """Show the completion code, as often as asked, then the way back to where the person came from."""
+    """Say how it ended, show the codes, as often as asked, then offer the way back to the platform."""
     page = current_page(participant)
     if page.kind != "done":
         return redirect(_address(participant, page))
-    content = localised(participant.version, participant.language)
-    code = participant.completion_code
-    back = content.redirect_url.replace("{code}", code) if content.redirect_url else ""
-    context = {"title": content.title, "code": code, "redirect_url": back, "outcome": participant.outcome}
+    has_withdrawn = participant.status == Participant.Status.WITHDRAWN
+    context = {
+        "title": localised(participant.version, participant.language).title,
+        "outcome": participant.outcome or Outcome.DONE,
+        "has_withdrawn": has_withdrawn,
+        "back": WayBack() if has_withdrawn else way_back_of(participant),
+        "withdrawal_code": "" if has_withdrawn else participant.withdrawal_code or "",
+    }
     return render(request, "studyapp/participant/done.html", context)
 
 

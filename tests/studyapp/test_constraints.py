@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from studyapp.models import (
     Condition,
+    ExternalIds,
     Item,
     JudgedAnswer,
     Judgement,
@@ -20,6 +21,7 @@ from studyapp.models import (
     PredictionFailure,
     PredictionRun,
     Question,
+    ReceivedNotice,
     ReducedAnswer,
     StageResponse,
     Stimulus,
@@ -85,6 +87,22 @@ def before_shown() -> dict[str, Any]:
     return {"submitted_at": timezone.now() - timedelta(seconds=1)}
 
 
+def came(person: str) -> ExternalIds:
+    """The ids of a fresh participant of one and the same study."""
+    study = first(Participant).version.study
+    return ExternalIds.objects.create(
+        participant=factories.make_participant(study=study),
+        study=study,
+        mode="live",
+        platform="sona",
+        person_id=person,
+    )
+
+
+def notice() -> ReceivedNotice:
+    return ReceivedNotice.objects.create(platform="prolific", event_id="e1")
+
+
 def stage_page() -> StageResponse:
     return StageResponse.objects.create(participant=first(Participant), stage="screening")
 
@@ -126,6 +144,9 @@ BREAKS: dict[str, Callable[[], Any]] = {
     "stage_shown_before_submitted": lambda: stage_page() and submitted(StageResponse, **before_shown()),
     "survey_submitted_has_answers": lambda: submitted(SurveyResponse, answers=None),
     "survey_shown_before_submitted": lambda: submitted(SurveyResponse, **before_shown()),
+    "person_once_per_study_and_mode": lambda: [came("p"), came("p")],
+    "external_ids_name_a_person": lambda: came(""),
+    "notice_once_per_platform": lambda: [notice(), notice()],
 }
 
 

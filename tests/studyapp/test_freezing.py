@@ -95,6 +95,13 @@ LATER: dict[str, Any] = {
         }
     ],
     "pre_survey": [YES],
+    "recruitment": {
+        "platform": "generic",
+        "parameter": "pid",
+        "signed_urls": False,
+        "outcomes": {"full": {"code": "C1", "url": "https://panel.example/?c={code}"}},
+    },
+    "privacy": {"withdrawal": "delete", "retain_until": "2030-12-31", "at_retention": "delete"},
 }
 
 

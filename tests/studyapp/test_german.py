@@ -12,7 +12,10 @@ CATALOGUE = ROOT / "locale" / "de" / "LC_MESSAGES" / "django.mo"
 PAGES = sorted((ROOT / "templates" / "studyapp" / "participant").glob("*.html"))
 PROGRAMS = [
     ROOT / "studyapp" / name
-    for name in ("answers.py", "forms.py", "policies.py", "views/participants.py", "actions/participants.py")
+    for name in (
+        *("answers.py", "forms.py", "policies.py", "actions/participants.py", "views/participants.py"),
+        "views/recruitment.py",
+    )
 ]
 _TRANSLATE = re.compile(r"""{% translate (?:"([^"]+)"|'([^']+)')""")
 _BLOCK = re.compile(r"{% blocktranslate([^%]*)%}(.*?){% endblocktranslate %}", re.DOTALL)

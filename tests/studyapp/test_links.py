@@ -18,7 +18,13 @@ class TestCreateLink:
         assert find_link(token) == link
         event = Event.objects.get(kind="link_created")
         assert (event.actor, event.study) == (user, study)
-        assert event.data == {"label": "mail", "mode": "pilot", "single_use": True}
+        assert event.data == {
+            "label": "mail",
+            "mode": "pilot",
+            "single_use": True,
+            "quota": None,
+            "platform": None,
+        }
 
     def test_the_token_is_kept_nowhere(self):
         link, token = factories.make_link_and_token()
@@ -35,7 +41,11 @@ class TestCreateLink:
 
     @pytest.mark.parametrize(
         ("options", "sentence"),
-        [({"mode": "preview"}, "mode: must be one of live, pilot, bot"), ({"label": "x" * 101}, "label: ")],
+        [
+            ({"mode": "preview"}, "mode: must be one of live, pilot, bot"),
+            ({"label": "x" * 101}, "label: "),
+            ({"quota": 0}, "quota: must be at least 1"),
+        ],
     )
     def test_malformed(self, options, sentence):
         study = factories.make_study(launched=False)

@@ -4,13 +4,16 @@ import argparse
 from typing import Any
 
 from django.conf import settings
+from django.core.management.base import CommandError
 from django.db import transaction
 from django.urls import reverse
+from pydantic import ValidationError
 
 from accounts.commands import JobCommand, count, slug
 from studyapp.actions.links import create_link
 from studyapp.models import Mode
 from studyapp.queries.studies import study_named
+from studyapp.recruitment import OUTCOMES, PLATFORMS, Recruitment
 
 
 class Command(JobCommand):
@@ -23,10 +26,34 @@ class Command(JobCommand):
         parser.add_argument(
             "--mode", choices=Mode.values, default=Mode.LIVE, help="pilot and bot are kept apart from live"
         )
+        parser.add_argument("--quota", type=count, metavar="N", help="admits as many people at most")
+        parser.add_argument(
+            "--platform",
+            choices=PLATFORMS,
+            help="where its people come from, if not from the study's",
+        )
+        parser.add_argument(
+            "--code",
+            type=_pair,
+            action="append",
+            default=[],
+            metavar="OUTCOME=CODE",
+            help=f"with --platform: the code for one of {', '.join(OUTCOMES)}",
+        )
+        parser.add_argument(
+            "--back",
+            type=_pair,
+            action="append",
+            default=[],
+            metavar="OUTCOME=URL",
+            help="with --platform: where a person goes on to, with {code} and {participant} in it",
+        )
+        parser.add_argument("--signed-urls", action="store_true", help="with --platform prolific")
         parser.add_argument("--count", type=count, default=1, metavar="N", help="how many links (1)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["slug"])
+        recruitment = _recruitment(options)
         with transaction.atomic():
             tokens = [
                 create_link(
@@ -35,6 +62,8 @@ class Command(JobCommand):
                     label=options["label"],
                     mode=options["mode"],
                     single_use=options["single_use"],
+                    quota=options["quota"],
+                    recruitment=recruitment,
                 )[1]
                 for _number in range(options["count"])
             ]
@@ -42,6 +71,32 @@ class Command(JobCommand):
             self.stdout.write(settings.SITE_URL + reverse("studyapp:join", args=[token]))
         if study.status != study.Status.OPEN:
             self.stderr.write(f"{study} is {study.status}: the link admits people once it is open")
+
+
+def _recruitment(options: dict[str, Any]) -> Recruitment | None:
+    """The platform of the link; None where it is the study's."""
+    if options["platform"] is None:
+        if options["code"] or options["back"] or options["signed_urls"]:
+            raise CommandError("--code, --back and --signed-urls need --platform")
+        return None
+    outcomes: dict[str, dict[str, str]] = {}
+    for field, pairs in (("code", options["code"]), ("url", options["back"])):
+        for outcome, value in pairs:
+            outcomes.setdefault(outcome, {})[field] = value
+    written = {"platform": options["platform"], "signed_urls": options["signed_urls"], "outcomes": outcomes}
+    try:
+        return Recruitment.model_validate(written)
+    except ValidationError as error:
+        found = error.errors(include_url=False)[0]
+        place = " ".join(str(part) for part in found["loc"])
+        raise CommandError(f"{place}: {found['msg']}".removeprefix(": ")) from error
+
+
+def _pair(text: str) -> tuple[str, str]:
+    outcome, equals, value = text.partition("=")
+    if outcome not in OUTCOMES or not equals or not value:
+        raise argparse.ArgumentTypeError(f"must be OUTCOME=…, with one of {', '.join(OUTCOMES)}")
+    return outcome, value
 
 
 def _label(text: str) -> str:

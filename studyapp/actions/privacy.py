@@ -1,0 +1,165 @@
+"""Writes that take people's data out: withdrawal, deleting or anonymising one person, retention.
+
+What is deleted is gone from every table; the event log keeps that it was done, by whom and why, without an
+id of the person. Files that were exported before are out of reach.
+"""
+
+import secrets
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import DateTimeField, F, Model, QuerySet
+from django.utils import timezone
+
+from accounts.models import User
+from studyapp import states
+from studyapp.actions import events
+from studyapp.models import (
+    Event,
+    ExternalIds,
+    Participant,
+    ReceivedNotice,
+    StageResponse,
+    StudyVersion,
+    SurveyResponse,
+    Trial,
+)
+from studyapp.queries.privacy import overdue_versions
+from studyapp.queries.studies import frozen
+
+_GONE = "removed"  # a completed participant has some code
+_NOTICES_KEPT = timedelta(days=30)
+
+
+@transaction.atomic
+def withdraw(*, participant: Participant) -> str:
+    """Do what the study promised to a person who withdraws: "exclude" or "delete". Returns which.
+
+    Withdrawing twice changes nothing.
+    """
+    participant = _locked(participant)
+    promise = frozen(participant.version).privacy.withdrawal
+    if promise == "delete":
+        delete_participant(participant=participant, by=None, reason="withdrawn by the participant")
+    elif participant.status != Participant.Status.WITHDRAWN:
+        participant.status = states.next_status(states.PARTICIPANT, "withdraw", participant.status)
+        participant.save(update_fields=["status"])
+        events.record(kind="withdrawn", study=participant.version.study, participant=participant)
+    return promise
+
+
+@transaction.atomic
+def delete_participant(*, participant: Participant, by: User | None, reason: str) -> None:
+    """Delete a person: answers, external ids, events, and the participant."""
+    participant = _locked(participant)
+    study, mode = participant.version.study, participant.mode
+    _walk(participant, lambda rows: rows.delete())
+    Participant.objects.filter(pk=participant.pk).delete()
+    events.record(kind="participant_deleted", study=study, by=by, data={"mode": mode, "reason": reason})
+
+
+@transaction.atomic
+def anonymise_participant(*, participant: Participant, by: User | None, reason: str) -> None:
+    """Cut every tie between a person and the answers, which stay.
+
+    External ids, codes, the link and typed texts go; the id becomes another one; all times are shifted
+    together, so that the consent falls on the start of its day (UTC) and every duration stays. Whoever was
+    on the way cannot go on. A second time changes nothing.
+    """
+    participant = _locked(participant)
+    if participant.anonymised_on is not None:
+        return
+    _anonymise(participant)
+    events.record(
+        kind="participant_anonymised",
+        study=participant.version.study,
+        by=by,
+        data={"mode": participant.mode, "reason": reason},
+    )
+
+
+@transaction.atomic
+def apply_retention(*, today: date, by: User | None = None) -> dict[str, int]:
+    """Delete or anonymise everybody whose version's last day has passed. Returns how many per study.
+
+    Doing it again on the same day finds nobody. Old notices of platforms are deleted too.
+    """
+    ReceivedNotice.objects.filter(received_at__lt=timezone.now() - _NOTICES_KEPT).delete()
+    done: dict[str, int] = {}
+    for version, participants in overdue_versions(today):
+        slug = version.study.slug
+        done[slug] = done.get(slug, 0) + _retire(version, list(participants), by)
+    return done
+
+
+def _retire(version: StudyVersion, participants: list[Participant], by: User | None) -> int:
+    promise = frozen(version).privacy.at_retention
+    act = delete_participant if promise == "delete" else anonymise_participant
+    for participant in participants:
+        act(participant=participant, by=by, reason="retention")
+    return len(participants)
+
+
+def _locked(participant: Participant) -> Participant:
+    """The participant as stored now, locked, so that no page is submitted in between."""
+    rows = Participant.objects.select_for_update(of=("self",)).select_related("version__study")
+    return rows.defer("version__frozen", "version__study__definition").get(pk=participant.pk)
+
+
+def _anonymise(participant: Participant) -> None:
+    ExternalIds.objects.filter(participant=participant).delete()
+    Event.objects.filter(participant=participant).update(data={})
+    _remove_typed_texts(participant)
+    shift = _since_midnight(participant.consented_at)
+    _walk(participant, lambda rows: _shift(rows, shift))
+    _shift(Participant.objects.filter(pk=participant.pk), shift)
+    Participant.objects.filter(pk=participant.pk).update(
+        public_id=secrets.token_hex(10),
+        link=None,
+        order_seed=None,
+        assignment_counts=None,
+        completion_code=_GONE if participant.completion_code else "",
+        withdrawal_code=None,
+        anonymised_on=timezone.now().date(),
+    )
+
+
+def _remove_typed_texts(participant: Participant) -> None:
+    """What a person wrote may say who it is; what was chosen or counted stays."""
+    content = frozen(participant.version)
+    asked = [*content.screening, *content.comprehension_questions, *content.pre_survey]
+    asked += [*content.item_questionnaire, *content.post_survey]
+    typed = {question.key for question in asked if question.kind == "text"}
+    for model in (StageResponse, Trial, SurveyResponse):
+        for page in model.objects.filter(participant=participant, answers__isnull=False):
+            answers = page.answers or {}
+            if typed & answers.keys():
+                kept = {key: answer for key, answer in answers.items() if key not in typed}
+                model.objects.filter(pk=page.pk).update(answers=kept)
+
+
+def _since_midnight(moment: datetime | None) -> timedelta:
+    if moment is None:
+        return timedelta()
+    return moment - moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _shift(rows: QuerySet[Any], by: timedelta) -> None:
+    """Move every time of these rows back."""
+    times = [field.name for field in rows.model._meta.concrete_fields if isinstance(field, DateTimeField)]
+    if times:
+        rows.update(**{name: F(name) - by for name in times})
+
+
+def _walk(row: Model, act: Callable[[QuerySet[Any]], object]) -> None:
+    """Do something to the rows of every table that points to this row, those that point to them first.
+
+    The tables are found, not listed: one that is added later is not forgotten.
+    """
+    for relation in row._meta.related_objects:
+        rows = relation.related_model._base_manager.filter(**{relation.field.name: row})
+        for found in rows if relation.related_model._meta.related_objects else ():
+            _walk(found, act)
+        act(rows)

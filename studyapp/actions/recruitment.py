@@ -1,0 +1,94 @@
+"""Writes of recruitment: entering with a platform's ids, coming back, and what a platform tells."""
+
+from django.db import transaction
+from django.utils import timezone
+
+from studyapp.actions import events
+from studyapp.actions.participants import consent
+from studyapp.models import EntryLink, ExternalIds, Participant, ReceivedNotice, StudyVersion
+from studyapp.queries.recruitment import known_participant
+from studyapp.recruitment import Arrival
+from studyapp.recruitment_webhook import Notice
+
+
+@transaction.atomic
+def enter(
+    *, link: EntryLink, public_id: str | None = None, language: str = "", arrival: Arrival | None = None
+) -> Participant:
+    """Make the participant who consented, or give the one who came with the same external id before.
+
+    Raises:
+        NotAdmitted: see ``participants.consent``.
+    """
+    if arrival is None:
+        return consent(link=link, public_id=public_id, language=language)
+    _lock(link)
+    known = known_participant(link.study, link.mode, arrival)
+    if known is not None:
+        come_back(participant=known, arrival=arrival)
+        return known
+    participant = consent(link=link, public_id=public_id, language=language)
+    # One consent page sent twice with two ids, as after a change of the address: the first one stays.
+    ExternalIds.objects.get_or_create(
+        participant=participant,
+        defaults={
+            "study": link.study,
+            "mode": link.mode,
+            "platform": arrival.platform,
+            "person_id": arrival.person,
+            "study_id_there": arrival.study,
+            "session_id": arrival.session,
+        },
+    )
+    return participant
+
+
+def _lock(link: EntryLink) -> None:
+    """Take the lock that consent takes, before looking whether the id is known: two tabs are one person."""
+    versions = StudyVersion.objects.select_for_update(of=("self",), no_key=True).only("pk")
+    versions.filter(study=link.study_id).order_by("-number").first()
+
+
+@transaction.atomic
+def come_back(*, participant: Participant, arrival: Arrival) -> None:
+    """Note under which submission a person is back. A place that was given back is taken again.
+
+    Coming back under the same submission changes nothing.
+    """
+    ids = ExternalIds.objects.filter(participant=participant).exclude(session_id=arrival.session)
+    if not arrival.session or not ids.update(session_id=arrival.session, study_id_there=arrival.study):
+        return
+    Participant.objects.filter(pk=participant.pk, status=Participant.Status.ACTIVE).update(
+        returned_at=None, last_seen_at=timezone.now()
+    )
+    events.record(kind="came_back", study=participant.version.study, participant=participant)
+
+
+@transaction.atomic
+def act_on_notice(*, notice: Notice) -> bool:
+    """Give the place of a returned or timed-out submission to others. True if a place was given back now.
+
+    The same notice a second time, a notice about a submission that is not ours, and any other status
+    change nothing. The answers are kept, and the person may still finish.
+    """
+    _row, is_new = ReceivedNotice.objects.get_or_create(platform="prolific", event_id=notice.event_id[:200])
+    if not is_new or not notice.gives_back_place:
+        return False
+    ids = ExternalIds.objects.select_related("participant__version__study").filter(
+        platform="prolific", session_id=notice.submission
+    )
+    given_back = [_give_back(found.participant, notice.status) for found in ids]
+    return any(given_back)
+
+
+def _give_back(participant: Participant, status: str) -> bool:
+    free = Participant.objects.filter(pk=participant.pk, returned_at__isnull=True)
+    if not free.update(returned_at=timezone.now()):
+        return False
+    events.record(
+        kind="place_returned",
+        study=participant.version.study,
+        participant=participant,
+        data={"status": status},
+    )
+    return True

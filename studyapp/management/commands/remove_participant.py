@@ -1,0 +1,29 @@
+"""Takes one person out of a study."""
+
+import argparse
+from typing import Any
+
+from accounts.commands import JobCommand, slug
+from studyapp.actions.privacy import anonymise_participant, delete_participant
+from studyapp.queries.privacy import participant_named
+from studyapp.queries.studies import study_named
+
+
+class Command(JobCommand):
+    help = (
+        "Delete or anonymise one person of a study. This cannot be undone, and is written to the event log."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("slug", type=slug, help="the study")
+        parser.add_argument("person", help="participant id, or external id of the recruitment platform")
+        parser.add_argument(
+            "--anonymise", action="store_true", help="keep the answers and cut every tie to the person"
+        )
+        parser.add_argument("--reason", required=True, help="for the log; name no person in it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        participant = participant_named(study_named(options["slug"]), options["person"])
+        act = anonymise_participant if options["anonymise"] else delete_participant
+        act(participant=participant, by=None, reason=options["reason"])
+        self.stdout.write("Anonymised one person." if options["anonymise"] else "Deleted one person.")

@@ -1,0 +1,73 @@
+"""What Prolific tells by webhook: the proof that it is from Prolific, and its content.
+
+Source: Prolific API reference, "Webhooks" (verifying; receiving; idempotency and the X-Event-ID header).
+The signature is Base64(HMAC-SHA256(secret, timestamp + body)); the timestamp is in Unix seconds.
+
+Exceptions: `BadNotice`, a StudyappError.
+"""
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pydantic import BaseModel, ValidationError
+
+from studyapp.errors import StudyappError
+
+SIGNATURE = "X-Prolific-Request-Signature"
+TIMESTAMP = "X-Prolific-Request-Timestamp"
+EVENT_ID = "X-Event-ID"
+# A notice as old as this is a replay; Prolific signs anew each time it tries again.
+WINDOW_SECONDS = 300
+RETURNED = frozenset({"RETURNED", "TIMED-OUT"})
+
+
+class BadNotice(StudyappError):
+    """The request is not proven to be Prolific's, is too old, or is not of the published form."""
+
+
+class Notice(NamedTuple):
+    """``event_id`` stays when the notice is sent again. ``submission`` is the address's SESSION_ID."""
+
+    event_id: str
+    submission: str
+    status: str
+
+    @property
+    def gives_back_place(self) -> bool:
+        return self.status in RETURNED
+
+
+class _Body(BaseModel):
+    event_type: str
+    resource_id: str
+    status: str = ""
+
+
+def read_notice(body: bytes, headers: Mapping[str, str], *, secret: str, now: float) -> Notice:
+    """Check and read a request. ``now`` is in Unix seconds. A status is as Prolific's, such as TIMED-OUT.
+
+    Raises:
+        BadNotice: see there.
+    """
+    timestamp, signature = headers.get(TIMESTAMP, ""), headers.get(SIGNATURE, "")
+    expected = sign(body, timestamp, secret)
+    if not hmac.compare_digest(signature.encode(), expected.encode()):
+        raise BadNotice("the signature does not fit")
+    if not timestamp.isascii() or not timestamp.isdigit() or abs(now - int(timestamp)) > WINDOW_SECONDS:
+        raise BadNotice("the timestamp is not of the last five minutes")
+    try:
+        content = _Body.model_validate_json(body)
+    except ValidationError as error:
+        raise BadNotice("the body is not of the published form") from error
+    is_submission = content.event_type == "submission.status.change"
+    status = content.status.strip().upper().replace("_", "-").replace(" ", "-") if is_submission else ""
+    return Notice(headers.get(EVENT_ID, "") or signature, content.resource_id, status)
+
+
+def sign(body: bytes, timestamp: str, secret: str) -> str:
+    """The signature that fits, in Base64."""
+    digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
+    return base64.b64encode(digest).decode()

@@ -1,0 +1,93 @@
+"""Privacy pages: withdrawing with a code, and the staff's page to delete or anonymise one person."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from accounts.models import User
+from studyapp.actions import privacy as actions
+from studyapp.errors import NotFound
+from studyapp.models import Study
+from studyapp.queries.privacy import participant_named, participant_with_code, promises
+from studyapp.views.access import in_browser_language, staff_only, study_or_404
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_browser_language
+def withdraw(request: HttpRequest) -> HttpResponse:
+    """Ask for the withdrawal code; do what the study promised."""
+    if request.method != "POST":
+        return _ask(request)
+    participant = participant_with_code(request.POST.get("code", ""))
+    if participant is None:
+        return _ask(request, _("Nobody has this code. Please compare it with the one you were shown."))
+    done = actions.withdraw(participant=participant)
+    sentences = {
+        "delete": _("Your answers and all else about you in this study were deleted."),
+        "exclude": _("Your answers are marked as withdrawn and will not be used."),
+    }
+    context = {
+        "title": "Touchstone",
+        "heading": _("You have withdrawn"),
+        "paragraphs": [sentences[done], _("You can close this page now.")],
+    }
+    return render(request, "studyapp/participant/message.html", context)
+
+
+def _ask(request: HttpRequest, error: str = "") -> HttpResponse:
+    context = {"title": "Touchstone", "error": error, "code": request.POST.get("code", "") if error else ""}
+    return render(request, "studyapp/participant/withdraw.html", context, status=422 if error else 200)
+
+
+class PersonForm(forms.Form):
+    """One person to be taken out of a study."""
+
+    person = forms.CharField(max_length=100, strip=True, label=gettext_lazy("Participant id or external id"))
+    act = forms.ChoiceField(
+        choices=[
+            ("anonymise", gettext_lazy("Anonymise: the answers stay, nothing leads to the person")),
+            ("delete", gettext_lazy("Delete everything")),
+        ],
+        widget=forms.RadioSelect,
+        label=gettext_lazy("What is to be done"),
+    )
+    reason = forms.CharField(
+        max_length=200, strip=True, label=gettext_lazy("Reason, without a name or an id")
+    )
+    sure = forms.BooleanField(label=gettext_lazy("I know that this cannot be undone"))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def study_privacy(request: HttpRequest, slug: str) -> HttpResponse:
+    """What each version promises, and a form that takes one person out."""
+    study = study_or_404(slug)
+    form = PersonForm(request.POST or None)
+    if request.method != "POST" or not form.is_valid():
+        return _page(request, study, form)
+    try:
+        participant = participant_named(study, form.cleaned_data["person"])
+    except NotFound as error:
+        form.add_error("person", str(error))
+        return _page(request, study, form)
+    deletes = form.cleaned_data["act"] == "delete"
+    act = actions.delete_participant if deletes else actions.anonymise_participant
+    act(participant=participant, by=_user(request), reason=form.cleaned_data["reason"])
+    messages.success(request, _("The person was deleted.") if deletes else _("The person is anonymous now."))
+    return redirect("studyapp:staff_privacy", slug)
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)  # staff_only let this request through
+    return request.user
+
+
+def _page(request: HttpRequest, study: Study, form: PersonForm) -> HttpResponse:
+    context: dict[str, Any] = {"study": study, "form": form, "promises": promises(study)}
+    return render(request, "studyapp/staff/privacy.html", context, status=422 if form.errors else 200)
