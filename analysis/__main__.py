@@ -14,6 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from analysis import alignment_report
 from analysis.bundle import MODES, load_bundle, load_scores
 from analysis.design import (
     TRAITS,
@@ -103,8 +104,8 @@ def _correlate(options: argparse.Namespace) -> None:
     print(write_page(build_correlation_report(relations, sources), options.out)[0])
 
 
-def _faithfulness(options: argparse.Namespace) -> None:
-    """Prints scores of module outputs, or the comparison of two systems, as JSON."""
+def _print_result(options: argparse.Namespace) -> None:
+    """Prints what the command's function found as JSON, and its notes."""
     found, notes = options.result(options)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
@@ -225,8 +226,9 @@ def _parser() -> argparse.ArgumentParser:
         "--resamples", type=_natural, default=2000, help="bootstrap replicates of participants (default 2000)"
     )
     correlate.set_defaults(command=_correlate)
-    faithfulness.add_commands(commands, _faithfulness)
+    faithfulness.add_commands(commands, _print_result)
     visual_bias.add_command(commands, _visual_bias)
+    alignment_report.add_command(commands, _print_result, _natural)
     _design_commands(commands)
     return parser
 

@@ -51,6 +51,10 @@ SOURCES = {
     "systems": "analysis.visual_bias.score_system",
     "system_accuracy": "analysis.visual_bias.score_system",
     "accuracy-by-part": "analysis.visual_bias.score_system",
+    "alignment": "analysis.alignment.alignments",
+    "answers": "analysis.alignment_report.answers_table",
+    "counterfactuals": "analysis.alignment_report.drop_tests",
+    "generalisation": "analysis.alignment_report.drop_tests",
 }
 INPUTS = frozenset({"participant_flow", "scores", "versions", "inputs"})
 

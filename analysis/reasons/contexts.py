@@ -1,0 +1,32 @@
+"""Shorter contexts for questions of the HotpotQA form: supporting facts alone, or their paragraphs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+Extent = Literal["facts", "paragraphs"]
+
+
+def reduced(question: Mapping[str, Any], extent: Extent) -> dict[str, Any]:
+    """The question with the context that is left, and its facts counted anew.
+
+    question: has `context` [[title, [sentence, …]], …] and `supporting_facts` [[title, index], …]. A fact
+    that the context does not hold, as some of HotpotQA's, is dropped. Sentences stay as they are. Raises
+    ValueError where no fact is left.
+
+    >>> one = {"context": [["A", ["a.", "b."]], ["B", ["c."]]], "supporting_facts": [["A", 1]]}
+    >>> reduced(one, "facts")["context"], reduced(one, "facts")["supporting_facts"]
+    ([['A', ['b.']]], [['A', 0]])
+    """
+    articles: list[tuple[str, Sequence[str]]] = [tuple(article) for article in question["context"]]
+    facts = {(title, index) for title, index in question["supporting_facts"]}
+    context, kept = [], []
+    for title, sentences in articles:
+        chosen = [index for index in range(len(sentences)) if (title, index) in facts]
+        if not chosen:
+            continue
+        shown = chosen if extent == "facts" else list(range(len(sentences)))
+        context.append([title, [sentences[index] for index in shown]])
+        kept += [[title, shown.index(index)] for index in chosen]
+    if not context:
+        raise ValueError("supporting_facts: the context holds none of them")
+    return {**question, "context": context, "supporting_facts": kept}

@@ -1,0 +1,34 @@
+"""A change of one stretch of a text, which can be taken back."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Edit:
+    """`old` at code point `start` becomes `new`; everything else stays as it is, white space included.
+
+    >>> edit = Edit(9, "older", "younger")
+    >>> edit.apply("Which is older, A or B?")
+    'Which is younger, A or B?'
+    >>> edit.undo("Which is younger, A or B?")
+    'Which is older, A or B?'
+    """
+
+    start: int
+    old: str
+    new: str
+
+    def apply(self, text: str) -> str:
+        """The text changed. Raises ValueError where it does not hold `old` at `start`."""
+        return _replaced(text, self.start, self.old, self.new)
+
+    def undo(self, text: str) -> str:
+        """The text as it was. Raises ValueError where it does not hold `new` at `start`."""
+        return _replaced(text, self.start, self.new, self.old)
+
+
+def _replaced(text: str, start: int, old: str, new: str) -> str:
+    end = start + len(old)
+    if not 0 <= start <= len(text) or text[start:end] != old:
+        raise ValueError(f"the text does not hold {old!r} at character {start}")
+    return text[:start] + new + text[end:]
