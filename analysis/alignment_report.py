@@ -229,7 +229,8 @@ def alignment_figure(found: Sequence[Alignment]) -> Figure:
         axes = canvas.subplots()
         for place, one in enumerate(found):
             turn = methods.index(one.group.method) % len(COLOURS)
-            axes.hlines(place, *(100 * bound for bound in one.interval), color=COLOURS[turn], linewidth=1.8)
+            low, high = one.interval
+            axes.hlines(place, 100 * low, 100 * high, color=COLOURS[turn], linewidth=1.8)
             axes.plot(100 * one.score, place, MARKERS[turn], color=COLOURS[turn])
             if one.control is not None:
                 axes.plot(100 * one.control, place, "|", color=GREY, markersize=14)
