@@ -51,7 +51,7 @@ export function createSite(url, token) {
     /** @param {Operation[]} operations */
     save: (operations) => request("POST", "operations/", { operations }),
     /** @param {number} revision */
-    submit: (revision) => request("POST", "submit/", { revision }),
+    submit: (revision) => request("POST", "submit/", { revision, go_on: true }),
     release: () => request("POST", "release/", {}),
     /** Open submitted work again. */
     takeBack: () => request("POST", "take-back/", {}),
