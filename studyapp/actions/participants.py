@@ -326,7 +326,7 @@ def submit_trial(
     if not stored:
         return False
     Participant.objects.filter(pk=trial.participant_id).update(
-        items_submitted=F("items_submitted") + (kind == "item"), last_seen_at=now
+        items_submitted=F("items_submitted") + int(kind == "item"), last_seen_at=now
     )
     _record(trial.participant, "item_submitted", {"position": trial.position})
     return True
