@@ -45,6 +45,7 @@ _TRIALS = (
     Column("submitted_at", "text"),
     *_CLOCKS,
     Column("system_correct", "boolean"),
+    Column("flags", "text"),
     Column("excluded_by", "text"),
 )
 # Empty where a participant sees several conditions.

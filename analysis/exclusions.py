@@ -93,7 +93,20 @@ class WholeItem(_Rule):
         return f"item {self.item_id}, for everybody"
 
 
-Rule = Annotated[MinTime | MaxTime | Answered | WholeItem, Field(discriminator="kind")]
+class Flagged(_Rule):
+    """Hits every trial of a participant who has the flag."""
+
+    kind: Literal["flagged"]
+    flag: str
+
+    def hits(self, trial: Mapping[str, Any]) -> bool:
+        return self.flag in str(_value(trial, "flags") or "").split(";")
+
+    def describe(self) -> str:
+        return f"participants flagged for {self.flag}"
+
+
+Rule = Annotated[MinTime | MaxTime | Answered | WholeItem | Flagged, Field(discriminator="kind")]
 _RULES: TypeAdapter[list[Rule]] = TypeAdapter(list[Rule])
 
 
@@ -159,7 +172,8 @@ def apply_rules(rules: Sequence[Any], trials: Iterable[Mapping[str, Any]]) -> Ex
 
     rules: as in rules.json, or already parsed.
     trials: submitted trials only; each with `condition`, `item_id`, the clock columns in milliseconds and
-        the answers by question key. A missing time or answer (None, NaN or no key) never excludes.
+        the answers by question key, and `flags` joined by ; where a rule reads them.
+        A missing time or answer (None, NaN or no key) never excludes.
 
     >>> rule = {"name": "too-fast", "kind": "min_time", "clock": "server", "milliseconds": 15000}
     >>> apply_rules([rule], [{"condition": "a", "item_id": "q", "server_ms": 900}]).names

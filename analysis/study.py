@@ -160,7 +160,7 @@ def choose_clock(rules: Sequence[Rule], trials: pd.DataFrame) -> Clock | None:
 def _rows(trials: pd.DataFrame, version: Version) -> Iterator[dict[Any, Any]]:
     """The trials as the rules read them, some in memory at a time."""
     answers = [question.key for question in version.item_questionnaire]
-    read = trials[["condition", "item_id", *CLOCK_COLUMNS.values(), *answers]]
+    read = trials[["condition", "item_id", "flags", *CLOCK_COLUMNS.values(), *answers]]
     for start in range(0, len(read), ROWS_AT_ONCE):
         yield from read.iloc[start : start + ROWS_AT_ONCE].to_dict("records")
 

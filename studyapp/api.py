@@ -41,10 +41,12 @@ class ConditionSerializer(serializers.Serializer):
     condition = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]  # a field may be called as it is
     is_open = serializers.BooleanField()
+    quota = serializers.IntegerField(allow_null=True)
     assigned = serializers.IntegerField()
     completed = serializers.IntegerField()
     active = serializers.IntegerField()
     stale = serializers.IntegerField()
+    ended = serializers.IntegerField()
     withdrawn = serializers.IntegerField()
     median_seconds = serializers.FloatField(allow_null=True)
 
@@ -54,6 +56,7 @@ class ModeSerializer(serializers.Serializer):
 
     mode = serializers.CharField()
     conditions = ConditionSerializer(many=True)
+    unassigned = serializers.DictField(child=serializers.IntegerField())
 
 
 class ProgressSerializer(serializers.Serializer):

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
+from studyapp.flags import Flag
 from studyapp.privacy import Privacy
 from studyapp.questionnaires import Frozen, Question
 from studyapp.recruitment import Recruitment
@@ -54,7 +55,17 @@ class ItemRule(Frozen):
     item_id: str
 
 
-Rule = Annotated[MinTimeRule | MaxTimeRule | AnsweredRule | ItemRule, Field(discriminator="kind")]
+class FlaggedRule(Frozen):
+    """Excludes every trial of a participant who has the flag."""
+
+    name: str
+    kind: Literal["flagged"] = "flagged"
+    flag: Flag
+
+
+Rule = Annotated[
+    MinTimeRule | MaxTimeRule | AnsweredRule | ItemRule | FlaggedRule, Field(discriminator="kind")
+]
 
 
 class Growing(Frozen):

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from studyapp import freezing
 from studyapp.arms import Name
+from studyapp.flags import FLAGS, Flag
 from studyapp.freezing import Clock
 from studyapp.questionnaires import Frozen, Questionnaire
 
@@ -66,8 +67,20 @@ class ItemDefinition(Frozen):
         return freezing.ItemRule(name=self.name, item_id=self.item_id)
 
 
+class FlaggedDefinition(Frozen):
+    """Excludes every trial of a participant who has a flag."""
+
+    name: Name = Field(description="name of the rule in every table")
+    kind: Literal["flagged"] = Field(description="`flagged`")
+    flag: Flag = Field(description=", ".join(f"`{flag}`" for flag in FLAGS))
+
+    def freeze(self) -> freezing.Rule:
+        return freezing.FlaggedRule(name=self.name, flag=self.flag)
+
+
 RuleDefinition = Annotated[
-    MinTimeDefinition | MaxTimeDefinition | AnsweredDefinition | ItemDefinition, Field(discriminator="kind")
+    MinTimeDefinition | MaxTimeDefinition | AnsweredDefinition | ItemDefinition | FlaggedDefinition,
+    Field(discriminator="kind"),
 ]
 
 # Schuff et al. 2020, section 6.4. Their released times were measured by the browser too.

@@ -36,3 +36,36 @@ class SettleForm(forms.Form):
     @property
     def is_correct(self) -> bool:
         return bool(self.cleaned_data["verdict"] == "yes")
+
+
+class ConditionForm(forms.Form):
+    """Whether a condition admits people, and how many."""
+
+    is_open = forms.BooleanField(required=False)
+    quota = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
+
+
+class NoteForm(forms.Form):
+    """A note for the log of a study."""
+
+    text = forms.CharField(max_length=5000, widget=forms.Textarea(attrs={"rows": 3}))
+
+
+class LogForm(forms.Form):
+    """What of the log is wanted."""
+
+    kind = forms.CharField(max_length=40, required=False)
+    who = forms.CharField(max_length=150, required=False)
+    since = forms.DateField(required=False)
+    until = forms.DateField(required=False)
+
+
+class DuplicateForm(forms.Form):
+    """The name and title of a copy."""
+
+    slug = forms.RegexField(
+        r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$",
+        max_length=100,
+        error_messages={"invalid": _("Lower case letters, digits, - and _ only.")},
+    )
+    title = forms.CharField(max_length=200)

@@ -3,11 +3,23 @@
 from django.urls import path
 
 from studyapp.views import staff_correctness as correctness
+from studyapp.views import staff_designs as designs
+from studyapp.views import staff_running as running
 
 _RUN = "staff/correctness/<int:pk>/"
 _STUDY = "staff/studies/<slug:slug>/"
 
 urlpatterns = [
+    path("staff/archive/", running.archive, name="staff_archive"),
+    path(f"{_STUDY}running/", running.running, name="staff_running"),
+    path(f"{_STUDY}conditions/<int:pk>/", running.set_condition, name="staff_set_condition"),
+    path(f"{_STUDY}notes/", running.write_note, name="staff_write_note"),
+    path(f"{_STUDY}estimates/", running.estimates, name="staff_estimates"),
+    path(f"{_STUDY}log/", running.study_log, name="staff_log"),
+    path(f"{_STUDY}archive/", running.archive_study, name="staff_archive_study"),
+    path(f"{_STUDY}restore/", running.restore_study, name="staff_restore_study"),
+    path(f"{_STUDY}duplicate/", designs.duplicate, name="staff_duplicate"),
+    path(f"{_STUDY}compare/", designs.compare, name="staff_compare"),
     path("staff/correctness/", correctness.overview, name="correctness"),
     path(_RUN, correctness.run, name="correctness_run"),
     path(f"{_RUN}queue/", correctness.queue_run, name="correctness_queue_run"),

@@ -25,6 +25,8 @@ urlpatterns = [
     path("staff/studies/<slug:slug>/progress/", staff.progress, name="staff_progress"),
     path("staff/studies/<slug:slug>/links/", staff.make_link, name="staff_make_link"),
     path("staff/studies/<slug:slug>/launch/", staff.launch, name="staff_launch"),
+    path("staff/studies/<slug:slug>/pause/", staff.pause, name="staff_pause"),
+    path("staff/studies/<slug:slug>/resume/", staff.resume, name="staff_resume"),
     path("staff/studies/<slug:slug>/close/", staff.close, name="staff_close"),
     path("staff/studies/<slug:slug>/reopen/", staff.reopen, name="staff_reopen"),
     *staff_urls.urlpatterns,

@@ -19,6 +19,7 @@ from studyapp.models import (
     Condition,
     EntryLink,
     Item,
+    Mode,
     Outcome,
     Participant,
     Stage,
@@ -28,6 +29,7 @@ from studyapp.models import (
     Trial,
 )
 from studyapp.policies import Full, NotAdmitted, check_admission
+from studyapp.queries.flags import HONEYPOT
 from studyapp.queries.studies import frozen
 from studyapp.questionnaires import Answer
 from studyapp.stages import is_admitted, is_comprehended
@@ -54,7 +56,7 @@ def consent(*, link: EntryLink, public_id: str | None = None, language: str = ""
         return same
     check_admission(link)
     assert version is not None  # an open study has been launched
-    if not _open_groups(version):
+    if not _free_groups(version, link.mode):
         raise Full(_("This study takes no more participants. Thank you for your interest."))
     now = timezone.now()
     _claim(link, now)
@@ -139,17 +141,41 @@ def _open_groups(version: StudyVersion) -> dict[str, list[Condition]]:
     return {name: arms for name, arms in groups.items() if all(arm.is_open for arm in arms)}
 
 
-def _assign(participant: Participant, now: datetime) -> bool:
-    """Choose group, order and place, and lay out the pages. False where no group is open any more."""
-    version = _locked(participant.version)
+def _free_groups(version: StudyVersion, mode: str) -> dict[str, list[Condition]]:
+    """The open groups with a free place. Only where somebody set a quota does this count participants."""
     groups = _open_groups(version)
-    if not groups:
-        return False
+    minutes = frozen(version).stale_after_minutes
+    if minutes is None or not any(arm.quota is not None for arms in groups.values() for arm in arms):
+        return groups
+    counted, _place = _count(version, mode, timezone.now() - timedelta(minutes=minutes))
+    return _below_quota(groups, counted, mode)
+
+
+def _below_quota(
+    groups: dict[str, list[Condition]], counted: Mapping[str, Mapping[tuple[int, int], int]], mode: str
+) -> dict[str, list[Condition]]:
+    """The groups whose conditions may have one more participant. Quotas are of live participants."""
+    if mode != Mode.LIVE:
+        return groups
+    held = {name: sum(counted.get(name, {}).values()) for name in groups}
+    return {
+        name: arms
+        for name, arms in groups.items()
+        if all(arm.quota is None or held[name] < arm.quota for arm in arms)
+    }
+
+
+def _assign(participant: Participant, now: datetime) -> bool:
+    """Choose group, order and place, and lay out the pages. False where no group is free any more."""
+    version = _locked(participant.version)
     content = frozen(version)
     assert content.order_seed is not None  # only a study run elsewhere lacks the two, and it is never open
     assert content.stale_after_minutes is not None
     fresh_since = now - timedelta(minutes=content.stale_after_minutes)
     counted, place = _count(version, participant.mode, fresh_since)
+    groups = _below_quota(_open_groups(version), counted, participant.mode)
+    if not groups:
+        return False
     seed = assignment.derive_seed(content.order_seed, place)
     participant.assignment_counts = {name: sum(counted.get(name, {}).values()) for name in groups}
     participant.group = assignment.choose(
@@ -330,6 +356,11 @@ def submit_trial(
     )
     _record(trial.participant, "item_submitted", {"position": trial.position})
     return True
+
+
+def note_honeypot(*, participant: Participant, page: str) -> None:
+    """Note that a field was filled that people do not see. It stops nobody; what it held is not kept."""
+    _record(participant, HONEYPOT, {"page": page})
 
 
 @transaction.atomic

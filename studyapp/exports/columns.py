@@ -5,6 +5,7 @@ Literal tables, read top to bottom; rows, files and codebook are made from them.
 
 from typing import Literal, NamedTuple
 
+from studyapp.flags import MEANINGS
 from studyapp.questionnaires import Answer, Question
 
 ColumnType = Literal["string", "integer", "number", "boolean", "time", "json", "mixed"]
@@ -83,6 +84,13 @@ def _moment(name: str, meaning: str) -> Column:
     return Column(name, "time", meaning, f"Participant.{name}", "UTC", public="date")
 
 
+_FLAGS = Column(
+    "flags",
+    "string",
+    "signs that the participant did not take part in earnest, joined by ;",
+    values="; ".join(f"{flag} = {meaning}" for flag, meaning in MEANINGS.items()),
+)
+
 TABLES: dict[str, Table] = {
     "trials": Table(
         "participant and item (assigned trials, answered or not)",
@@ -100,6 +108,7 @@ TABLES: dict[str, Table] = {
                 "whether the shown answer is correct: as people decided, else by exact match",
                 "Stimulus.system_correct",
             ),
+            _FLAGS,
             Column(
                 "excluded_by",
                 "string",
@@ -175,6 +184,7 @@ TABLES: dict[str, Table] = {
                 "Participant.order_seed",
                 public="withheld",  # it is derived from the place in the queue, so it tells who came when
             ),
+            _FLAGS,
             Column(
                 "excluded_by",
                 "string",

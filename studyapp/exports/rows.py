@@ -11,9 +11,11 @@ from typing import Any
 
 from analysis.exclusions import Exclusions, apply_rules
 from studyapp.exports.columns import Column, question_columns
+from studyapp.flags import Flag
 from studyapp.freezing import FrozenStudy, has_stages
 from studyapp.models import Study, StudyVersion
 from studyapp.queries import results
+from studyapp.queries.flags import participant_flags
 from studyapp.queries.results import CLOCKS, Row
 from studyapp.questionnaires import Question
 
@@ -67,6 +69,14 @@ class StudyData:
         }
         return by_name[questionnaire]
 
+    def flags_of(self, person: Row) -> str | None:
+        """The flags of a participant, joined by ;."""
+        return ";".join(self._flags.get(person["pk"], ())) or None
+
+    @cached_property
+    def _flags(self) -> dict[int, list[Flag]]:
+        return participant_flags(self.study)
+
     def chunks(self) -> Iterator[list[Row]]:
         """Those whose pages and events are exported: all but who has withdrawn."""
         people = (person for person in self.people if person["status"] != "withdrawn")
@@ -119,7 +129,12 @@ def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 def participant_rows(data: StudyData) -> Iterator[Row]:
     for person in data.people:
-        yield {**person, "finished_late": _finished_late(person), "excluded_by": None}
+        yield {
+            **person,
+            "finished_late": _finished_late(person),
+            "flags": data.flags_of(person),
+            "excluded_by": None,
+        }
 
 
 def _finished_late(person: Row) -> bool:
@@ -166,6 +181,7 @@ def _trials(data: StudyData, chunk: list[Row]) -> Iterator[Row]:
             yield {
                 **_who(person),
                 **_page(data, person, trial, "item_questionnaire", columns),
+                "flags": data.flags_of(person),
                 "condition": trial["condition_name"],
                 "condition_id": trial["condition_id"],
                 "item_id": trial["external_id"],

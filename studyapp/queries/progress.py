@@ -1,7 +1,7 @@
 """How far a study is: participants per mode, version and condition, and the time that items take."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
@@ -13,8 +13,8 @@ from django.utils import timezone
 from studyapp.models import Condition, Mode, Participant, Study, StudyVersion, Trial
 from studyapp.queries.studies import frozen
 
-Key = tuple[str, int]  # mode, pk of the condition
-STATES = ("completed", "active", "stale", "withdrawn")
+Key = tuple[str, int, str]  # mode, key of the version, group
+STATES = ("completed", "active", "stale", "ended", "withdrawn")
 
 
 class BarPart(NamedTuple):
@@ -27,7 +27,10 @@ class BarPart(NamedTuple):
 
 @dataclass(frozen=True)
 class ConditionProgress:
-    """Counts of participants. ``active`` were seen within the stale window, ``stale`` were not.
+    """Counts of participants of a condition, or of a group whose participants see several.
+
+    ``active`` were seen within the stale window, ``stale`` were not; ``ended`` were sent away after their
+    assignment. ``quota`` is the smallest of the group.
 
     ``median_seconds`` is the median server time of a submitted item, None before the first.
     """
@@ -36,10 +39,12 @@ class ConditionProgress:
     condition: str
     label: str
     is_open: bool
+    quota: int | None
     assigned: int
     completed: int
     active: int
     stale: int
+    ended: int
     withdrawn: int
     median_seconds: float | None
 
@@ -56,10 +61,14 @@ class ConditionProgress:
 
 @dataclass(frozen=True)
 class ModeProgress:
-    """All conditions for the participants who came in one mode."""
+    """All conditions for the participants who came in one mode.
+
+    ``unassigned`` counts those who consented and have no place, by how their way ended ("" is under way).
+    """
 
     mode: str
     conditions: list[ConditionProgress]
+    unassigned: dict[str, int]
 
     @property
     def assigned(self) -> int:
@@ -78,11 +87,15 @@ class ModeProgress:
 
 
 def studies_with_counts() -> QuerySet[Study]:
-    """All studies, newest first, with the live participants counted as ``assigned`` and ``completed``."""
+    """The studies that are not archived, newest first.
+
+    Their live participants are counted as ``assigned`` and ``completed``.
+    """
     live = Q(versions__participants__mode=Mode.LIVE)
     completed = live & Q(versions__participants__status=Participant.Status.COMPLETED)
     return (
-        Study.objects.defer("definition")
+        Study.objects.filter(archived_at__isnull=True)
+        .defer("definition")
         .annotate(
             assigned=Count("versions__participants", filter=live),
             completed=Count("versions__participants", filter=completed),
@@ -94,65 +107,87 @@ def studies_with_counts() -> QuerySet[Study]:
 def study_progress(study: Study, *, now: datetime | None = None) -> list[ModeProgress]:
     """The live participants of every condition, then the pilots and bots where there are any."""
     versions = {version.pk: version for version in study.versions.defer("frozen")}
-    conditions = list(Condition.objects.filter(version__in=versions).order_by("version_id", "position"))
+    groups = _groups(versions)
     counts = _counts(versions.values(), now or timezone.now())
     seconds = _median_seconds(study)
     return [
         ModeProgress(
             mode,
             [
-                _condition_progress(condition, versions[condition.version_id].number, mode, counts, seconds)
-                for condition in conditions
+                _condition_progress(
+                    arms, versions[version].number, name, counts, seconds, (mode, version, name)
+                )
+                for (version, name), arms in groups.items()
             ],
+            _unassigned(counts, mode),
         )
         for mode in Mode.values
         if mode == Mode.LIVE or any(key[0] == mode for key in counts)
     ]
 
 
+def _groups(versions: Mapping[int, StudyVersion]) -> dict[tuple[int, str], list[Condition]]:
+    """The conditions of each group, by version and name of the group, in order."""
+    found: dict[tuple[int, str], list[Condition]] = {}
+    for arm in Condition.objects.filter(version__in=versions).order_by("version_id", "position"):
+        group = frozen(versions[arm.version_id]).condition(arm.name).group or arm.name
+        found.setdefault((arm.version_id, group), []).append(arm)
+    return found
+
+
+def _unassigned(counts: Mapping[Key, Mapping[str, int]], mode: str) -> dict[str, int]:
+    """Those of a mode without a group, by outcome."""
+    found: dict[str, int] = defaultdict(int)
+    for (of_mode, _version, group), numbers in counts.items():
+        if of_mode == mode and not group:
+            for outcome, n in numbers.items():
+                found[outcome] += n
+    return {outcome: n for outcome, n in sorted(found.items()) if n}
+
+
 def _condition_progress(
-    condition: Condition,
+    arms: Sequence[Condition],
     version: int,
-    mode: str,
+    group: str,
     counts: dict[Key, dict[str, int]],
     seconds: dict[Key, float],
+    key: Key,
 ) -> ConditionProgress:
-    found = counts.get((mode, condition.pk), {})
+    found = counts.get(key, {})
     numbers = {name: found.get(name, 0) for name in STATES}
+    quotas = [arm.quota for arm in arms if arm.quota is not None]
     return ConditionProgress(
         version=version,
-        condition=condition.name,
-        label=condition.label,
-        is_open=condition.is_open,
+        condition=group,
+        label=arms[0].label if len(arms) == 1 else " + ".join(arm.label or arm.name for arm in arms),
+        is_open=all(arm.is_open for arm in arms),
+        quota=min(quotas, default=None),
         assigned=sum(numbers.values()),
-        median_seconds=seconds.get((mode, condition.pk)),
+        median_seconds=seconds.get(key),
         **numbers,
     )
 
 
 def _counts(versions: Iterable[StudyVersion], now: datetime) -> dict[Key, dict[str, int]]:
+    """By state for those with a group; by outcome for those without."""
     counts: dict[Key, dict[str, int]] = {}
     for version in versions:
         minutes = frozen(version).stale_after_minutes
         fresh = Q() if minutes is None else Q(last_seen_at__gte=now - timedelta(minutes=minutes))
-        active = Q(status=Participant.Status.ACTIVE)
         found = (
             Participant.objects.filter(version=version)
-            .values_list("mode", "condition")
-            .annotate(
-                completed=Count("pk", filter=Q(status=Participant.Status.COMPLETED)),
-                withdrawn=Count("pk", filter=Q(status=Participant.Status.WITHDRAWN)),
-                all_active=Count("pk", filter=active),
-                fresh=Count("pk", filter=active & fresh),
-            )
+            .values_list("mode", "group", "status", "outcome")
+            .annotate(n=Count("pk"), fresh=Count("pk", filter=fresh))
         )
-        for mode, condition, completed, withdrawn, all_active, fresh_ones in found:
-            counts[mode, condition] = {
-                "completed": completed,
-                "withdrawn": withdrawn,
-                "active": fresh_ones,
-                "stale": all_active - fresh_ones,
-            }
+        for mode, group, status, outcome, n, fresh_ones in found:
+            own = counts.setdefault((mode, version.pk, group), defaultdict(int))
+            if not group:
+                own[outcome] += n
+            elif status == Participant.Status.ACTIVE:
+                own["active"] += fresh_ones
+                own["stale"] += n - fresh_ones
+            else:
+                own[status] += n
     return counts
 
 
@@ -163,8 +198,46 @@ def _median_seconds(study: Study) -> dict[Key, float]:
     submitted = (
         Trial.objects.filter(participant__version__study=study, submitted_at__isnull=False)
         .exclude(shown_at=None)
-        .values_list("participant__mode", "participant__condition", duration)
+        .values_list("participant__mode", "participant__version", "participant__group", duration)
     )
-    for mode, condition, lasted in submitted.iterator(chunk_size=5000):
-        times[mode, condition].append(lasted.total_seconds())
+    for mode, version, group, lasted in submitted.iterator(chunk_size=5000):
+        times[mode, version, group].append(lasted.total_seconds())
     return {key: median(values) for key, values in times.items()}
+
+
+@dataclass(frozen=True)
+class DropOut:
+    """Live participants of one version who stopped after ``items`` submitted items, by group."""
+
+    version: int
+    items: int
+    groups: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.groups.values())
+
+
+def drop_outs(study: Study, *, now: datetime | None = None) -> list[DropOut]:
+    """Where live participants stopped: those assigned who are stale, were sent away, or withdrew."""
+    found: dict[tuple[int, int], dict[str, int]] = defaultdict(dict)
+    moment = now or timezone.now()
+    for version in study.versions.defer("frozen").order_by("number"):
+        minutes = frozen(version).stale_after_minutes
+        gone = ~Q(status__in=["active", "completed"])
+        if minutes is not None:
+            gone |= Q(status="active", last_seen_at__lt=moment - timedelta(minutes=minutes))
+        rows = (
+            Participant.objects.filter(gone, version=version, mode=Mode.LIVE)
+            .exclude(group="")
+            .values_list("items_submitted", "group")
+            .annotate(n=Count("pk"))
+        )
+        for items, group, n in rows:
+            found[version.number, items][group] = n
+    return [DropOut(version, items, groups) for (version, items), groups in sorted(found.items())]
+
+
+def archived_studies() -> QuerySet[Study]:
+    """The archived studies, those archived last first."""
+    return Study.objects.filter(archived_at__isnull=False).defer("definition").order_by("-archived_at", "-pk")

@@ -272,6 +272,8 @@ def _timed_page(
     if errors:
         filled = rows(questions, sent, errors)
         return _render_page(request, participant, page, kind, key, filled=filled)
+    if request.POST.get("homepage"):
+        actions.note_honeypot(participant=participant, page=kind)
     changes, timing = parse_changes(questions, sent), PageTiming.parse(request.POST)
     if page.trial is not None:
         actions.submit_trial(trial=page.trial, answers=answers, changes=changes, timing=timing)

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from studyapp import states
 from studyapp.actions import studies as actions
 from studyapp.actions.links import create_link
+from studyapp.actions.running import pause_study, resume_study
 from studyapp.errors import StudyappError
 from studyapp.forms import LinkForm
 from studyapp.models import Study
@@ -61,6 +62,20 @@ def make_link(request: HttpRequest, slug: str) -> HttpResponse:
 def launch(request: HttpRequest, slug: str) -> HttpResponse:
     """Freeze the draft into a version and open the study."""
     return _act(request, slug, actions.launch_study, _("The study is open."))
+
+
+@require_POST
+@staff_only
+def pause(request: HttpRequest, slug: str) -> HttpResponse:
+    """Admit nobody for a while."""
+    return _act(request, slug, pause_study, _("The study is paused. Who has begun may finish."))
+
+
+@require_POST
+@staff_only
+def resume(request: HttpRequest, slug: str) -> HttpResponse:
+    """End a pause."""
+    return _act(request, slug, resume_study, _("The study is open again."))
 
 
 @require_POST

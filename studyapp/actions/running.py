@@ -1,0 +1,113 @@
+"""Writes of running studies: pausing, conditions and quotas, notes, archiving, copies."""
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from studyapp import states
+from studyapp.actions import events
+from studyapp.actions.studies import create_study
+from studyapp.errors import StudyappError
+from studyapp.models import Condition, Event, Study
+from studyapp.queries.drafts import definition_of
+
+
+class CannotRun(StudyappError):
+    """The act does not fit the study as it stands; the message is for the person who asked."""
+
+
+@transaction.atomic
+def pause_study(*, study: Study, by: User | None) -> Study:
+    """Admit nobody for a while; who has begun may finish. Raises ForbiddenTransition unless it is open."""
+    return _turn(study, "pause", "study_paused", by)
+
+
+@transaction.atomic
+def resume_study(*, study: Study, by: User | None) -> Study:
+    """Admit participants again after a pause. Raises ForbiddenTransition unless it is paused."""
+    return _turn(study, "resume", "study_resumed", by)
+
+
+def _turn(study: Study, act: str, kind: str, by: User | None) -> Study:
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    study.status = states.next_status(states.STUDY, act, study.status)
+    study.save(update_fields=["status"])
+    events.record(kind=kind, study=study, by=by)
+    return study
+
+
+@transaction.atomic
+def set_condition(*, condition: Condition, is_open: bool, quota: int | None, by: User | None) -> Condition:
+    """Open or close one condition, and say how many live participants it may have; None for any number.
+
+    A quota counts those who completed or are active. Lowering it below what is there sends nobody away.
+    """
+    condition = Condition.objects.select_for_update().select_related("version__study").get(pk=condition.pk)
+    before = {"is_open": condition.is_open, "quota": condition.quota}
+    after = {"is_open": is_open, "quota": quota}
+    if before == after:
+        return condition
+    condition.is_open, condition.quota = is_open, quota
+    condition.save(update_fields=["is_open", "quota"])
+    events.record(
+        kind="condition_set",
+        study=condition.version.study,
+        by=by,
+        data={
+            "version": condition.version.number,
+            "condition": condition.name,
+            "before": before,
+            "after": after,
+        },
+    )
+    return condition
+
+
+@transaction.atomic
+def write_note(*, study: Study, text: str, by: User | None) -> Event:
+    """Write a note into the log of a study. Raises CannotRun for an empty one."""
+    if not text.strip():
+        raise CannotRun(_("The note is empty."))
+    return events.record(kind="note", study=study, by=by, data={"text": text.strip()})
+
+
+@transaction.atomic
+def archive_study(*, study: Study, by: User | None) -> Study:
+    """Take a study out of the list. Raises CannotRun while people can enter it."""
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    if study.status in (Study.Status.OPEN, Study.Status.PAUSED):
+        raise CannotRun(_("Close the study before you archive it."))
+    if study.archived_at is None:
+        study.archived_at = timezone.now()
+        study.save(update_fields=["archived_at"])
+        events.record(kind="study_archived", study=study, by=by)
+    return study
+
+
+@transaction.atomic
+def restore_study(*, study: Study, by: User | None) -> Study:
+    """Take an archived study back into the list."""
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    if study.archived_at is not None:
+        study.archived_at = None
+        study.save(update_fields=["archived_at"])
+        events.record(kind="study_restored", study=study, by=by)
+    return study
+
+
+@transaction.atomic
+def duplicate_study(*, study: Study, slug: str, title: str, by: User | None) -> Study:
+    """Make a new draft with the draft of another study under another name. Nobody's data is copied.
+
+    Raises:
+        CannotRun: a study has that name already.
+        StudyRefused: the draft is none, or what it refers to is missing.
+    """
+    definition = definition_of(study)
+    if Study.objects.filter(slug=slug).exists():
+        raise CannotRun(_("There is a study of that name already."))
+    named = definition.model_dump(mode="json") | {"study": slug, "title": title}
+    copy = create_study(definition=type(definition).model_validate(named), by=by)
+    events.record(kind="study_duplicated", study=copy, by=by, data={"from": study.slug})
+    return copy

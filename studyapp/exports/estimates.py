@@ -1,0 +1,90 @@
+"""Estimates of a running study: the measures of the report over the rows that an export would hold now."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+from django.db.models import Count, Max
+
+from analysis.bundle import Version
+from analysis.estimates import Estimate, estimate
+from analysis.exclusions import CLOCK_COLUMNS, parse_rules
+from analysis.grid import build_grids
+from analysis.measures import Measure, find_measure
+from analysis.study import choose_clock
+from studyapp.exports import documents, rows
+from studyapp.models import Event, Mode, Participant, Study, Trial
+
+SHOWN = ("fraction_correct", "tp", "fp", "tn", "fn", "user_f1", "time_median", "certainty", "helpfulness")
+RESAMPLES = 500
+SEED = 1  # the same data give the same intervals
+
+
+@dataclass(frozen=True)
+class RunningEstimates:
+    """Measure by condition, participant level, of one version. ``excluded`` of ``trials`` were left out."""
+
+    version: int
+    trials: int
+    excluded: int
+    labels: dict[str, str]
+    table: list[tuple[Measure, list[Estimate]]]
+
+
+def running_estimates(study: Study, mode: str = Mode.LIVE) -> RunningEstimates | None:
+    """The estimates so far, of the newest version with a submitted item; None before the first.
+
+    The study's own exclusion rules are applied, and who withdrew is left out, as in the report.
+    """
+    of_mode = Trial.objects.filter(participant__version__study=study, participant__mode=mode)
+    now = of_mode.filter(answers__isnull=False).aggregate(n=Count("pk"), last=Max("submitted_at"))
+    if not now["n"]:
+        return None
+    people = Participant.objects.filter(version__study=study, mode=mode)
+    withdrawn = people.filter(status=Participant.Status.WITHDRAWN).count()
+    judged = Event.objects.filter(study=study, kind="decisions_applied").count()
+    return _estimates(study.pk, mode, (now["n"], now["last"], withdrawn, judged))
+
+
+@lru_cache(maxsize=16)
+def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEstimates | None:
+    """Kept until ``state`` changes: another item, somebody withdraws, correctness is decided."""
+    data = rows.load(Study.objects.get(pk=study_pk), public=False)
+    gone = {row["participant_id"] for row in data.people if row["status"] == Participant.Status.WITHDRAWN}
+    found = pd.DataFrame(
+        row
+        for row in rows.trial_rows(data, rows.Tally(data))
+        if row["mode"] == mode and row["submitted_at"] is not None and row["participant_id"] not in gone
+    )
+    if found.empty:
+        return None
+    number = int(found["version"].max())
+    trials = found[found["version"] == number].reset_index(drop=True)
+    document = next(one for one in documents.study_version(data)["versions"] if one["version"] == number)
+    version = Version.model_validate(document)
+    kept = trials[trials["excluded_by"].isna()]
+    clock = choose_clock(parse_rules(document["definition"]["rules"]), trials)
+    questions = {question.role or question.key: question.key for question in version.item_questionnaire}
+    numbers = [*questions.values(), "system_correct", *CLOCK_COLUMNS.values()]
+    used = (trials if kept.empty else kept).copy()
+    used[numbers] = used[numbers].astype(float)
+    grids = build_grids(
+        used,
+        trials[["participant_id", "condition"]].drop_duplicates(),
+        None,
+        conditions=[arm.name for arm in version.conditions],
+        clock=CLOCK_COLUMNS[clock] if clock else None,
+        item_columns=questions,
+        post_columns={},
+    )
+    measures = [measure for key in SHOWN if (measure := find_measure(key)) is not None]
+    result = estimate(grids, measures, rng=np.random.default_rng(SEED), resamples=RESAMPLES)
+    names = [arm.name for arm in version.conditions]
+    return RunningEstimates(
+        number,
+        len(trials),
+        len(trials) - len(kept),
+        {arm.name: arm.title for arm in version.conditions},
+        [(measure, [result.get(measure.key, name) for name in names]) for measure in measures],
+    )

@@ -1,0 +1,88 @@
+"""Which participants of a study are flagged, and why: `studyapp.flags` over what is stored."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from studyapp import flags
+from studyapp.flags import Flag, ItemPage
+from studyapp.models import Event, Item, Mode, Participant, Study, Trial
+
+HONEYPOT = "honeypot_filled"  # kind of the event
+
+
+@dataclass(frozen=True)
+class Flagged:
+    """A participant with flags."""
+
+    public_id: str
+    group: str
+    status: str
+    flags: list[Flag]
+
+
+def participant_flags(study: Study) -> dict[int, list[Flag]]:
+    """The flags of every participant who has any, by key; none of who withdrew.
+
+    Patterns are compared within version and mode.
+    """
+    found: dict[int, set[Flag]] = defaultdict(set)
+    patterns: dict[tuple[int, str], dict[int, str | None]] = defaultdict(dict)
+    for participant, among, pages in _pages(study):
+        found[participant].update(flags.own_flags(pages))
+        patterns[among][participant] = flags.pattern(pages)
+    for of_people in patterns.values():
+        twice = flags.shared(of_people.values())
+        for participant, one in of_people.items():
+            if one in twice:
+                found[participant].add("identical_pattern")
+    trapped = Event.objects.filter(study=study, kind=HONEYPOT, participant__isnull=False)
+    trapped = trapped.exclude(participant__status=Participant.Status.WITHDRAWN)
+    for participant in trapped.values_list("participant", flat=True).distinct():
+        found[participant].add("honeypot")
+    return {participant: flags.in_order(own) for participant, own in found.items() if own}
+
+
+def flagged_participants(study: Study, mode: str = Mode.LIVE) -> list[Flagged]:
+    """The flagged participants of a mode, in the order in which they came."""
+    found = participant_flags(study)
+    rows = Participant.objects.filter(version__study=study, mode=mode).order_by("pk")
+    return [
+        Flagged(public_id, group, status, found[pk])
+        for pk, public_id, group, status in rows.values_list("pk", "public_id", "group", "status")
+        if pk in found
+    ]
+
+
+def flag_counts(rows: list[Flagged]) -> list[tuple[Flag, str, int]]:
+    """Every flag with its meaning and how many participants have it."""
+    counts = Counter(flag for row in rows for flag in row.flags)
+    return [(flag, flags.MEANINGS[flag], counts[flag]) for flag in flags.FLAGS]
+
+
+def _pages(study: Study) -> Iterator[tuple[int, tuple[int, str], list[ItemPage]]]:
+    """The submitted items of each participant, practice and attention items left out."""
+    rows = (
+        Trial.objects.filter(
+            participant__version__study=study, answers__isnull=False, item__kind=Item.Kind.ITEM
+        )
+        .exclude(participant__status=Participant.Status.WITHDRAWN)
+        .order_by("participant_id", "position")
+        .values_list(
+            *("participant_id", "participant__version_id", "participant__mode", "item__external_id"),
+            *("answers", "shown_at", "submitted_at", "client_total_ms", "client_hidden_ms"),
+        )
+    )
+    for (participant, version, mode), trials in groupby(rows.iterator(chunk_size=5000), lambda row: row[:3]):
+        pages = [
+            ItemPage(
+                item,
+                answers,
+                (submitted - shown).total_seconds() if shown and submitted else None,
+                total,
+                hidden,
+            )
+            for *_who, item, answers, shown, submitted, total, hidden in trials
+        ]
+        yield participant, (version, mode), pages

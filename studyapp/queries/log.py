@@ -1,0 +1,53 @@
+"""Reads of the log of a study: what was done, by whom, when."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from django.db.models import QuerySet
+
+from studyapp.models import Event, Study
+
+
+@dataclass(frozen=True)
+class LogFilter:
+    """What of the log is wanted. ``who`` is a user name, "participants", or "" for everybody.
+
+    The days are those of UTC, ends included.
+    """
+
+    kind: str = ""
+    who: str = ""
+    since: date | None = None
+    until: date | None = None
+
+
+def log(study: Study, wanted: LogFilter) -> QuerySet[Event]:
+    """The events of a study that a filter wants, newest first."""
+    rows = Event.objects.filter(study=study).select_related("actor", "participant").order_by("-pk")
+    if wanted.kind:
+        rows = rows.filter(kind=wanted.kind)
+    if wanted.who == "participants":
+        rows = rows.filter(participant__isnull=False)
+    elif wanted.who:
+        rows = rows.filter(actor__username=wanted.who)
+    if wanted.since:
+        rows = rows.filter(at__date__gte=wanted.since)
+    if wanted.until:
+        rows = rows.filter(at__date__lt=wanted.until + timedelta(days=1))
+    return rows
+
+
+def kinds(study: Study) -> list[str]:
+    """The kinds of events that a study has."""
+    return list(Event.objects.filter(study=study).order_by("kind").values_list("kind", flat=True).distinct())
+
+
+def actors(study: Study) -> list[str]:
+    """User names of the staff who did something with a study."""
+    rows = Event.objects.filter(study=study, actor__isnull=False).order_by("actor__username")
+    return list(rows.values_list("actor__username", flat=True).distinct())
+
+
+def notes(study: Study) -> QuerySet[Event]:
+    """The notes of a study, newest first."""
+    return log(study, LogFilter(kind="note"))

@@ -1,0 +1,87 @@
+"""Staff pages that copy a study and compare its versions."""
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from studyapp.actions.running import duplicate_study
+from studyapp.differences import Difference, differences
+from studyapp.errors import StudyappError
+from studyapp.queries.designs import StudyRefused, design
+from studyapp.queries.drafts import definition_of
+from studyapp.staff_forms import DuplicateForm
+from studyapp.views.access import staff_only, staff_user, study_or_404
+
+DRAFT = "draft"
+LONGEST = 600  # characters of a value on the page of differences
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def duplicate(request: HttpRequest, slug: str) -> HttpResponse:
+    """Copy the draft of a study under another name."""
+    found = study_or_404(slug)
+    initial = {"slug": f"{slug}-copy"[:100], "title": found.title}
+    form = DuplicateForm(request.POST if request.method == "POST" else None, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            copy = duplicate_study(study=found, by=staff_user(request), **form.cleaned_data)
+        except StudyappError as error:
+            form.add_error("slug", str(error))
+        else:
+            messages.success(request, _("This is the copy, a draft."))
+            return redirect("studyapp:staff_study", copy.slug)
+    status = 422 if form.errors else 200
+    return render(request, "studyapp/staff/duplicate.html", {"study": found, "form": form}, status=status)
+
+
+@require_safe
+@staff_only
+def compare(request: HttpRequest, slug: str) -> HttpResponse:
+    """What differs between two versions of a study, or between one and what a launch would freeze now."""
+    found = study_or_404(slug)
+    contents: dict[str, Any] = {
+        str(number): frozen
+        for number, frozen in found.versions.order_by("number").values_list("number", "frozen")
+    }
+    problem = ""
+    try:
+        contents[DRAFT] = design(definition_of(found)).content.canonical()
+    except StudyRefused as error:
+        problem = str(error)
+    names = list(contents)
+    chosen = [request.GET.get(name, "") for name in ("before", "after")]
+    defaults = [names[-2] if len(names) > 1 else "", names[-1] if names else ""]
+    before, after = (
+        one if one in contents else default for one, default in zip(chosen, defaults, strict=True)
+    )
+    rows = [_row(one) for one in differences(contents[before], contents[after])] if before and after else []
+    context = {
+        "study": found,
+        "names": names,
+        "before": before,
+        "after": after,
+        "rows": rows,
+        "problem": problem,
+    }
+    return render(request, "studyapp/staff/compare.html", context)
+
+
+def _row(found: Difference) -> dict[str, Any]:
+    """A difference as the page shows it."""
+    return {
+        "path": found.path,
+        "kind": found.kind,
+        "before": "" if found.kind == "added" else _shown(found.before),
+        "after": "" if found.kind == "removed" else _shown(found.after),
+    }
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+    return text if len(text) <= LONGEST else text[:LONGEST] + " …"

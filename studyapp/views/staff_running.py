@@ -1,0 +1,156 @@
+"""Staff pages of a running study: conditions and quotas, drop-outs, flags, estimates, notes, log, archive."""
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from studyapp.actions import running as actions
+from studyapp.errors import StudyappError
+from studyapp.exports.estimates import running_estimates
+from studyapp.models import Condition, Study
+from studyapp.queries.flags import flag_counts, flagged_participants
+from studyapp.queries.log import LogFilter, actors, kinds, log, notes
+from studyapp.queries.progress import archived_studies, drop_outs, study_progress
+from studyapp.queries.studies import AlteredVersion, latest_version
+from studyapp.staff_forms import ConditionForm, LogForm, NoteForm
+from studyapp.views.access import staff_only, staff_user, study_or_404
+
+PAGE = 100  # events on a page of the log
+
+
+@require_safe
+@staff_only
+def running(request: HttpRequest, slug: str) -> HttpResponse:
+    """Conditions with their quotas, where people stopped, flags and notes."""
+    return _page(request, study_or_404(slug), NoteForm())
+
+
+@require_POST
+@staff_only
+def set_condition(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Open or close a condition of the newest version, and set its quota."""
+    found = study_or_404(slug)
+    condition = Condition.objects.filter(pk=pk, version=latest_version(found)).first()
+    if condition is None:
+        raise Http404(_("The newest version has no such condition."))
+    form = ConditionForm(request.POST)
+    if not form.is_valid():
+        return _page(request, found, NoteForm(), failed=(pk, form), status=422)
+    actions.set_condition(
+        condition=condition,
+        is_open=form.cleaned_data["is_open"],
+        quota=form.cleaned_data["quota"],
+        by=staff_user(request),
+    )
+    messages.success(request, _("Condition %(name)s is set.") % {"name": condition.name})
+    return redirect("studyapp:staff_running", slug)
+
+
+@require_POST
+@staff_only
+def write_note(request: HttpRequest, slug: str) -> HttpResponse:
+    """Write a note into the log."""
+    found = study_or_404(slug)
+    form = NoteForm(request.POST)
+    if not form.is_valid():
+        return _page(request, found, form, status=422)
+    actions.write_note(study=found, text=form.cleaned_data["text"], by=staff_user(request))
+    return redirect("studyapp:staff_running", slug)
+
+
+@require_safe
+@staff_only
+def estimates(request: HttpRequest, slug: str) -> HttpResponse:
+    """The measures so far, with intervals."""
+    found = study_or_404(slug)
+    try:
+        result = running_estimates(found)
+    except AlteredVersion as error:
+        messages.error(request, str(error))
+        result = None
+    return render(request, "studyapp/staff/estimates.html", {"study": found, "result": result})
+
+
+@require_safe
+@staff_only
+def study_log(request: HttpRequest, slug: str) -> HttpResponse:
+    """What was done in a study, by whom and when."""
+    found = study_or_404(slug)
+    form = LogForm(request.GET)
+    wanted = LogFilter(**form.cleaned_data) if form.is_valid() else LogFilter()
+    query = request.GET.copy()
+    query.pop("page", None)
+    context = {
+        "study": found,
+        "form": form,
+        "page": Paginator(log(found, wanted), PAGE).get_page(request.GET.get("page")),
+        "kinds": kinds(found),
+        "actors": actors(found),
+        "query": query.urlencode(),
+    }
+    return render(request, "studyapp/staff/log.html", context)
+
+
+@require_safe
+@staff_only
+def archive(request: HttpRequest) -> HttpResponse:
+    """The archived studies."""
+    return render(request, "studyapp/staff/archive.html", {"studies": archived_studies()})
+
+
+@require_POST
+@staff_only
+def archive_study(request: HttpRequest, slug: str) -> HttpResponse:
+    """Take a study out of the list."""
+    try:
+        actions.archive_study(study=study_or_404(slug), by=staff_user(request))
+    except StudyappError as error:
+        messages.error(request, str(error))
+        return redirect("studyapp:staff_study", slug)
+    messages.success(request, _("The study is archived."))
+    return redirect("studyapp:staff_home")
+
+
+@require_POST
+@staff_only
+def restore_study(request: HttpRequest, slug: str) -> HttpResponse:
+    """Take an archived study back into the list."""
+    actions.restore_study(study=study_or_404(slug), by=staff_user(request))
+    messages.success(request, _("The study is in the list again."))
+    return redirect("studyapp:staff_study", slug)
+
+
+def _page(
+    request: HttpRequest,
+    study: Study,
+    note: NoteForm,
+    *,
+    failed: tuple[int, ConditionForm] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    version = latest_version(study)
+    conditions = list(version.conditions.all()) if version else []
+    flagged = flagged_participants(study)
+    context = {
+        "study": study,
+        "version": version,
+        "modes": study_progress(study),
+        "conditions": [
+            (
+                row,
+                failed[1]
+                if failed and failed[0] == row.pk
+                else ConditionForm(initial={"is_open": row.is_open, "quota": row.quota}),
+            )
+            for row in conditions
+        ],
+        "drop_outs": drop_outs(study),
+        "flagged": flagged,
+        "flag_counts": flag_counts(flagged),
+        "notes": notes(study)[:20],
+        "note": note,
+    }
+    return render(request, "studyapp/staff/running.html", context, status=status)
