@@ -18,6 +18,7 @@ import httpx
 
 from accounts import mixes
 from studyapp.behaviours import BEHAVIOURS, Behaviour, answer_freely, choose, clock, form_value
+from studyapp.flags import HONEYPOT_FIELD
 from studyapp.questionnaires import Answer, Question
 
 TIME = "time"
@@ -232,7 +233,7 @@ def fill(
         for one in value if isinstance(value, list) else [value]:
             if key not in page.choices or (key not in written and one not in page.choices[key]):
                 raise BotError(f"{page} lacks the choice {one!r} of the question {key!r}")
-    unknown = sorted(page.choices.keys() - chosen.keys())
+    unknown = sorted(page.choices.keys() - chosen.keys() - {HONEYPOT_FIELD})  # which stays empty
     if unknown:
         raise BotError(f"{page} asks {unknown[0]!r}, which is no question of the study")
     changes = {f"changes_{key}": str(int(bot.rng.random() < 0.1)) for key in chosen}

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 Flag = Literal["impossible_speed", "straight_lining", "identical_pattern", "honeypot", "focus_loss"]
 FLAGS: tuple[Flag, ...] = get_args(Flag)
 
+HONEYPOT_FIELD = "homepage"  # of every page with questions; people do not see it
 IMPOSSIBLE_SECONDS = 3.0  # nobody reads a question, an answer and its explanation in less
 IMPOSSIBLE_SHARE = 0.2  # of the items: once can be a slip of the finger
 FEWEST_ITEMS = 5  # below, the same answers everywhere say little

@@ -1,9 +1,13 @@
 """Forms of the staff pages that run studies and judge answers."""
 
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
+from pydantic import ValidationError
 
 from studyapp.models import JudgedAnswer
+from studyapp.sizes import SizeSettings
 
 VERDICTS = [("yes", _("Correct")), ("no", _("Not correct"))]
 
@@ -69,3 +73,34 @@ class DuplicateForm(forms.Form):
         error_messages={"invalid": _("Lower case letters, digits, - and _ only.")},
     )
     title = forms.CharField(max_length=200)
+
+
+class SizeForm(forms.Form):
+    """What a planned study is assumed to be like; ``settings`` is set once it is valid."""
+
+    effects = forms.CharField(max_length=200, initial="0, 0.1")
+    items = forms.IntegerField(min_value=1, max_value=1000, initial=25)
+    participant_sd = forms.FloatField(min_value=0, initial=0.1)
+    item_sd = forms.FloatField(min_value=0, initial=0)
+    mean = forms.FloatField(min_value=0, max_value=1, required=False, initial=0.6)
+    residual_sd = forms.FloatField(min_value=0, required=False)
+    target = forms.FloatField(min_value=0.01, max_value=0.99, initial=0.8)
+    alpha = forms.FloatField(min_value=0.0001, max_value=0.5, initial=0.05)
+    simulations = forms.IntegerField(min_value=100, max_value=20_000, initial=2000)
+    settings: SizeSettings | None = None
+
+    def clean_effects(self) -> list[float]:
+        try:
+            return [float(part) for part in self.cleaned_data["effects"].replace(";", ",").split(",")]
+        except ValueError:
+            raise forms.ValidationError(_("Numbers with commas between them, one per condition.")) from None
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        if not self.errors:
+            try:
+                self.settings = SizeSettings.model_validate(data)
+            except ValidationError as error:
+                for one in error.errors(include_url=False):
+                    self.add_error(None, one["msg"].removeprefix("Value error, "))
+        return data

@@ -19,8 +19,9 @@ from modelserver.errors import DeadlineExceeded, Unavailable
 from studyapp.actions.predictions import compute_slice, fail_run, finish_run, record_sweep
 from studyapp.actions.privacy import apply_retention
 from studyapp.actions.scores import compute_reductions
+from studyapp.actions.sizes import run_plan
 from studyapp.errors import NoBroker
-from studyapp.models import PredictionRun
+from studyapp.models import PredictionRun, SizePlan
 from studyapp.queries.predictions import Slice, missing_sizes, slices, stalled_runs, sweeps
 
 SLICE_TOKENS = 32_768  # about 20 questions of HotpotQA: enough for a batch, and seconds to lose
@@ -92,6 +93,17 @@ def enqueue_reductions(run: PredictionRun, parts: Sequence[Slice]) -> int:
 
 
 @shared_task(ignore_result=True)
+def compute_size_plan(plan_id: int) -> None:
+    """Simulate the sample size of a plan."""
+    run_plan(plan_id=plan_id)
+
+
+def enqueue_size_plan(plan: SizePlan) -> None:
+    """Hand a simulation to a worker. Raises NoBroker."""
+    _publish(compute_size_plan, [(plan.pk,)])
+
+
+@shared_task(ignore_result=True)
 def sweep_runs() -> None:
     """Enqueue again what runs lack that stand still and of which nothing waits or is being computed.
 
@@ -110,7 +122,7 @@ def sweep_runs() -> None:
             record_sweep(run=run, slices=parts)
 
 
-def _publish(task: Task[Any, Any], calls: Iterable[tuple[int, int, int]]) -> None:
+def _publish(task: Task[Any, Any], calls: Iterable[tuple[int, ...]]) -> None:
     try:
         for arguments in calls:
             # Without a retry: a broker that is away is told at once instead of after a silent wait.

@@ -20,6 +20,7 @@ from studyapp.models.predictions import (
     System,
 )
 from studyapp.models.recruitment import ExternalIds, ReceivedNotice
+from studyapp.models.sizes import SizePlan
 from studyapp.models.studies import Condition, EntryLink, Item, Mode, Stimulus, Study, StudyVersion
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "ReceivedNotice",
     "ReducedAnswer",
     "Score",
+    "SizePlan",
     "Stage",
     "StageResponse",
     "Stimulus",

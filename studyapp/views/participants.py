@@ -17,6 +17,7 @@ from studyapp import tokens
 from studyapp.actions import participants as actions
 from studyapp.actions.recruitment import enter
 from studyapp.answers import parse_answers, parse_changes
+from studyapp.flags import HONEYPOT_FIELD
 from studyapp.forms import (
     CLOCK_FIELDS,
     PageName,
@@ -272,7 +273,7 @@ def _timed_page(
     if errors:
         filled = rows(questions, sent, errors)
         return _render_page(request, participant, page, kind, key, filled=filled)
-    if request.POST.get("homepage"):
+    if request.POST.get(HONEYPOT_FIELD):
         actions.note_honeypot(participant=participant, page=kind)
     changes, timing = parse_changes(questions, sent), PageTiming.parse(request.POST)
     if page.trial is not None:
@@ -309,6 +310,7 @@ def _render_page(
         "steps": page.items,
         "page_key": key,
         "clocks": CLOCK_FIELDS,
+        "honeypot": HONEYPOT_FIELD,
         "questions": (
             empty_questions_html(version, kind, language) if filled is None else questions_html(filled)
         ),

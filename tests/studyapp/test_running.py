@@ -1,4 +1,4 @@
-"""Tests of running a study: pausing, conditions and quotas, notes, the log, the archive, copies, estimates."""
+"""Tests of running a study: pauses, conditions, quotas, notes, log, archive, copies, estimates."""
 
 import re
 from datetime import timedelta

@@ -1,0 +1,66 @@
+"""Writes of simulations of sample sizes."""
+
+import time
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import User
+from analysis.errors import AnalysisError
+from studyapp.actions import events
+from studyapp.models import SizePlan
+from studyapp.sizes import SizeSettings, simulate
+
+
+class TakesLonger(Exception):
+    """The simulation did not end within the time that it had."""
+
+
+@transaction.atomic
+def create_plan(*, settings: SizeSettings, by: User | None) -> SizePlan:
+    """Store what is to be simulated."""
+    plan = SizePlan.objects.create(assumptions=settings.model_dump(mode="json"), created_by=by)
+    events.record(kind="size_planned", by=by, data={"plan": plan.pk})
+    return plan
+
+
+def run_plan(*, plan_id: int, seconds: float | None = None) -> None:
+    """Simulate a plan and store its result; of one that is done nothing happens.
+
+    Not in a transaction, so that its progress is seen.
+
+    Raises:
+        TakesLonger: it did not end within ``seconds``; the plan is pending again.
+    """
+    plan = SizePlan.objects.get(pk=plan_id)
+    if plan.status in (SizePlan.Status.DONE, SizePlan.Status.FAILED):
+        return
+    rows = SizePlan.objects.filter(pk=plan_id)
+    rows.update(status=SizePlan.Status.RUNNING, progress=0)
+    until = None if seconds is None else time.monotonic() + seconds
+
+    def stop_in_time() -> None:
+        if until is not None and time.monotonic() > until:
+            raise TakesLonger
+
+    def note_progress(share: float) -> None:
+        rows.update(progress=round(100 * share))
+
+    try:
+        result = simulate(
+            SizeSettings.model_validate(plan.assumptions),
+            advance=note_progress,
+            drawn=stop_in_time,
+        )
+    except TakesLonger:
+        rows.update(status=SizePlan.Status.PENDING, progress=0)
+        raise
+    except AnalysisError as error:
+        rows.update(status=SizePlan.Status.FAILED, error=str(error), finished_at=timezone.now())
+        return
+    rows.update(
+        status=SizePlan.Status.DONE,
+        progress=100,
+        result=result.model_dump(mode="json"),
+        finished_at=timezone.now(),
+    )

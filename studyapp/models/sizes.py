@@ -1,0 +1,30 @@
+"""Simulations of sample sizes that staff asked for."""
+
+from django.conf import settings
+from django.db import models
+
+
+class SizePlan(models.Model):
+    """One simulation.
+
+    ``assumptions`` has the form of `studyapp.sizes.SizeSettings`, ``result`` that of `SizeResult`. The
+    pending row is the job: any worker may compute it, twice does no harm. ``progress`` is in percent.
+    """
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    assumptions = models.JSONField()
+    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
+    progress = models.PositiveSmallIntegerField(default=0)
+    result = models.JSONField(null=True)
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT)
+    finished_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"sample size {self.pk}"
