@@ -1,0 +1,120 @@
+"""The staff pages of a running study in a real browser: accessible at 320 px and on a desktop, and they act.
+
+With SCREENSHOTS set to a folder, pictures of the pages are written there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from scripts.example import load_example
+from scripts.site import Site, running_site
+
+pytestmark = pytest.mark.service
+
+PASSWORD = "only for this test"
+ADD_STAFF = f"from accounts.models import User; User.objects.create_superuser('ada', password={PASSWORD!r})"
+DISAGREE = """
+from accounts.models import User
+from studyapp.actions.correctness import judge, queue_answers
+from studyapp.models import JudgedAnswer, Participant, PredictionRun, Question
+run = PredictionRun.objects.order_by("pk").first()
+prediction = run.predictions.order_by("pk").first()
+type(prediction).objects.filter(pk=prediction.pk).update(answer="the same town, in other words")
+judges = [User.objects.create_user(name, is_staff=True) for name in ("bea", "cem")]
+queue_answers(answers=[(prediction.question_id, "the same town, in other words")], by=judges[0])
+for who, verdict in zip(judges, (True, False)):
+    judge(judged=JudgedAnswer.objects.get(), is_correct=verdict, by=who, note="I looked at a map.")
+other = run.predictions.order_by("-pk").first()
+type(other).objects.filter(pk=other.pk).update(answer="somewhere else")
+queue_answers(answers=[(other.question_id, "somewhere else")], by=judges[0])
+Participant.objects.update(mode="live")
+print(run.pk)
+"""
+
+
+@pytest.fixture(scope="module")
+def study() -> Iterator[tuple[Site, str, int]]:
+    """A site with a study, some participants, and a queue with a disagreement: site, slug, key of the run."""
+    with running_site(worker=False) as running:
+        slug = "example"
+        load_example(running, slug=slug, questions=10, items=5)
+        running.manage("shell", "--no-imports", "--command", ADD_STAFF)
+        running.manage("simulate_participants", slug, "-n", "6", "--behaviour", "straight-liner=1")
+        yield running, slug, int(running.manage("shell", "--no-imports", "--command", DISAGREE))
+
+
+def log_in(page: Page, site: Site) -> None:
+    page.goto(f"{site.url}/accounts/login/")
+    page.get_by_label("User name").fill("ada")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="Studies")).to_be_visible()
+
+
+def picture(page: Page, name: str, width: int) -> None:
+    if folder := os.environ.get("SCREENSHOTS"):
+        page.screenshot(path=Path(folder) / f"{name}-{width}.png", full_page=True)
+
+
+@pytest.mark.parametrize("width", [320, 1200])
+def test_the_pages_are_accessible(
+    study: tuple[Site, str, int], browser: Browser, axe_script: str, width: int
+):
+    site, slug, run = study
+    page = browser.new_context(viewport={"width": width, "height": 800}).new_page()
+    log_in(page, site)
+    of_study = f"/staff/studies/{slug}/"
+    addresses = {
+        "overview": of_study,
+        **{name: f"{of_study}{name}/" for name in ("running", "estimates", "log", "compare", "duplicate")},
+        "study-correctness": f"{of_study}correctness/",
+        "correctness": "/staff/correctness/",
+        "queue": f"/staff/correctness/{run}/",
+        "judge": f"/staff/correctness/{run}/judge/",
+        "sample-size": "/staff/sample-size/",
+        "archive": "/staff/archive/",
+    }
+    found: list[str] = []
+    for name, address in addresses.items():
+        page.goto(site.url + address)
+        picture(page, name, width)
+        page.evaluate(axe_script)
+        for rule in page.evaluate("axe.run()")["violations"]:
+            found.extend(f"{name}: {rule['id']}: {node['html']}" for node in rule["nodes"])
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            found.append(f"{name}: wider than {width} px")
+    page.goto(f"{site.url}/staff/sample-size/")
+    page.get_by_role("button", name="Simulate").click()
+    expect(page.get_by_text("participants per condition").first).to_be_visible()
+    picture(page, "sample-size-result", width)
+    page.evaluate(axe_script)
+    for rule in page.evaluate("axe.run()")["violations"]:
+        found.extend(f"result: {rule['id']}: {node['html']}" for node in rule["nodes"])
+    assert found == []
+
+
+def test_an_answer_is_judged_and_a_quota_set(study: tuple[Site, str, int], page: Page):
+    site, slug, run = study
+    log_in(page, site)
+    page.goto(f"{site.url}/staff/correctness/{run}/")
+    page.get_by_role("link", name="Judge the next answer").click()
+    page.get_by_text("Not correct").click()
+    page.get_by_role("button", name="Store and go on").click()
+    expect(page.get_by_text("Nothing is left for you to judge here.").first).to_be_visible()
+    page.goto(f"{site.url}/staff/studies/{slug}/running/")
+    form = page.locator("form.row-form").first
+    form.get_by_label("Quota").fill("12")
+    form.get_by_role("button", name="Set").click()
+    expect(page.get_by_text("quota 12").first).to_be_visible()
+    page.goto(f"{site.url}/staff/studies/{slug}/")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    page.get_by_role("button", name="Resume").click()
+    expect(page).to_have_url(re.compile(rf"/{slug}/$"))
