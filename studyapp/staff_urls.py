@@ -4,6 +4,7 @@ from django.urls import path
 
 from studyapp.views import staff_correctness as correctness
 from studyapp.views import staff_designs as designs
+from studyapp.views import staff_preview as preview
 from studyapp.views import staff_running as running
 from studyapp.views import staff_sizes as sizes
 
@@ -15,6 +16,7 @@ urlpatterns = [
     path("staff/sample-size/<int:pk>/", sizes.size, name="staff_size"),
     path("staff/sample-size/<int:pk>/progress/", sizes.size_progress, name="staff_size_progress"),
     path("staff/archive/", running.archive, name="staff_archive"),
+    path(f"{_STUDY}preview/", preview.preview, name="staff_preview"),
     path(f"{_STUDY}running/", running.running, name="staff_running"),
     path(f"{_STUDY}conditions/<int:pk>/", running.set_condition, name="staff_set_condition"),
     path(f"{_STUDY}notes/", running.write_note, name="staff_write_note"),

@@ -19,6 +19,7 @@ from studyapp.staff_forms import ConditionForm, LogForm, NoteForm
 from studyapp.views.access import staff_only, staff_user, study_or_404
 
 PAGE = 100  # events on a page of the log
+FEWEST = 5  # people of a condition; a bootstrap of fewer gives intervals that are far too short
 
 
 @require_safe
@@ -71,7 +72,8 @@ def estimates(request: HttpRequest, slug: str) -> HttpResponse:
     except AlteredVersion as error:
         messages.error(request, str(error))
         result = None
-    return render(request, "studyapp/staff/estimates.html", {"study": found, "result": result})
+    context = {"study": found, "result": result, "fewest": FEWEST}
+    return render(request, "studyapp/staff/estimates.html", context)
 
 
 @require_safe

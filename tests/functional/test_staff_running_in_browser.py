@@ -73,7 +73,10 @@ def test_the_pages_are_accessible(
     of_study = f"/staff/studies/{slug}/"
     addresses = {
         "overview": of_study,
-        **{name: f"{of_study}{name}/" for name in ("running", "estimates", "log", "compare", "duplicate")},
+        **{
+            name: f"{of_study}{name}/"
+            for name in ("preview", "running", "estimates", "log", "compare", "duplicate")
+        },
         "study-correctness": f"{of_study}correctness/",
         "correctness": "/staff/correctness/",
         "queue": f"/staff/correctness/{run}/",
