@@ -46,6 +46,7 @@ class ConditionSerializer(serializers.Serializer):
     completed = serializers.IntegerField()
     active = serializers.IntegerField()
     stale = serializers.IntegerField()
+    returned = serializers.IntegerField()
     ended = serializers.IntegerField()
     withdrawn = serializers.IntegerField()
     median_seconds = serializers.FloatField(allow_null=True)

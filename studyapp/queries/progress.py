@@ -14,7 +14,7 @@ from studyapp.models import Condition, Mode, Participant, Study, StudyVersion, T
 from studyapp.queries.studies import frozen
 
 Key = tuple[str, int, str]  # mode, key of the version, group
-STATES = ("completed", "active", "stale", "ended", "withdrawn")
+STATES = ("completed", "active", "stale", "returned", "ended", "withdrawn")
 
 
 class BarPart(NamedTuple):
@@ -29,7 +29,8 @@ class BarPart(NamedTuple):
 class ConditionProgress:
     """Counts of participants of a condition, or of a group whose participants see several.
 
-    ``active`` were seen within the stale window, ``stale`` were not; ``ended`` were sent away after their
+    ``active`` were seen within the stale window, ``stale`` were not; ``returned`` gave their
+    place back on the recruitment platform; ``ended`` were sent away after their
     assignment. ``quota`` is the smallest of the group.
 
     ``median_seconds`` is the median server time of a submitted item, None before the first.
@@ -44,6 +45,7 @@ class ConditionProgress:
     completed: int
     active: int
     stale: int
+    returned: int
     ended: int
     withdrawn: int
     median_seconds: float | None
@@ -177,15 +179,20 @@ def _counts(versions: Iterable[StudyVersion], now: datetime) -> dict[Key, dict[s
         found = (
             Participant.objects.filter(version=version)
             .values_list("mode", "group", "status", "outcome")
-            .annotate(n=Count("pk"), fresh=Count("pk", filter=fresh))
+            .annotate(
+                n=Count("pk"),
+                fresh=Count("pk", filter=fresh & Q(returned_at__isnull=True)),
+                returned=Count("pk", filter=Q(returned_at__isnull=False)),
+            )
         )
-        for mode, group, status, outcome, n, fresh_ones in found:
+        for mode, group, status, outcome, n, fresh_ones, returned in found:
             own = counts.setdefault((mode, version.pk, group), defaultdict(int))
             if not group:
                 own[outcome] += n
             elif status == Participant.Status.ACTIVE:
                 own["active"] += fresh_ones
-                own["stale"] += n - fresh_ones
+                own["returned"] += returned
+                own["stale"] += n - fresh_ones - returned
             else:
                 own[status] += n
     return counts
@@ -219,7 +226,7 @@ class DropOut:
 
 
 def drop_outs(study: Study, *, now: datetime | None = None) -> list[DropOut]:
-    """Where live participants stopped: those assigned who are stale, were sent away, or withdrew."""
+    """Where live participants stopped: those assigned who are stale, returned, sent away, or withdrew."""
     found: dict[tuple[int, int], dict[str, int]] = defaultdict(dict)
     moment = now or timezone.now()
     for version in study.versions.defer("frozen").order_by("number"):
@@ -227,6 +234,7 @@ def drop_outs(study: Study, *, now: datetime | None = None) -> list[DropOut]:
         gone = ~Q(status__in=["active", "completed"])
         if minutes is not None:
             gone |= Q(status="active", last_seen_at__lt=moment - timedelta(minutes=minutes))
+        gone |= Q(status="active", returned_at__isnull=False)
         rows = (
             Participant.objects.filter(gone, version=version, mode=Mode.LIVE)
             .exclude(group="")

@@ -180,6 +180,14 @@ def test_where_people_stopped(study):
     assert (row.version, row.items, row.groups) == (1, 1, {stale.group: 1})
 
 
+def test_who_gave_the_place_back_is_returned_and_not_active(study):
+    participant = factories.make_participant(study=study, items=1)
+    Participant.objects.filter(pk=participant.pk).update(returned_at=timezone.now())
+    [row] = [row for row in study_progress(study)[0].conditions if row.assigned]
+    assert (row.returned, row.active, row.stale) == (1, 0, 0)
+    assert [one.total for one in drop_outs(study)] == [1]
+
+
 def test_progress_of_a_design_with_several_conditions_each():
     study = factories.make_study(conditions=2, items=2, design="within")
     factories.make_participant(study=study, items=1)
