@@ -21,12 +21,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from modelserver.errors import LoadFailed, ModelServerError, Overloaded, TooLarge, Unavailable
-from modelserver.schema import ItemError, QAItem, QAPrediction
+from modelserver.schema import Explanation, ItemError, QAItem, QAPrediction, SaliencyOptions
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Outcome = QAPrediction | ItemError
+Outcome = QAPrediction | Explanation | ItemError
+Explainer = Callable[[Sequence[QAItem], SaliencyOptions], Sequence[Explanation]]
 
 
 class Predictor(Protocol):
@@ -46,6 +47,25 @@ class Predictor(Protocol):
     def check(self, item: QAItem) -> None: ...
 
     def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]: ...
+
+
+def explainer(system: Predictor) -> Explainer | None:
+    """Return what gives a system's saliency of items, its ``explain``, or None where it has none."""
+    found: Explainer | None = getattr(system, "explain", None)
+    return found
+
+
+class Explaining:
+    """A system's explanations in the place of its predictions: what the batcher asks of a Predictor."""
+
+    def __init__(self, system: Predictor, explain: Explainer, options: SaliencyOptions) -> None:
+        self.name, self.description, self.revision = system.name, system.description, system.revision
+        self.lane = f"{system.name} {options.model_dump_json()}"  # only what is asked alike runs together
+        self.cost, self.check = system.cost, system.check
+        self._explain, self._options = explain, options
+
+    def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:
+        return self._explain(items, self._options)
 
 
 # Tokens in a batch. On a CPU a small system outgrows a core's cache in larger ones and takes longer an item.
@@ -262,6 +282,7 @@ class Ticket:
 
     def __init__(self, system: Predictor, outcomes: Sequence[Outcome | None], request_id: str) -> None:
         self.system = system
+        self.lane = system.lane if isinstance(system, Explaining) else system.name
         self.request_id = request_id
         self._outcomes = list(outcomes)
         self._missing = sum(outcome is None for outcome in outcomes)
@@ -329,7 +350,8 @@ class Batcher:
         self._threads = threads
         self._limits = limits
         self._report = report
-        # A lane per system: a dict is a queue here, since it keeps its order and drops a job at once.
+        # A lane per system and way of explaining: a dict is a queue here, since it keeps its order and drops
+        # a job at once.
         self._lanes: dict[str, dict[Job, None]] = {}
         self._arrived = asyncio.Event()
         self._idle = asyncio.Event()
@@ -358,7 +380,7 @@ class Batcher:
             raise Overloaded(message, retry_after=self.expected_wait())
         if not jobs:
             return
-        lane = self._lanes.setdefault(ticket.system.name, {})
+        lane = self._lanes.setdefault(ticket.lane, {})
         now = time.monotonic()
         lane.update((Job(ticket, position, item, cost, now), None) for position, item, cost in jobs)
         self._idle.clear()
@@ -366,7 +388,7 @@ class Batcher:
 
     def withdraw(self, ticket: Ticket) -> None:
         """Drop what is still queued of a ticket that nobody waits for."""
-        lane = self._lanes.get(ticket.system.name, {})
+        lane = self._lanes.get(ticket.lane, {})
         for job in [job for job in lane if job.ticket is ticket]:
             del lane[job]
 
@@ -444,7 +466,7 @@ class Batcher:
             BatchReport(
                 system=batch[0].ticket.system.name,
                 items=len(batch),
-                failed=len(batch) - sum(isinstance(outcome, QAPrediction) for outcome in outcomes),
+                failed=len(batch) - sum(not isinstance(outcome, ItemError) for outcome in outcomes),
                 padded_tokens=len(batch) * max(job.cost for job in batch),
                 tokens=tokens,
                 waited=started - min(job.since for job in batch),

@@ -29,10 +29,13 @@ from modelserver.errors import (
 )
 from modelserver.schema import (
     ErrorBody,
+    ExplainRequest,
+    ExplainResponse,
     LoadRequest,
     PredictRequest,
     PredictResponse,
     QAItem,
+    SaliencyOptions,
     SystemInfo,
     SystemList,
     Wire,
@@ -43,6 +46,7 @@ CONNECT_SECONDS = 5.0
 SLACK_SECONDS = 5.0  # so that the server's own "deadline exceeded" arrives before the socket times out
 
 W = TypeVar("W", bound=Wire)
+A = TypeVar("A", PredictResponse, ExplainResponse)
 
 
 @dataclass(frozen=True)
@@ -157,25 +161,51 @@ class ModelClient:
         ``request_id`` appears in the server's log. Raises also UnknownSystem, InvalidRequest (which names
         the field), TooLarge and DeadlineExceeded, the last without a retry.
         """
-        seconds = self._timeout if timeout is None else timeout
         try:
-            body = PredictRequest(system=system, items=list(items)).model_dump_json()
+            request = PredictRequest(system=system, items=list(items))
         except ValidationError as error:
             raise _invalid(error) from error
+        return self._asked(PredictResponse, "/v1/predict", request, timeout, request_id)
+
+    def explain(
+        self,
+        system: str,
+        items: Sequence[QAItem],
+        options: SaliencyOptions | None = None,
+        *,
+        timeout: float | None = None,
+        request_id: str | None = None,
+    ) -> ExplainResponse:
+        """Return the saliency, or an error, of each item, in their order.
+
+        Raises as `predict` does, and InvalidRequest for a system that has no saliency.
+        """
+        try:
+            request = ExplainRequest(system=system, items=list(items), options=options or SaliencyOptions())
+        except ValidationError as error:
+            raise _invalid(error) from error
+        return self._asked(ExplainResponse, "/v1/explain", request, timeout, request_id)
+
+    def _asked(
+        self, kind: type[A], path: str, request: PredictRequest, timeout: float | None, request_id: str | None
+    ) -> A:
+        """Send what is asked of items, and return an answer that is checked to be one to them."""
+        body = request.model_dump_json()
         headers = {"Content-Type": "application/json"}
         if request_id:
             headers["X-Request-ID"] = request_id
 
-        def attempt(server: Server, left: float) -> PredictResponse:
+        def attempt(server: Server, left: float) -> A:
             answer = self._sent(
-                server, "POST", "/v1/predict", timeout=left + SLACK_SECONDS,
+                server, "POST", path, timeout=left + SLACK_SECONDS,
                 headers=headers | {"X-Timeout-Seconds": f"{left:g}"}, content=body,
             )  # fmt: skip
-            response = _checked(_parsed(PredictResponse, answer), system, items)
+            response = _parsed(kind, answer)
+            _require_answered(response, request)
             self._compare(server, response)
             return response
 
-        return self._retried(seconds, attempt)
+        return self._retried(self._timeout if timeout is None else timeout, attempt)
 
     def wait_ready(self, timeout: float = 60.0) -> None:
         """Return once a server takes predictions. Raises Unavailable after ``timeout`` seconds."""
@@ -237,7 +267,7 @@ class ModelClient:
         finally:
             self._servers.give_back(server, failure)
 
-    def _compare(self, server: Server, response: PredictResponse) -> None:
+    def _compare(self, server: Server, response: PredictResponse | ExplainResponse) -> None:
         """Raise MixedRevisions when another server serves the system in another revision now.
 
         Where an earlier answer of another server named one, it is asked again: both may have changed since.
@@ -345,15 +375,15 @@ def _invalid(error: ValidationError) -> InvalidRequest:
     return InvalidRequest(first["msg"], field=".".join(map(str, first["loc"])) or None)
 
 
-def _checked(response: PredictResponse, system: str, items: Sequence[QAItem]) -> PredictResponse:
-    """Return the response if it answers exactly what was asked, in its order."""
-    if response.system != system:
-        raise BadResponse(f"asked {system!r}, answered by {response.system!r}")
-    asked, answered = [item.id for item in items], [outcome.id for outcome in response.predictions]
+def _require_answered(response: PredictResponse | ExplainResponse, request: PredictRequest) -> None:
+    """Raise BadResponse unless the response answers exactly what was asked, in its order."""
+    if response.system != request.system:
+        raise BadResponse(f"asked {request.system!r}, answered by {response.system!r}")
+    outcomes = response.predictions if isinstance(response, PredictResponse) else response.explanations
+    asked, answered = [item.id for item in request.items], [outcome.id for outcome in outcomes]
     if asked != answered:
         differing = next((pair for pair in zip(asked, answered, strict=False) if pair[0] != pair[1]), None)
         where = (
             f"{differing[1]!r} in the place of {differing[0]!r}" if differing else f"{len(answered)} outcomes"
         )
         raise BadResponse(f"{len(asked)} items were asked, but the answer has {where}")
-    return response

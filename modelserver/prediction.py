@@ -143,7 +143,7 @@ def predict_all(
             for outcome in outcomes:
                 if isinstance(outcome, QAPrediction):
                     done[outcome.id] = outcome
-                elif not keep_going:
+                elif isinstance(outcome, ItemError) and not keep_going:
                     pool.shutdown(cancel_futures=True)
                     raise _failed(outcome)
             advance(len(outcomes))

@@ -143,6 +143,58 @@ class QAPrediction(Wire):
     explanation_weights: list[TokenWeight] | None = None
 
 
+SaliencyMethod = Literal["integrated-gradients", "occlusion", "gradient-x-input"]
+
+
+class SaliencyOptions(Wire):
+    """What is explained and how; `docs/reference/saliency.md` defines each value.
+
+    ``target`` is the largest start logit, or start + end logit of the best span. ``summary`` turns the
+    numbers of an embedding into one for methods with gradients; ``steps`` are of Integrated Gradients.
+    """
+
+    method: SaliencyMethod = "integrated-gradients"
+    target: Literal["start", "span"] = "start"
+    level: Literal["token", "word"] = "token"
+    baseline: Literal["mask", "zero"] = "mask"
+    summary: Literal["l1", "l2", "dot"] = "l2"
+    steps: Annotated[int, Field(ge=1, le=500)] = 50
+
+
+class SaliencyScore(Wire):
+    """How much one token or word mattered. Code points ``start`` to ``end`` of where it stands.
+
+    That is the question where ``title`` and ``article`` are None, and the title where only ``index`` is.
+    ``article`` is the 0-based place of the paragraph in the context, for two may have one title.
+    """
+
+    article: NonNegativeInt | None
+    title: Text | None
+    index: NonNegativeInt | None
+    start: NonNegativeInt
+    end: NonNegativeInt
+    score: Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Explanation(Wire):
+    """Saliency of what a system read of one item, in its order: the question, then the context.
+
+    ``first`` and ``last`` are the places, in ``scores``, of the tokens whose logits are explained.
+    ``value`` is the explained number and ``baseline_value`` what it is on the baseline. ``delta`` is the sum
+    of all attributions less ``value - baseline_value``. The last two are of Integrated Gradients alone.
+    """
+
+    id: str
+    revision: str
+    options: SaliencyOptions
+    scores: list[SaliencyScore]
+    first: NonNegativeInt
+    last: NonNegativeInt
+    value: Annotated[float, Field(allow_inf_nan=False)]
+    baseline_value: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    delta: Annotated[float, Field(allow_inf_nan=False)] | None = None
+
+
 class ItemError(Wire):
     """Why one item of a batch has no prediction; the others are unaffected."""
 
@@ -175,6 +227,21 @@ class PredictResponse(Wire):
     system: str
     revision: str
     predictions: list[QAPrediction | ItemError]
+
+
+class ExplainRequest(PredictRequest):
+    """``POST /v1/explain``: as to predict, with what is to be explained and how."""
+
+    options: SaliencyOptions = SaliencyOptions()
+
+
+class ExplainResponse(Wire):
+    """One explanation or one error for every item, in the order of the request."""
+
+    schema_version: SchemaVersion = SCHEMA_VERSION
+    system: str
+    revision: str
+    explanations: list[Explanation | ItemError]
 
 
 class SystemInfo(Wire):

@@ -35,6 +35,8 @@ from modelserver.errors import (
 )
 from modelserver.schema import (
     ErrorBody,
+    ExplainRequest,
+    ExplainResponse,
     LoadRequest,
     PredictRequest,
     PredictResponse,
@@ -99,6 +101,16 @@ def create_app(service: Service) -> Edge:
     ) -> PredictResponse:
         return await _predicted(service, body, x_timeout_seconds, request.scope, request.receive)
 
+    @app.post("/v1/explain", response_model=ExplainResponse)
+    async def explain(
+        body: ExplainRequest, request: Request, x_timeout_seconds: Annotated[str | None, Header()] = None
+    ) -> Response:
+        deadline = _accepted(service, body, x_timeout_seconds, request.scope)
+        exchange: _Exchange = request.scope["exchange"]
+        work = service.explanation(body, exchange.request_id)
+        answer = await _raced(work, request.receive, deadline)
+        return Response(answer.model_dump_json(), media_type="application/json")
+
     _answer_errors(app)
     return Edge(app, service=service, paths=frozenset(_paths(app)))
 
@@ -120,13 +132,19 @@ def _timeout(header: str | None, limits: ServerLimits) -> float:
     return seconds
 
 
+def _accepted(service: Service, body: PredictRequest, timeout: str | None, scope: Scope) -> float:
+    """Note what is asked for, and return until when. Raises UnknownSystem, Unavailable, InvalidRequest."""
+    edge: _Exchange = scope["exchange"]
+    edge.fields |= {"system": service.require(body.system), "items": len(body.items)}
+    return edge.started + _timeout(timeout, service.limits)
+
+
 async def _predicted(
     service: Service, body: PredictRequest, timeout: str | None, scope: Scope, receive: Receive
 ) -> PredictResponse:
-    edge: _Exchange = scope["exchange"]
-    edge.fields |= {"system": service.require(body.system), "items": len(body.items)}
-    deadline = edge.started + _timeout(timeout, service.limits)
-    return await _raced(service.answer(body, edge.request_id), receive, deadline)
+    deadline = _accepted(service, body, timeout, scope)
+    exchange: _Exchange = scope["exchange"]
+    return await _raced(service.answer(body, exchange.request_id), receive, deadline)
 
 
 async def _raced(work: Coroutine[Any, Any, T], receive: Receive, deadline: float) -> T:

@@ -20,16 +20,29 @@ from modelserver.batching import (
     Batcher,
     BatchLimits,
     BatchReport,
+    Explaining,
     ModelThreads,
     Outcome,
     Predictor,
     Ticket,
     described,
+    explainer,
     log_failure,
 )
 from modelserver.errors import InvalidRequest, Overloaded, TooLarge, Unavailable, UnknownSystem
 from modelserver.metrics import ITEMS, SECONDS, Counter, Gauge, Histogram, render
-from modelserver.schema import ItemError, PredictRequest, PredictResponse, QAItem, SystemInfo
+from modelserver.schema import (
+    ExplainRequest,
+    ExplainResponse,
+    Explanation,
+    ItemError,
+    PredictRequest,
+    PredictResponse,
+    QAItem,
+    QAPrediction,
+    SaliencyOptions,
+    SystemInfo,
+)
 from modelserver.shelf import Change, Loader, Shelf, Source
 
 logger = logging.getLogger(__name__)
@@ -207,6 +220,23 @@ class Service:
 
         When it is cancelled, what is still queued of the request is dropped.
         """
+        revision, outcomes = await self._done(request, request_id)
+        predictions = [one for one in outcomes if not isinstance(one, Explanation)]
+        return PredictResponse(system=request.system, revision=revision, predictions=predictions)
+
+    async def explanation(self, request: ExplainRequest, request_id: str) -> ExplainResponse:
+        """Explain a request's items, in all else as `answer` does.
+
+        Raises InvalidRequest for a system that has no saliency.
+        """
+        revision, outcomes = await self._done(request, request_id, request.options)
+        explanations = [one for one in outcomes if not isinstance(one, QAPrediction)]
+        return ExplainResponse(system=request.system, revision=revision, explanations=explanations)
+
+    async def _done(
+        self, request: PredictRequest, request_id: str, options: SaliencyOptions | None = None
+    ) -> tuple[str, list[Outcome]]:
+        """Return the system's revision and an outcome for each item: an explanation, given options."""
         if len(request.items) > self.limits.items:
             message = f"{len(request.items)} items in one request; at most {self.limits.items} are taken"
             raise TooLarge(message, field="items")
@@ -214,13 +244,14 @@ class Service:
             system = await self.shelf.take(request.system)
         try:
             revision = system.revision
-            outcomes = await self._outcomes(system, request, request_id)
+            way = system if options is None else _explaining(system, options)
+            outcomes = await self._outcomes(way, request, request_id)
             if system.revision != revision:  # as that of a server elsewhere may
                 raise Unavailable(f"{request.system} changed from revision {revision} to {system.revision}")
         finally:
             self.shelf.give_back(request.system)
         _count(self.metrics, request.system, outcomes)
-        return PredictResponse(system=request.system, revision=revision, predictions=outcomes)
+        return revision, outcomes
 
     @contextmanager
     def _expected(self, name: str, *, items: int) -> Iterator[None]:
@@ -281,6 +312,13 @@ def _shutting_down() -> Unavailable:
     return Unavailable("the server is shutting down", retry_after=5)
 
 
+def _explaining(system: Predictor, options: SaliencyOptions) -> Explaining:
+    explain = explainer(system)
+    if explain is None:
+        raise InvalidRequest(f"{system.name} has no saliency: it offers no way to its inside", field="system")
+    return Explaining(system, explain, options)
+
+
 def _characters(item: QAItem) -> int:
     return len(item.question) + sum(map(len, chain.from_iterable(text for _title, text in item.context)))
 
@@ -313,4 +351,5 @@ def _check_item(system: Predictor, item: QAItem, most_tokens: int) -> tuple[Item
 
 def _count(metrics: Metrics, system: str, outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
-        metrics.outcomes.add(system, outcome.error if isinstance(outcome, ItemError) else "predicted")
+        done = "explained" if isinstance(outcome, Explanation) else "predicted"
+        metrics.outcomes.add(system, outcome.error if isinstance(outcome, ItemError) else done)

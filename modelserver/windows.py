@@ -116,13 +116,25 @@ class WindowReader:
     across two, and offsets lead back into the sentence as it was given.
     """
 
-    def __init__(self, tokenizer: Tokenizer, reading: Reading, *, pad: int, names: Sequence[str]) -> None:
-        """``pad`` is the padding token; ``names`` are the inputs that the model takes."""
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        reading: Reading,
+        *,
+        pad: int,
+        names: Sequence[str],
+        mask: int | None = None,
+    ) -> None:
+        """``pad`` is the padding token, ``mask`` the one in the place of any other, if there is one.
+
+        ``names`` are the inputs that the model takes.
+        """
         # A copy: others may set truncation or padding on theirs, and it must not change while threads read.
         self._tokenizer = Tokenizer.from_str(tokenizer.to_str())
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
+        self.mask = mask
         self.reading, self._pad, self._names = reading, pad, frozenset(names)
         self._before, self._between, self._after = _segments(self._tokenizer)
         specials = len(self._before.ids) + len(self._between.ids) + len(self._after.ids)

@@ -12,10 +12,12 @@ import torch
 from pydantic import TypeAdapter, ValidationError
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from modelserver.decoding import Bools, Floats, first_best, joined, prediction, span_scores
+from modelserver.decoding import Bools, Floats, first_best, prediction, span_scores
 from modelserver.encoders import digest, find_folder, longest_window, open_encoder
 from modelserver.errors import PredictionFailed, UnreadableWeights
-from modelserver.schema import QAItem, QAPrediction
+from modelserver.saliency.attribution import explain
+from modelserver.saliency.extractive import ExtractiveSaliency, allowed
+from modelserver.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
 from modelserver.text import NO_FACT
 from modelserver.windows import Encoded, Reading, Window, WindowReader
 
@@ -64,16 +66,18 @@ class ExtractiveSystem:
         """
         encoded = [self.reader.encode(item) for item in items]
         windows = [self.reader.windows(one) for one in encoded]
-        flat = [window for of_item in windows for window in of_item]
-        logits = self._logits(flat)
-        results, done = [], 0
+        logits = iter(self.logits([window for of_item in windows for window in of_item]))
+        results = []
         for item, one, of_item in zip(items, encoded, windows, strict=True):
-            scores = merge(of_item, logits[done : done + len(of_item)], one, self.reader.reading.longest)
-            done += len(of_item)
+            scores = merge(of_item, [next(logits) for _ in of_item], one, self.reader.reading.longest)
             results.append(answer(item, one, scores, self.reader.reading.threshold))
         return results
 
-    def _logits(self, windows: Sequence[Window]) -> list[Floats]:
+    def explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation]:
+        """Return the saliency of each item. Raises what `modelserver.saliency.attribution.explain` does."""
+        return explain(ExtractiveSaliency(self), items, options, revision=self.revision)
+
+    def logits(self, windows: Sequence[Window]) -> list[Floats]:
         """Return start and end logits of the context tokens of each window, [2, end - start]."""
         logits: list[Floats] = [np.empty((2, 0))] * len(windows)
         for batch in batches([self.reader.length(window) for window in windows], FORWARD_TOKENS):
@@ -112,10 +116,7 @@ def merge(windows: Sequence[Window], logits: Sequence[Floats], encoded: Encoded,
     for (_, first, end), (start_logits, end_logits) in zip(windows, logits, strict=True):
         part = scores[first:end]
         np.maximum(part, span_scores(start_logits, end_logits, longest), out=part)
-    allowed = joined(np.ones(len(encoded), dtype=bool), encoded, longest)
-    solid = encoded.solid
-    ends = np.lib.stride_tricks.sliding_window_view(np.pad(solid, (0, longest)), longest + 1)
-    scores[~(allowed & solid[:, None] & ends)] = -np.inf
+    scores[~allowed(encoded, longest)] = -np.inf
     return scores
 
 
@@ -170,7 +171,11 @@ def load(
 def window_reader(tokenizer: PreTrainedTokenizerBase, reading: Reading) -> WindowReader:
     """Return what cuts items into windows of a tokenizer. Raises ValueError as `WindowReader` does."""
     return WindowReader(
-        tokenizer.backend_tokenizer, reading, pad=tokenizer.pad_token_id, names=tokenizer.model_input_names
+        tokenizer.backend_tokenizer,
+        reading,
+        pad=tokenizer.pad_token_id,
+        mask=tokenizer.mask_token_id,
+        names=tokenizer.model_input_names,
     )
 
 

@@ -19,6 +19,8 @@ with its fields (see ``modelserver.systems.base.completed``). It may have as wel
 ``thread_safe``        True when several threads may call it at once (default: ``predict`` one at a time,
                        and ``check`` and ``cost`` one at a time, maybe beside ``predict``)
 ``weight_bytes``       memory of its weights (default: torch modules among its attributes)
+``explainable`` and    the methods of ``modelserver.saliency.attribution.Explainable``, for saliency
+``scores``
 =====================  ================================================================================
 """
 
@@ -35,9 +37,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from modelserver.batching import described, out_of_memory
+from modelserver.batching import Explainer, described, out_of_memory
 from modelserver.errors import InvalidRequest, UnusableSystem
-from modelserver.schema import QAItem, QAPrediction
+from modelserver.saliency.attribution import explain
+from modelserver.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
 from modelserver.shelf import weight_bytes
 from modelserver.systems.base import completed, require_revision, words
 
@@ -74,6 +77,16 @@ class OwnSystem:
                 look(item)
         except ValueError as error:
             raise InvalidRequest(str(error)) from error
+
+    @property
+    def explain(self) -> Explainer | None:
+        """Return what gives the saliency of items, or None for a class without the methods it needs."""
+        named = (getattr(self._inner, name, None) for name in ("explainable", "scores"))
+        return self._explain if all(map(callable, named)) else None
+
+    def _explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation]:
+        with self._turn, _no_exit():
+            return explain(self._inner, list(items), options, revision=self.revision)
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
         """Answer the items. Raises ValueError when the class does not answer each of them as declared."""

@@ -17,7 +17,9 @@ from safetensors.torch import save as save_weights
 from modelserver import encoders
 from modelserver.decoding import best_span, prediction
 from modelserver.errors import InvalidRequest, UnreadableWeights
-from modelserver.schema import QAItem, QAPrediction
+from modelserver.saliency.attribution import explain
+from modelserver.saliency.recurrent import RecurrentSaliency
+from modelserver.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
 from modelserver.systems import contextual
 from modelserver.systems.contextual import Contextual
 from modelserver.systems.recurrent import (
@@ -79,6 +81,10 @@ class RecurrentSystem:
         numbers = featurise(item, self.vocabulary)
         self._check(item, len(numbers.question_word), len(numbers))
         return self.model.embed.prepare(item, numbers)
+
+    def explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation]:
+        """Return the saliency of each item. Raises what `modelserver.saliency.attribution.explain` does."""
+        return explain(RecurrentSaliency(self), items, options, revision=self.revision)
 
     def predict_features(self, items: Sequence[QAItem], features: Sequence[Features]) -> list[QAPrediction]:
         """Answer items that have been turned into numbers already."""

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name everyone uses
 
 from modelserver.schema import AnswerType, QAItem
-from modelserver.text import CHARACTERS, NO_FACT, NUMBER_FEATURES, UNKNOWN, Features
+from modelserver.text import CHARACTERS, FORM_LENGTH, NO_FACT, NUMBER_FEATURES, UNKNOWN, Features
 
 THRESHOLD = 0.33  # of the positive class, as in the released code of Schuff et al. 2020
 ANSWER_TYPES: tuple[AnswerType, ...] = ("span", "yes", "no")
@@ -203,6 +203,10 @@ class Embedder(nn.Module):
         """
         return rows[seen]
 
+    def unknown(self, like: Tensor) -> Tensor:  # -> [size]
+        """Return the vector of a word that nothing is known of, on the device of ``like``."""
+        return like.new_zeros(self.size)
+
 
 class Embedding(Embedder):
     """Words as vectors: a table for known words, a character CNN for every spelling (Kim et al. 2016).
@@ -225,12 +229,21 @@ class Embedding(Embedder):
         self.size += config.word_size + config.vector_size + config.character_filters
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:  # -> [N, M, size], [K, size]
-        characters = self.characters(batch.forms).transpose(1, 2)  # [U, character_size, FORM_LENGTH]
-        spelling = F.relu(self.convolution(characters)).amax(2)  # [U, filters]: each distinct word only once
+        spelling = self._spell(batch.forms)  # [U, filters]: each distinct word only once
         asked, marks = super().forward(batch)
         question = torch.cat([self._look_up(batch.question_word), spelling[batch.question_form], asked], -1)
         context = torch.cat([self._look_up(batch.word), spelling[batch.form], marks], -1)
         return self.dropout(question), self.dropout(context)
+
+    def unknown(self, like: Tensor) -> Tensor:
+        word = torch.full((1,), UNKNOWN, device=like.device)
+        no_letters = torch.zeros(1, FORM_LENGTH, dtype=torch.long, device=like.device)
+        marks = like.new_zeros(1, super().size)
+        return torch.cat([self._look_up(word), self._spell(no_letters), marks], -1)[0]
+
+    def _spell(self, forms: Tensor) -> Tensor:  # [U, FORM_LENGTH] -> [U, filters]
+        characters = self.characters(forms).transpose(1, 2)  # [U, character_size, FORM_LENGTH]
+        return F.relu(self.convolution(characters)).amax(2)
 
     def _look_up(self, words: Tensor) -> Tensor:
         if self.vectors is None:
@@ -455,6 +468,10 @@ class Qi2019(nn.Module):
     def forward(self, batch: Batch, gold: Tensor | None = None) -> Outputs:
         """Return the logits; ``gold`` is taken for the sake of the other reader and not looked at."""
         question, rows = self.embed(batch)
+        return self.from_vectors(question, rows, batch)
+
+    def from_vectors(self, question: Tensor, rows: Tensor, batch: Batch) -> Outputs:
+        """Return the logits from what ``embed`` gives, or from other vectors in its place."""
         context = batch.context
         rows = self.read(question, rows, context, batch)  # [K, d]
         pooled, facts = self.judge(rows, context, batch.facts)

@@ -7,7 +7,7 @@ import json
 import logging
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,10 +16,10 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
-from modelserver.batching import Outcome, Predictor, thread_number
+from modelserver.batching import Explainer, Outcome, Predictor, explainer, thread_number
 from modelserver.choices import Carried, Choice, Own, Remote
 from modelserver.errors import LoadFailed, UnknownSystem, UnreadableWeights
-from modelserver.schema import QAItem
+from modelserver.schema import Explanation, QAItem, SaliencyOptions
 from modelserver.shelf import Source, weight_bytes
 from modelserver.systems import SYSTEMS, WEIGHTS, own
 from modelserver.systems.remote import RemoteSystem
@@ -66,9 +66,26 @@ class Copies:
 
     def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:
         """Predict on the device of this thread."""
+        with self._here() as copy:
+            return copy.predict(items)
+
+    @property
+    def explain(self) -> Explainer | None:
+        """Return what gives the saliency of items, or None where the system has none."""
+        return None if explainer(self._first) is None else self._explain
+
+    def _explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation]:
+        with self._here() as copy:
+            explain = explainer(copy)
+            assert explain is not None  # they are copies of one system
+            return [one.model_copy(update={"revision": self.revision}) for one in explain(items, options)]
+
+    @contextlib.contextmanager
+    def _here(self) -> Iterator[Predictor]:
+        """Give the copy on the device of this thread, in the precision asked for."""
         number = thread_number() % len(self.copies)
         with in_half(self._hardware.devices[number]) if self._hardware.half else contextlib.nullcontext():
-            return self.copies[number].predict(items)
+            yield self.copies[number]
 
 
 def in_half(device: str) -> torch.autocast:

@@ -1,0 +1,1 @@
+"""Saliency: how much each token or word that a system read moved the logits behind its answer."""

@@ -1,0 +1,310 @@
+"""Occlusion, Integrated Gradients and gradient times input, for whatever turns rows of numbers into a score.
+
+Sources: Sundararajan, Taly and Yan 2017 (Integrated Gradients, eq. 1 and 3, completeness: prop. 1), Zeiler
+and Fergus 2014 and Li, Monroe and Jurafsky 2016 (occlusion), Shrikumar et al. 2017 (gradient times input);
+the choice of target, baseline and norm follows Ray Choudhury, Rogers and Augenstein 2022.
+
+Nothing here changes a model: gradients are asked for the rows alone, so that no parameter gathers any, there
+are no hooks, and training or evaluation mode is left as it is, whatever goes wrong. Sizes in the comments:
+
+    n rows that a subject's words became, each of d numbers; U units (tokens or words); J jobs of a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from modelserver.errors import PredictionFailed
+from modelserver.schema import Explanation, QAItem, SaliencyOptions, SaliencyScore
+from modelserver.text import IN_TITLE, Ints, tokenise
+
+IN_QUESTION = -1  # article number of a question's token
+PASS_TOKENS = 4_096  # of the jobs of one pass, the longest times their number; one job alone may have more
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One item with the number that is explained, as a system prepares it.
+
+    ``first`` and ``last`` are the rows of the tokens whose logits are explained. ``cost`` is how many
+    tokens a pass reads. ``inner`` is what the system's ``scores`` needs besides.
+    """
+
+    item: QAItem
+    rows: Tensor  # [n, d] what the model makes of its words
+    baseline: Tensor  # [n, d] the same without a word in any place
+    places: Ints  # [n, 4] article (IN_QUESTION), sentence (IN_TITLE), code points
+    first: int
+    last: int
+    cost: int
+    inner: Any = None
+
+
+class Explainable(Protocol):
+    """A system whose answers these methods explain."""
+
+    def explainable(self, items: Sequence[QAItem], options: SaliencyOptions) -> Sequence[Subject]:
+        """Return a subject for each item: of ``options``, target and baseline matter.
+
+        Raises PredictionFailed where nothing was read that has a logit, InvalidRequest for a baseline that
+        the system lacks.
+        """
+        ...
+
+    def scores(
+        self, subjects: Sequence[Subject], rows: Sequence[Tensor], hidden: Sequence[Ints | None]
+    ) -> Tensor:
+        """Return the explained number of each subject, [J], as if its rows were these.
+
+        The same subject may come several times. ``hidden`` names the rows that are to be as unknown as can
+        be, also where a model compares words by other means than their rows; None: no such comparison
+        changes. The result must follow from ``rows`` by torch operations that have gradients.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A subject, by its number, with other rows than its own; they are made when their pass begins."""
+
+    number: int
+    subject: Subject
+    rows: Callable[[], Tensor]
+    hidden: Ints | None = None
+
+
+def explain(
+    system: Explainable, items: Sequence[QAItem], options: SaliencyOptions, *, revision: str
+) -> list[Explanation]:
+    """Explain the items in common passes, in their order; ``revision`` is the system's.
+
+    Raises PredictionFailed and InvalidRequest as ``explainable`` does, and PredictionFailed where a score is
+    no finite number.
+    """
+    subjects = list(system.explainable(items, options)) if items else []
+    units = [_units(subject, options.level) for subject in subjects]
+    found = METHODS[options.method](system, subjects, units, options)
+    return [
+        _explanation(revision, subject, of, one, options)
+        for subject, of, one in zip(subjects, units, found, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a method found for one subject."""
+
+    scores: np.ndarray  # [U]
+    value: float
+    baseline_value: float | None = None
+    delta: float | None = None
+
+
+# --- the three methods --------------------------------------------------------------------------------
+
+
+def occlusion(
+    system: Explainable, subjects: Sequence[Subject], units: Sequence[Ints], options: SaliencyOptions
+) -> list[Found]:
+    """Score of the whole less the score with all rows of a unit at the baseline; 1 + U forward passes."""
+    jobs = [Job(number, subject, partial(_own, subject)) for number, subject in enumerate(subjects)]
+    for number, (subject, unit) in enumerate(zip(subjects, units, strict=True)):
+        for rows in np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1]):
+            jobs.append(Job(number, subject, partial(_masked, subject, rows), rows))
+    values: list[list[float]] = [[] for _ in subjects]
+    with torch.no_grad():
+        for part in passes(jobs):
+            scored = _scored(system, part, [job.rows() for job in part])
+            for job, value in zip(part, scored.double().tolist(), strict=True):
+                values[job.number].append(value)
+    return [Found(one[0] - np.array(one[1:]), one[0]) for one in values]
+
+
+def _own(subject: Subject) -> Tensor:
+    return subject.rows
+
+
+def _masked(subject: Subject, rows: Ints) -> Tensor:
+    masked = subject.rows.clone()
+    index = torch.from_numpy(rows).to(masked.device)
+    masked[index] = subject.baseline[index]
+    return masked
+
+
+def integrated_gradients(
+    system: Explainable, subjects: Sequence[Subject], units: Sequence[Ints], options: SaliencyOptions
+) -> list[Found]:
+    """(x - baseline) times the gradient's mean on the straight way between them, by Gauss-Legendre.
+
+    ``steps`` forward and backward passes, and two forward passes for ``delta``.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(options.steps)
+    ways = (nodes + 1) / 2  # from [-1, 1] to [0, 1]
+    jobs = [
+        Job(number, s, partial(torch.lerp, s.baseline, s.rows, float(way)))
+        for number, s in enumerate(subjects)
+        for way in ways
+    ]
+    mean = [torch.zeros_like(subject.rows, dtype=torch.float64) for subject in subjects]
+    left = [iter(weights / 2) for _ in subjects]
+    for job, gradient, _ in _gradients(system, jobs):
+        mean[job.number] += next(left[job.number]) * gradient
+    ends = _ends(system, subjects)
+    found = []
+    for subject, unit, gradient, (value, base) in zip(subjects, units, mean, ends, strict=True):
+        attributed = (subject.rows - subject.baseline).double() * gradient
+        delta = float(attributed.sum()) - (value - base)
+        found.append(Found(summarised(attributed, unit, options.summary), value, base, delta))
+    return found
+
+
+def _ends(system: Explainable, subjects: Sequence[Subject]) -> list[tuple[float, float]]:
+    """Return the score of each subject and of its baseline."""
+    jobs = [Job(number, s, rows.clone) for number, s in enumerate(subjects) for rows in (s.rows, s.baseline)]
+    values: list[float] = []
+    with torch.no_grad():
+        for part in passes(jobs):
+            values += _scored(system, part, [job.rows() for job in part]).double().tolist()
+    return list(zip(values[::2], values[1::2], strict=True))
+
+
+def gradient_x_input(
+    system: Explainable, subjects: Sequence[Subject], units: Sequence[Ints], options: SaliencyOptions
+) -> list[Found]:
+    """x times the gradient at x: one forward and backward pass."""
+    jobs = [Job(number, subject, partial(_own, subject)) for number, subject in enumerate(subjects)]
+    return [
+        Found(summarised(job.subject.rows.double() * gradient, units[job.number], options.summary), value)
+        for job, gradient, value in _gradients(system, jobs)
+    ]
+
+
+METHODS = {
+    "integrated-gradients": integrated_gradients,
+    "occlusion": occlusion,
+    "gradient-x-input": gradient_x_input,
+}
+
+
+# --- passes and sums ----------------------------------------------------------------------------------
+
+
+def passes(jobs: Sequence[Job]) -> Iterator[list[Job]]:
+    """Cut jobs into parts of one pass each, in their order: at most PASS_TOKENS with padding, or one job."""
+    part: list[Job] = []
+    longest = 0
+    for job in jobs:
+        longest = max(longest, job.subject.cost)
+        if part and (len(part) + 1) * longest > PASS_TOKENS:
+            yield part
+            part, longest = [], job.subject.cost
+        part.append(job)
+    if part:
+        yield part
+
+
+def _scored(system: Explainable, part: Sequence[Job], rows: Sequence[Tensor]) -> Tensor:
+    scored = system.scores([job.subject for job in part], rows, [job.hidden for job in part])
+    if scored.shape != (len(part),):  # a system may be anybody's code
+        raise ValueError(f"scores gave numbers of the shape {tuple(scored.shape)}, not {(len(part),)}")
+    return scored
+
+
+def _gradients(system: Explainable, jobs: Sequence[Job]) -> Iterator[tuple[Job, Tensor, float]]:
+    """Yield for each job the gradient of its score by its rows, [n, d] in 64 bits, and the score."""
+    for part in passes(jobs):
+        rows = [job.rows().detach().requires_grad_() for job in part]
+        with torch.enable_grad():
+            scored = _scored(system, part, rows)
+            found = torch.autograd.grad(scored.sum(), rows)
+        for job, gradient, value in zip(part, found, scored.tolist(), strict=True):
+            yield job, gradient.double(), value
+
+
+def summarised(attributed: Tensor, units: Ints, summary: str) -> np.ndarray:
+    """Return one number a unit, [U], of attributions [n, d]: over all numbers of all its rows.
+
+    ``l1`` sums sizes, ``l2`` is the root of the sum of squares, ``dot`` sums with signs: all units' dots
+    together are the attributions' sum, as completeness speaks of it.
+    """
+    numbers = {"l1": attributed.abs(), "l2": attributed.square(), "dot": attributed}[summary]
+    sums = np.bincount(units, weights=numbers.sum(1).cpu().numpy(), minlength=int(units.max(initial=-1)) + 1)
+    return np.sqrt(sums) if summary == "l2" else sums
+
+
+def _units(subject: Subject, level: str) -> Ints:
+    """Return the unit of each row, [n], counted from 0: the row itself, or the word where its text begins.
+
+    A token that stands in no word, such as white space, is a unit by itself.
+    """
+    if level == "token":
+        return np.arange(len(subject.places))
+    found: list[tuple[int, ...]] = []
+    starts: dict[tuple[int, int], Ints] = {}
+    ends: dict[tuple[int, int], Ints] = {}
+    for row, (article, sentence, start, _) in enumerate(subject.places.tolist()):
+        where = (article, sentence)
+        if where not in starts:
+            words = tokenise(text_at(subject.item, article, sentence))
+            starts[where] = np.array([word.start for word in words], dtype=np.int64)
+            ends[where] = np.array([word.end for word in words], dtype=np.int64)
+        word = int(np.searchsorted(starts[where], start, side="right")) - 1
+        inside = word >= 0 and start < ends[where][word]
+        found.append((*where, word, -1) if inside else (*where, start, row))
+    numbers: dict[tuple[int, ...], int] = {}
+    return np.array([numbers.setdefault(one, len(numbers)) for one in found], dtype=np.int64)
+
+
+def text_at(item: QAItem, article: int, sentence: int) -> str:
+    """Return the question, a title or a sentence of an item."""
+    if article == IN_QUESTION:
+        return item.question
+    title, sentences = item.context[article]
+    return title if sentence == IN_TITLE else sentences[sentence]
+
+
+def _explanation(
+    revision: str, subject: Subject, units: Ints, found: Found, options: SaliencyOptions
+) -> Explanation:
+    if not np.isfinite(found.scores).all() or not np.isfinite(found.value):
+        raise PredictionFailed("the saliency is no finite number: the system's weights are damaged")
+    count = len(found.scores)
+    start = np.full(count, np.iinfo(np.int64).max)
+    end = np.zeros(count, dtype=np.int64)
+    np.minimum.at(start, units, subject.places[:, 2])
+    np.maximum.at(end, units, subject.places[:, 3])
+    _, row = np.unique(units, return_index=True)
+    return Explanation(
+        id=subject.item.id,
+        revision=revision,
+        options=options,
+        scores=[
+            _score(subject, int(r), (int(a), int(b)), float(s))
+            for r, a, b, s in zip(row, start, end, found.scores, strict=True)
+        ],
+        first=int(units[subject.first]),
+        last=int(units[subject.last]),
+        value=found.value,
+        baseline_value=found.baseline_value,
+        delta=found.delta,
+    )
+
+
+def _score(subject: Subject, row: int, span: tuple[int, int], score: float) -> SaliencyScore:
+    article, sentence = subject.places[row, :2].tolist()
+    asked = article == IN_QUESTION
+    return SaliencyScore(
+        article=None if asked else article,
+        title=None if asked else subject.item.context[article][0],
+        index=None if asked or sentence == IN_TITLE else sentence,
+        start=span[0],
+        end=span[1],
+        score=score,
+    )
