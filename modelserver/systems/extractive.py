@@ -16,8 +16,8 @@ from modelserver.decoding import Bools, Floats, first_best, prediction, span_sco
 from modelserver.encoders import digest, find_folder, longest_window, open_encoder
 from modelserver.errors import PredictionFailed, UnreadableWeights
 from modelserver.saliency.attribution import explain
-from modelserver.saliency.extractive import ExtractiveSaliency, allowed
 from modelserver.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
+from modelserver.systems.extractive_saliency import ExtractiveSaliency, allowed
 from modelserver.text import NO_FACT
 from modelserver.windows import Encoded, Reading, Window, WindowReader
 

@@ -18,7 +18,6 @@ from modelserver import encoders
 from modelserver.decoding import best_span, prediction
 from modelserver.errors import InvalidRequest, UnreadableWeights
 from modelserver.saliency.attribution import explain
-from modelserver.saliency.recurrent import RecurrentSaliency
 from modelserver.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
 from modelserver.systems import contextual
 from modelserver.systems.contextual import Contextual
@@ -30,6 +29,7 @@ from modelserver.systems.recurrent import (
     build,
     collate,
 )
+from modelserver.systems.recurrent_saliency import RecurrentSaliency
 from modelserver.text import Features, Vocabulary, count_tokens, featurise
 
 MAX_TOKENS = 6000  # self-attention takes memory with the square of this

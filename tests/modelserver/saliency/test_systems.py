@@ -6,13 +6,13 @@ import torch
 from modelserver.encoders import open_model, open_tokenizer, without_head
 from modelserver.errors import InvalidRequest, PredictionFailed
 from modelserver.saliency import attribution
-from modelserver.saliency.extractive import ExtractiveSaliency
-from modelserver.saliency.recurrent import RecurrentSaliency
 from modelserver.schema import QAItem, SaliencyOptions
 from modelserver.systems import extractive
 from modelserver.systems.contextual import Contextual
+from modelserver.systems.extractive_saliency import ExtractiveSaliency
 from modelserver.systems.reader import RecurrentSystem
 from modelserver.systems.recurrent import Config, build
+from modelserver.systems.recurrent_saliency import RecurrentSaliency
 from modelserver.text import Vocabulary, tokenise
 
 CPU = torch.device("cpu")
