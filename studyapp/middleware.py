@@ -50,7 +50,7 @@ class RateLimit:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         match = request.resolver_match
-        if match is not None and not getattr(request, "was_refused", False):
+        if match is not None and not getattr(request, "is_uncounted", False):
             ratelimit.count(request, match.view_name, response.status_code)
         return response
 
@@ -60,7 +60,7 @@ class RateLimit:
         wait = ratelimit.seconds_to_wait(request, request.resolver_match.view_name)
         if not wait:
             return None
-        request.was_refused = True  # type: ignore[attr-defined]
+        ratelimit.leave_uncounted(request)
         response = render(request, "429.html", {"minutes": -(-wait // 60)}, status=429)
         response.headers["Retry-After"] = str(wait)
         return response

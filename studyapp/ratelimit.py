@@ -3,7 +3,7 @@
 Counted in fixed windows in the cache, under a keyed hash of the network address that is gone when its
 window is over: no address is stored. ``LIMITS`` is the one table. What is counted is chosen so that 200
 people behind one address, as in a computer room, never meet a limit: wrong tokens, codes and signatures,
-not right ones.
+not right ones. Bots come by links that staff made for them, and may come by thousands: they are not counted.
 Without a cache nothing is limited, for a study must go on when the broker does not.
 """
 
@@ -72,6 +72,11 @@ def count(request: HttpRequest, name: str, status: int) -> None:
         cache.incr(key)
     except (RedisError, ValueError):  # ValueError: the window ended between the two
         return
+
+
+def leave_uncounted(request: HttpRequest) -> None:
+    """Do not count this request, whatever its answer will be."""
+    request.is_uncounted = True  # type: ignore[attr-defined]
 
 
 def client_address(request: HttpRequest) -> str:

@@ -13,7 +13,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from studyapp import tokens
+from studyapp import ratelimit, tokens
 from studyapp.actions import participants as actions
 from studyapp.actions.recruitment import enter
 from studyapp.answers import parse_answers, parse_changes
@@ -31,7 +31,17 @@ from studyapp.forms import (
     rows,
 )
 from studyapp.freezing import FrozenStudy
-from studyapp.models import EntryLink, Outcome, Participant, Stage, StageResponse, Study, StudyVersion, Trial
+from studyapp.models import (
+    EntryLink,
+    Mode,
+    Outcome,
+    Participant,
+    Stage,
+    StageResponse,
+    Study,
+    StudyVersion,
+    Trial,
+)
 from studyapp.policies import Full, NotAdmitted, check_admission
 from studyapp.queries.recruitment import way_back_of, way_back_of_link
 from studyapp.queries.studies import (
@@ -108,6 +118,8 @@ def consent(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _consented(request: HttpRequest, link: EntryLink) -> Participant:
+    if link.mode == Mode.BOT:
+        ratelimit.leave_uncounted(request)
     version = latest_version(link.study)
     language = _wanted_language(request, frozen(version)) if version else ""
     public_id = consent_public_id(request.POST.get("page_key", ""))

@@ -85,6 +85,16 @@ def test_consents_are_limited(client, monkeypatch):
     assert Participant.objects.count() == 2
 
 
+def test_bots_are_not_counted(monkeypatch):
+    limit(monkeypatch, "studyapp:consent", 1)
+    link, token = factories.make_link_and_token(mode="bot")
+    for _bot in range(4):
+        browser = Client()
+        browser.get(f"/join/{token}/")
+        answer = browser.post(f"/study/{link.study.slug}/consent/", {"consent": "yes"})
+        assert answer.status_code == 302
+
+
 @pytest.mark.parametrize(
     ("name", "address", "sent"),
     [
