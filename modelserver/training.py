@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from torch import nn
 
-from modelserver import curves, encoder_options, finetuning, training_state
+from modelserver import curves, encoder_options, finetuning, heuristic_training, training_state
 from modelserver.errors import InvalidRequest, UnreadableData
 from modelserver.evaluation import predict_gold, scores
 from modelserver.gold import GoldExample, parse_gold, read_gold
@@ -305,6 +305,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         way = ways.add_parser(name, help=spec.description, description=spec.description)
         if name == "extractive-qa":
             finetuning.add_arguments(way)
+        elif name == "heuristic":
+            heuristic_training.add_arguments(way)
         else:
             _train_arguments(way, name)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from modelserver.errors import UnknownSystem
-from modelserver.systems import extractive, reader
+from modelserver.systems import extractive, heuristic, reader
 from modelserver.systems.base import System
 
 __all__ = ["SYSTEMS", "WEIGHTS", "System", "SystemSpec", "load_system"]
@@ -34,6 +34,13 @@ def _recurrent(name: str, description: str) -> SystemSpec:
     return SystemSpec(name, description, load)
 
 
+def _heuristic(name: str, description: str) -> SystemSpec:
+    def load(weights: Path | None, device: torch.device) -> System:
+        return heuristic.load(weights or WEIGHTS / name, device, name=name, description=description)
+
+    return SystemSpec(name, description, load)
+
+
 def _extractive(name: str, description: str) -> SystemSpec:
     return SystemSpec(name, description, partial(extractive.load, name=name, description=description))
 
@@ -45,6 +52,7 @@ SYSTEMS: dict[str, SystemSpec] = {
         _recurrent("select-and-forget", "Selects facts, then answers from the selected facts alone"),
         _recurrent("qi2019-reg", "qi2019, trained with the answer-fact coupling regulariser"),
         _recurrent("select-and-forget-reg", "select-and-forget, trained with the same regulariser"),
+        _heuristic("heuristic", "Takes the first mention of the expected type in the closest sentence"),
         _extractive("extractive-qa", "Marks an answer's start and end with any Hugging Face encoder"),
     )
 }

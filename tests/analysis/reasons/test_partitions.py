@@ -98,9 +98,7 @@ def test_insertions_and_clusters_in_real_paragraphs():
             clustered += bool(cluster)
             found = coreference_partition(context, one["question"], cluster)
             assert not set(found.positive) & set(found.negative)
-    assert asked > 300
-    assert drafted > 100
-    assert clustered > 0.6 * asked
+    assert (asked, drafted, clustered) == (386, 400, 360)
 
 
 YEARS = re.compile(r"(\w+) opened in (\d+)\.")

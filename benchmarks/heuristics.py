@@ -1,0 +1,41 @@
+"""F1 and exact match of all eight `heuristic` systems: `python -m benchmarks.heuristics [DATA.json]`.
+
+Without a file, on 1,000 test questions of the generated world. After table 6 of Ray Choudhury et al. 2022.
+"""
+
+import itertools
+import sys
+from pathlib import Path
+
+import torch
+
+from analysis.xqa import answer_f1, exact_match
+from modelserver.gold import parse_gold, read_gold
+from modelserver.systems import WEIGHTS, heuristic
+from modelserver.systems.heuristic import PREDICTORS, SELECTORS, Choice
+from modelserver.world import generate
+
+QUESTIONS = 1000
+
+
+def main() -> None:
+    """Prints one row per choice of selector and predictor."""
+    torch.set_num_threads(1)
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    gold = read_gold(path) if path else parse_gold(generate("test", QUESTIONS, 1), "world")
+    items = [one.item for one in gold]
+    print(f"| selector | types by | F1 | exact match | n = {len(gold)} |\n|---|---|---|---|---|")
+    for selector, predictor in itertools.product(SELECTORS, PREDICTORS):
+        choice = Choice(selector, predictor)
+        system = heuristic.load(
+            WEIGHTS / "heuristic", torch.device("cpu"), name="heuristic", description="", choice=choice
+        )
+        answers = [found.answer for found in system.predict(items)]
+        pairs = list(zip(gold, answers, strict=True))
+        f1 = 100 * sum(answer_f1(one.answer, answer).f1 for one, answer in pairs) / len(pairs)
+        exact = 100 * sum(exact_match(one.answer, answer) for one, answer in pairs) / len(pairs)
+        print(f"| {selector} | {predictor} | {f1:.1f} | {exact:.1f} | |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

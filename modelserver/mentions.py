@@ -1,0 +1,95 @@
+"""Names, dates and numbers in a sentence, found and typed by rule.
+
+A rule of thumb in place of a trained recogniser: names are runs of words with a capital, and what stands in
+and before them says of which type they are. Its mistakes are those of a quick reader, which is what the
+`heuristic` system is meant to be.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from modelserver.world.names import word_list
+
+MentionType = Literal["person", "place", "organisation", "date", "number"]
+TYPES: tuple[MentionType, ...] = get_args(MentionType)
+
+_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+_COUNT = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand|million"
+_CAPITAL = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*"
+_MENTION = re.compile(
+    rf"(?P<date>(?:\d{{1,2}} )?{_MONTH}(?: \d{{1,2}})?,? \d{{4}}|(?<![\d.,])1\d{{3}}(?![\d.,]*\d)"
+    r"|(?<![\d.,])20\d\d(?![\d.,]*\d))"
+    rf"|(?P<number>\d+(?:[.,]\d+)*|\b(?:{_COUNT})\b)"
+    rf"|(?P<name>\b{_CAPITAL}(?: (?:(?:of|de|van|von|la) (?:the )?)?{_CAPITAL})*)"
+)
+_OPENERS = frozenset(
+    word_list(
+        """
+        the a an in at on of for from to by with and but or if when while after before as since until his
+        her he she they it its their there this that these those who which what where born
+        """
+    )
+)
+_GROUP = re.compile(
+    r"\b(?:University|College|School|Institute|Company|Corporation|Records|Studios?|Pictures|Press|Publish\w*"
+    r"|Books|Band|Party|Club|Association|Society|Museum|Bank|Prize|Award|Medal)\b"
+)
+_WHERE = re.compile(r"\b(?:in|at|from|near|to|through|around|across)(?: the)? $", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A stretch of a text, code points with the end exclusive, and what it names."""
+
+    start: int
+    end: int
+    type: MentionType
+
+
+def mentions(text: str) -> list[Mention]:
+    """Return the mentions in the order of the text.
+
+    >>> [text.type for text in mentions("Ann Lee, born in Oslo on 3 May 1950, has two sons.")]
+    ['person', 'place', 'date', 'number']
+    """
+    found = []
+    for match in _MENTION.finditer(text):
+        start, end = match.span()
+        if match["date"]:
+            found.append(Mention(start, end, "date"))
+        elif match["number"]:
+            found.append(Mention(start, end, "number"))
+        else:
+            start = _without_opener(text, start, end)
+            if start < end:
+                found.append(Mention(start, end, _type(text, start, end)))
+    return found
+
+
+def type_of(text: str, answer: str) -> MentionType | None:
+    """Return the type of the first mention that the answer names in a text, or None where there is none."""
+    place = text.find(answer)
+    if place < 0 or not answer:
+        return None
+    last = place + len(answer)
+    touching = (one for one in mentions(text) if one.start < last and place < one.end)
+    return next((one.type for one in touching), None)
+
+
+def _without_opener(text: str, start: int, end: int) -> int:
+    """Leave out words that have their capital from the start of a sentence."""
+    while start < end:
+        first = text[start:end].split(" ", 1)[0]
+        if first.lower() not in _OPENERS:
+            break
+        start = min(end, start + len(first) + 1)
+    return start
+
+
+def _type(text: str, start: int, end: int) -> MentionType:
+    if _GROUP.search(text, start, end):
+        return "organisation"
+    return "place" if _WHERE.search(text[:start]) else "person"

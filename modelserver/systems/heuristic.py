@@ -1,0 +1,198 @@
+"""`heuristic`: answers with the first mention of the expected type in the sentence closest to the question.
+
+Source: Ray Choudhury, Rogers and Augenstein 2022, section 4.5. What such a shortcut answers can be answered
+without the reasoning that the question is meant to need.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from safetensors.torch import save as save_weights
+
+from modelserver import encoders
+from modelserver.answer_types import EncoderTypes, WordCNN, predict_types
+from modelserver.errors import InvalidRequest, UnreadableWeights
+from modelserver.mentions import MentionType, mentions
+from modelserver.schema import AnswerLocation, QAItem, QAPrediction
+from modelserver.systems.base import words
+from modelserver.text import Vocabulary, tokenise
+
+Selector = Literal["overlap", "lcs", "position", "encoder"]
+Predictor = Literal["words", "encoder"]
+SELECTORS: tuple[Selector, ...] = get_args(Selector)
+PREDICTORS: tuple[Predictor, ...] = get_args(Predictor)
+ENCODER = "encoder"  # folder of the encoder, beside the other files
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How the sentence is chosen, and what predicts the type of the answer."""
+
+    selector: Selector = "overlap"
+    predictor: Predictor = "words"
+
+
+class HeuristicSystem:
+    """Two steps without reading: choose a sentence, then take its first mention of the predicted type.
+
+    The sentence is the one that shares most words with the question (``overlap``), the longest common
+    subsequence of words (``lcs``) or the direction of its vector (``encoder``), of equals the first, or just
+    the first (``position``). Where it holds no mention of the type the answer is empty. The chosen sentence
+    is the one fact.
+    """
+
+    def __init__(
+        self,
+        choice: Choice,
+        words_model: WordCNN,
+        encoder: EncoderTypes,
+        *,
+        name: str,
+        description: str,
+        revision: str,
+    ) -> None:
+        self.choice, self.name, self.description, self.revision = choice, name, description, revision
+        self.words, self.encoder = words_model.eval(), encoder.eval()
+
+    def cost(self, item: QAItem) -> int:
+        """Return the words of question and context."""
+        return words(item)
+
+    def check(self, item: QAItem) -> None:
+        """Raise InvalidRequest for a context without a sentence."""
+        if not any(sentences for _, sentences in item.context):
+            raise InvalidRequest("at least one sentence is needed", field="context")
+
+    def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
+        """Answer the items. Raises InvalidRequest when `check` would for any of them."""
+        for item in items:
+            self.check(item)
+        if not items:
+            return []
+        model = self.words if self.choice.predictor == "words" else self.encoder
+        types = predict_types(model, [item.question for item in items])
+        return [self._answer(item, kind) for item, kind in zip(items, types, strict=True)]
+
+    def _answer(self, item: QAItem, kind: MentionType) -> QAPrediction:
+        sentences = [
+            ((title, number), text) for title, texts in item.context for number, text in enumerate(texts)
+        ]
+        fact, text = sentences[self.closest(item.question, [text for _, text in sentences])]
+        found = next((one for one in mentions(text) if one.type == kind), None)
+        if found is None:
+            return QAPrediction(id=item.id, answer="", type="span", facts=[fact])
+        place = AnswerLocation(first=fact, last=fact, start=found.start, end=found.end)
+        answer = text[found.start : found.end]
+        return QAPrediction(id=item.id, answer=answer, type="span", location=place, facts=[fact])
+
+    def closest(self, question: str, sentences: Sequence[str]) -> int:
+        """Return the number of the chosen sentence."""
+        if self.choice.selector == "position":
+            return 0
+        if self.choice.selector == "encoder":
+            return int(np.argmax(self._cosines(question, sentences)))
+        asked = _lowered(question)
+        measure = shared_words if self.choice.selector == "overlap" else common_subsequence
+        return int(np.argmax([measure(asked, _lowered(text)) for text in sentences]))
+
+    def _cosines(self, question: str, sentences: Sequence[str]) -> list[float]:
+        with torch.inference_mode():
+            vectors = self.encoder.embed([question, *sentences])  # one item: nothing beside it counts
+            return torch.cosine_similarity(vectors[:1], vectors[1:]).tolist()
+
+
+def shared_words(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return how many different words both have."""
+    return len(set(first) & set(second))
+
+
+def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return the length of the longest sequence of words that both have in this order, gaps allowed.
+
+    >>> common_subsequence(["a", "b", "c", "d"], ["b", "x", "d", "c"])
+    2
+    """
+    lengths = [0] * (len(second) + 1)
+    for word in first:
+        diagonal = 0
+        for place, other in enumerate(second, start=1):
+            above = lengths[place]
+            lengths[place] = diagonal + 1 if word == other else max(above, lengths[place - 1])
+            diagonal = above
+    return lengths[-1]
+
+
+def _lowered(text: str) -> list[str]:
+    return [token.text.lower() for token in tokenise(text)]
+
+
+def save(folder: Path, choice: Choice, words_model: WordCNN, encoder: EncoderTypes) -> None:
+    """Write both predictors and the choice; config.json last, so that a folder that has it has all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    encoders.save(folder / ENCODER, encoder.encoder, encoder.tokenizer, {})
+    sizes = {"size": words_model.embed.embedding_dim, "channels": words_model.convolutions[0].out_channels}
+    config = {"system": "heuristic", **asdict(choice), **sizes}
+    words_model.vocabulary.save(folder / "vocab.json.part")
+    for name, module in (("words", words_model), ("head", encoder.out)):
+        weights = {key: tensor.detach().cpu().contiguous() for key, tensor in module.state_dict().items()}
+        (folder / f"{name}.safetensors.part").write_bytes(save_weights(weights))
+    (folder / "config.json.part").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    for name in ("vocab.json", "words.safetensors", "head.safetensors", "config.json"):
+        (folder / f"{name}.part").replace(folder / name)
+
+
+def load(
+    folder: Path, device: torch.device, *, name: str, description: str, choice: Choice | None = None
+) -> HeuristicSystem:
+    """Load a weights folder; ``choice`` overrides its config.json. Raises UnreadableWeights."""
+    total = hashlib.sha256()
+    with _blaming(folder / "config.json"):
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        choice = choice or Choice(config["selector"], config["predictor"])
+        if choice.selector not in SELECTORS or choice.predictor not in PREDICTORS:
+            raise ValueError(f"no such selector or predictor: {choice.selector!r}, {choice.predictor!r}")
+        sizes = {"size": int(config["size"]), "channels": int(config["channels"])}
+    for file in ("vocab.json", "words.safetensors", "head.safetensors"):
+        with _blaming(folder / file):
+            total.update((folder / file).read_bytes())
+    with _blaming(folder / "vocab.json"):
+        words_model = WordCNN(Vocabulary.load(folder / "vocab.json"), **sizes)
+    with _blaming(folder / "words.safetensors"):
+        words_model.load_state_dict(load_file(folder / "words.safetensors"))
+    tokenizer = encoders.open_tokenizer(folder / ENCODER)
+    # Saved without a head, so the span head that comes with it is new; nothing uses it.
+    reader = encoders.open_model(folder / ENCODER, device, trained=False)
+    encoder = EncoderTypes(encoders.without_head(reader, folder / ENCODER), tokenizer)
+    with _blaming(folder / "head.safetensors"):
+        encoder.out.load_state_dict(load_file(folder / "head.safetensors"))
+    total.update(f"{choice}{encoders.digest(folder / ENCODER)}".encode())
+    return HeuristicSystem(
+        choice,
+        words_model.to(device),
+        encoder.to(device),
+        name=name,
+        description=description,
+        revision=total.hexdigest()[:12],
+    )
+
+
+@contextmanager
+def _blaming(path: Path) -> Iterator[None]:
+    """Turn whatever reading a file raises into our error, with the file's name."""
+    try:
+        yield
+    except OSError as error:
+        raise UnreadableWeights(f"{path}: {error.strerror or error}") from error
+    except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
+        raise UnreadableWeights(f"{path}: {error}") from error
