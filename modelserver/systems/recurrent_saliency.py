@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from modelserver.decoding import best_span
+from modelserver.decoding import Bools, best_span
 from modelserver.errors import PredictionFailed
 from modelserver.saliency.attribution import IN_QUESTION, Subject
 from modelserver.schema import QAItem, SaliencyOptions
@@ -35,10 +35,9 @@ class Reader(Protocol):
 
 
 class Read(NamedTuple):
-    """What was read of an item: S of its K context words."""
+    """What was read of an item: features of the words alone that the answer heads saw."""
 
     features: Features
-    seen: Ints  # [S] the words, by their place in the context
     span: bool  # whether the end logit counts too
 
 
@@ -61,13 +60,15 @@ class RecurrentSaliency:
         subjects, token, row = [], 0, 0
         for number, (item, of) in enumerate(zip(items, features, strict=True)):
             part = slice(token, token := token + len(of.word))
-            read = Read(of, np.flatnonzero(outputs.seen[part].cpu().numpy()), options.target == "span")
-            vectors = torch.cat([question[number, : len(of.question_word)], rows[row : row + len(read.seen)]])
-            row += len(read.seen)
+            seen = np.flatnonzero(outputs.seen[part].cpu().numpy())
+            vectors = torch.cat([question[number, : len(of.question_word)], rows[row : row + len(seen)]])
+            row += len(seen)
             baseline = unknown.expand_as(vectors).clone()
             if marked:  # a word of the question is one whatever it is
                 baseline[: len(of.question_word), ASKED] = 1.0
-            subjects.append(_subject(item, read, outputs, part, vectors, baseline))
+            subjects.append(
+                _subject(item, of, outputs, part, vectors, baseline, span=options.target == "span")
+            )
         return subjects
 
     def scores(
@@ -81,55 +82,58 @@ class RecurrentSaliency:
             [one[:m] for one, m in zip(rows, asked, strict=True)], batch_first=True
         )
         context = torch.cat([one[m:] for one, m in zip(rows, asked, strict=True)])
-        starts = np.cumsum([0] + [len(of.word) for of in features])
-        seen = np.zeros(starts[-1], dtype=bool)
-        for start, read in zip(starts[:-1], reads, strict=True):
-            seen[start + read.seen] = True
-        kept = torch.from_numpy(seen).to(context.device)
         if any(rows_ is not None for rows_ in hidden):  # a hidden word is no longer asked for, either
             context = torch.cat(
-                [context[:, :ASKED], batch.asked[kept, None].float(), context[:, ASKED + 1 :]], 1
+                [context[:, :ASKED], batch.asked[:, None].float(), context[:, ASKED + 1 :]], 1
             )
-        start, end = self._answer(question, context, batch, kept)
-        sums = np.cumsum([0] + [len(read.seen) for read in reads[:-1]]) - asked
+        start, end = self._answer(question, context, batch)
+        sums = np.cumsum([0] + [len(read.features.word) for read in reads[:-1]]) - asked
         first = torch.from_numpy(sums + [subject.first for subject in subjects]).to(start.device)
         last = torch.from_numpy(sums + [subject.last for subject in subjects]).to(start.device)
         return start[first] + end[last] if reads[0].span else start[first]
 
-    def _answer(self, question: Tensor, rows: Tensor, batch: Batch, seen: Tensor) -> tuple[Tensor, Tensor]:
-        """Return start and end logits of the seen words."""
+    def _answer(self, question: Tensor, rows: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return start and end logits of the words that the answer heads see."""
         if isinstance(self._model, Qi2019):
             outputs = self._model.from_vectors(question, rows, batch)
             return outputs.start, outputs.end
-        rest = batch.context.only(seen)
-        start, end, _ = self._model.answer(self._model.read_for_answer(question, rows, rest, batch), rest)
+        encoded = self._model.read_for_answer(question, rows, batch.context, batch)
+        start, end, _ = self._model.answer(encoded, batch.context)
         return start, end
 
 
 def _subject(
-    item: QAItem, read: Read, outputs: Outputs, part: slice, vectors: Tensor, baseline: Tensor
-) -> Subject:
+    item: QAItem, features: Features, outputs: Outputs, part: slice, vectors: Tensor, baseline: Tensor,
+    *, span: bool,
+) -> Subject:  # fmt: skip
     start, end = (x[part].float().cpu().numpy() for x in (outputs.start, outputs.end))
     seen = outputs.seen[part].cpu().numpy()
-    if not len(read.seen):
+    if not seen.any():
         raise PredictionFailed("the answer heads saw no word, and there is no logit to explain")
     if np.isnan(start).any() or np.isnan(end).any():
         raise PredictionFailed("the system's scores are not numbers: its weights are damaged")
     best = int(np.where(seen, start, -np.inf).argmax())
-    span = best_span(start, end, seen, read.features) if read.span else (best, best)
-    assert span is not None  # some word was seen
+    ends = best_span(start, end, seen, features) if span else (best, best)
+    assert ends is not None  # some word was seen
+    kept = _only(features, seen)
     asked = [(IN_QUESTION, 0, token.start, token.end) for token in tokenise(item.question)]
-    first, last = len(asked) + np.searchsorted(read.seen, span)
+    first, last = len(asked) + np.searchsorted(np.flatnonzero(seen), ends)
     return Subject(
         item=item,
         rows=vectors,
         baseline=baseline,
-        places=np.concatenate([np.array(asked, dtype=np.int64), read.features.places[read.seen]]),
+        places=np.concatenate([np.array(asked, dtype=np.int64), kept.places]),
         first=int(first),
         last=int(last),
-        cost=len(read.features),
-        inner=read,
+        cost=len(kept),
+        inner=Read(kept, span),
     )
+
+
+def _only(features: Features, seen: Bools) -> Features:
+    """Return the features without the words that were not seen, as the answer heads read them."""
+    named = ("word", "form", "key", "number", "fact", "places")
+    return replace(features, **{name: getattr(features, name)[seen] for name in named})
 
 
 def _hide(read: Read, hidden: Ints | None) -> Features:
@@ -140,5 +144,5 @@ def _hide(read: Read, hidden: Ints | None) -> Features:
     asked = len(features.question_word)
     question, context = features.question_key.copy(), features.key.copy()
     question[hidden[hidden < asked]] = -1 - hidden[hidden < asked]  # the key of no word is below 0
-    context[read.seen[hidden[hidden >= asked] - asked]] = -1 - hidden[hidden >= asked]
+    context[hidden[hidden >= asked] - asked] = -1 - hidden[hidden >= asked]
     return replace(features, question_key=question, key=context)
