@@ -76,6 +76,7 @@ def test_every_kind_of_rule():
         {"name": "known", "kind": "answered", "question": "known_before", "value": True},
         {"name": "low", "kind": "answered", "question": "certainty", "value": 1},
         {"name": 'it"em', "kind": "item", "item_id": "q\n1"},
+        {"name": "lines", "kind": "flagged", "flag": "straight_lining"},
     ])  # fmt: skip
     version = load_version()
     text = r_script(version, rules, mode="pilot", clock=None)
@@ -84,6 +85,7 @@ def test_every_kind_of_rule():
     assert 'holds(trials[["known_before"]] == "true")' in text
     assert 'holds(as.numeric(trials[["certainty"]]) == 1.0)' in text
     assert 'holds(trials[["item_id"]] == "q\\u000a1")' in text
+    assert 'grepl(";straight_lining;", paste0(";", trials[["flags"]], ";"), fixed = TRUE)' in text
     assert 'fit_time("' not in text
 
 

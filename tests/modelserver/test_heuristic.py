@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from typing import Any
 
 import numpy as np
 import pytest
@@ -168,7 +169,7 @@ def test_revisions_tell_choices_apart(folder):
 
 
 def test_the_shipped_weights_are_usable_and_no_reader():
-    system = load_system("heuristic")
+    system: Any = load_system("heuristic")
     gold = parse_gold(generate("test", 200, 1), "world")
     dev = list(labelled(gold))
     assert accuracy(system.words, dev)["accuracy"] > 0.9

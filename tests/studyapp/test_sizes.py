@@ -20,9 +20,10 @@ def settings(**changes):
 
 
 def test_it_works():
-    shares = []
+    shares: list[float] = []
     result = simulate(settings(), advance=shares.append)
     # The t test with a difference of one standard deviation: 17 per group have a power of 0.80.
+    assert result.participants is not None
     assert 15 <= result.participants <= 19
     assert shares == sorted(shares)
     assert 0 < shares[0] < shares[-1] < 1

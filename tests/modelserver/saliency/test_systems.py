@@ -179,7 +179,8 @@ def test_the_occluded_text_of_an_encoder_is_the_text_with_mask_tokens(bert_folde
     place = inputs.offset[0] - asked + subject.first
     for row in (0, asked, len(found.scores) - 1):
         ids = inputs.tensors["input_ids"].clone()
-        ids[0, inputs.asked + row if row < asked else inputs.offset[0] - asked + row] = system.reader.mask
+        place_of_row = inputs.asked + row if row < asked else inputs.offset[0] - asked + row
+        ids[0, place_of_row] = int(system.reader.mask or 0)
         with torch.no_grad():
             outputs = system.model(**inputs.tensors | {"input_ids": ids})
         expected = found.value - float(outputs.start_logits[0, place])
