@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.grid import Array
+from analysis.grid import Array, ratio
 from analysis.resampling import Interval, bootstrap_interval, resample
 
 Formula = Callable[[Array], Array]
@@ -58,12 +58,6 @@ class Quantity:
 def mean_of(sums: Array) -> Array:
     """First column over the last: a mean, where the last column counts."""
     return ratio(sums[..., 0], sums[..., -1])
-
-
-def ratio(above: Array, below: Array) -> Array:
-    """Quotient, NaN where the divisor is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(below == 0, np.nan, above / below)
 
 
 def mean_tally(values: ArrayLike, reason: str = "no unit has a value") -> Tally:

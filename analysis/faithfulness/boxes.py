@@ -20,8 +20,8 @@ import numpy as np
 
 from analysis.faithfulness.examples import Cells, GoldExample, OutputExample, arrange
 from analysis.faithfulness.matching import APART_BAD, BAD, Counted, Truth, count, count_upper, prf
-from analysis.grid import Array
-from analysis.tallies import Quantity, Tally, quantities, ratio
+from analysis.grid import Array, ratio
+from analysis.tallies import Quantity, Tally, quantities
 
 Averaging = Literal["per_example", "cumulative", "per_occurrence", "negative_iou"]
 AVERAGINGS: tuple[Averaging, ...] = get_args(Averaging)

@@ -19,8 +19,8 @@ from analysis.faithfulness.overlap import Index, ragged
 from analysis.gold_agreement.items import Item, Kind, Layers, flatten
 from analysis.gold_agreement.matching import Overlaps, matched, overlaps_of
 from analysis.gold_agreement.tokens import covered, disagreement, merged
-from analysis.grid import Array
-from analysis.tallies import Quantity, Tally, mean_of, quantities, ratio
+from analysis.grid import Array, ratio
+from analysis.tallies import Quantity, Tally, mean_of, quantities
 
 SAME = 0.5  # two objects are the same above this overlap
 EXACT = 1 - 1e-9  # above it, they have the same borders

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.tallies import Tally, mean_tally, quantities, ratio
+from analysis.grid import ratio
+from analysis.tallies import Tally, mean_tally, quantities
 
 
 def share(sums):

@@ -7,14 +7,13 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 from django.conf import settings
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from accounts.commands import JobCommand, count, slug
+from accounts.commands import JobCommand, address, count, seconds, slug
 from accounts.terminal import Bar
 from annotation import bots
 from annotation.actions.bots import enlist_bots, retire_bots
@@ -45,10 +44,10 @@ class Command(JobCommand):
         parser.add_argument(
             "--gold", type=Path, metavar="FILE.jsonl", help="items with gold (the project's own gold)"
         )
-        parser.add_argument("--url", type=_address, default=settings.SITE_URL, help="the site (SITE_URL)")
+        parser.add_argument("--url", type=address, default=settings.SITE_URL, help="the site (SITE_URL)")
         parser.add_argument("--concurrency", type=count, default=4, metavar="C", help="bots at once (4)")
         parser.add_argument(
-            "--think", type=_seconds, default=0.0, metavar="SECONDS",
+            "--think", type=seconds, default=0.0, metavar="SECONDS",
             help="wait this long before each save, on average (0)",
         )  # fmt: skip
 
@@ -140,20 +139,3 @@ def _mix(text: str) -> dict[str, float]:
         return bots.parse_mix(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _address(text: str) -> str:
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise argparse.ArgumentTypeError(f"{text!r} is no address; it begins with http:// or https://")
-    return text.rstrip("/")
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds <= 3600:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to 3600")
-    return seconds

@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 from asgiref.sync import sync_to_async
@@ -15,7 +14,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from accounts.commands import JobCommand, count, slug
+from accounts.commands import JobCommand, address, count, seconds, slug
 from accounts.terminal import Bar
 from studyapp import bots
 from studyapp.actions.links import create_link
@@ -52,10 +51,10 @@ class Command(JobCommand):
             "--effect (0,0)",
         )  # fmt: skip
         parser.add_argument("--seed", type=int, default=1, help="decides what the bots answer (1)")
-        parser.add_argument("--url", type=_address, default=settings.SITE_URL, help="the site (SITE_URL)")
+        parser.add_argument("--url", type=address, default=settings.SITE_URL, help="the site (SITE_URL)")
         parser.add_argument("--concurrency", type=count, default=4, metavar="C", help="bots at once (4)")
         parser.add_argument(
-            "--think", type=_seconds, default=0.0, metavar="SECONDS",
+            "--think", type=seconds, default=0.0, metavar="SECONDS",
             help="really wait this long on each page, on average (0); the server's clock shows it",
         )  # fmt: skip
 
@@ -204,20 +203,3 @@ def _spread(text: str) -> tuple[float, float]:
     if not (0 <= people <= 1 and 0 <= items <= 1):
         raise argparse.ArgumentTypeError(f"{text!r} is not PEOPLE,ITEMS, two numbers from 0 to 1")
     return people, items
-
-
-def _address(text: str) -> str:
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise argparse.ArgumentTypeError(f"{text!r} is no address; it begins with http:// or https://")
-    return text.rstrip("/")
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds <= 3600:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to 3600")
-    return seconds
