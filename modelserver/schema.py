@@ -6,10 +6,11 @@ code points within that sentence, end exclusive. Probabilities are in [0, 1].
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
+    Base64Bytes,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -195,6 +196,62 @@ class Explanation(Wire):
     delta: Annotated[float, Field(allow_inf_nan=False)] | None = None
 
 
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+Box = tuple[Fraction, Fraction, Fraction, Fraction]
+
+
+class ModuleImage(Wire):
+    """An image: a PNG or JPEG file in base64, or the name alone where the system has its region features."""
+
+    name: Annotated[str, Field(max_length=1_000)]
+    data: Base64Bytes | None = None
+
+
+class ModuleItem(Wire):
+    """An item for a modular network: a sentence about images, or a question about a passage.
+
+    ``program`` is nested text as `analysis.programs` prints it; None leaves it to the system's own parser.
+    ``tokens`` are code points of the passage, ends exclusive: attentions come back over these.
+    """
+
+    id: Annotated[str, Field(min_length=1, max_length=200)]
+    text: Annotated[str, Field(min_length=1, max_length=10_000)]
+    program: Annotated[str, Field(max_length=10_000)] | None = None
+    passage: Text = ""
+    tokens: list[tuple[NonNegativeInt, NonNegativeInt]] = []
+    images: list[ModuleImage] = []
+
+
+ModuleValue = bool | int | float | str
+
+
+class NodeOutput(Wire):
+    """What a system put out at one node of a program; nodes are numbered in pre-order.
+
+    ``probabilities`` are of the proposals, those of the first image, then those of the next. ``attention``
+    is over the item's tokens. ``value`` is the node's most probable or expected value, by its type.
+    """
+
+    index: NonNegativeInt
+    module: str
+    probabilities: list[Probability] = []
+    attention: list[Annotated[float, Field(ge=0.0, allow_inf_nan=False)]] = []
+    value: ModuleValue | None = None
+
+
+class Execution(Wire):
+    """A program as a system executed it: its answer, and what every node put out.
+
+    ``proposals`` are the candidate boxes of each image, left, top, right, bottom, as fractions of it.
+    """
+
+    id: str
+    program: str
+    answer: ModuleValue
+    proposals: list[list[Box]] = []
+    modules: list[NodeOutput]
+
+
 class ItemError(Wire):
     """Why one item of a batch has no prediction; the others are unaffected."""
 
@@ -203,7 +260,10 @@ class ItemError(Wire):
     message: Message
 
 
-def _unique_ids(items: list[QAItem]) -> list[QAItem]:
+Asked = TypeVar("Asked", QAItem, ModuleItem)
+
+
+def _unique_ids(items: list[Asked]) -> list[Asked]:
     seen: set[str] = set()
     for item in items:
         if item.id in seen:
@@ -242,6 +302,23 @@ class ExplainResponse(Wire):
     system: str
     revision: str
     explanations: list[Explanation | ItemError]
+
+
+class ExecuteRequest(Wire):
+    """``POST /v1/execute``: programs for a modular network, in any batching."""
+
+    schema_version: SchemaVersion = SCHEMA_VERSION
+    system: str
+    items: Annotated[list[ModuleItem], Field(min_length=1), AfterValidator(_unique_ids)]
+
+
+class ExecuteResponse(Wire):
+    """One execution or one error for every item, in the order of the request."""
+
+    schema_version: SchemaVersion = SCHEMA_VERSION
+    system: str
+    revision: str
+    executions: list[Execution | ItemError]
 
 
 class SystemInfo(Wire):

@@ -10,7 +10,15 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from modelserver.schema import LONGEST_REVISION, AnswerLocation, Fact, QAItem, QAPrediction
+from modelserver.schema import (
+    LONGEST_REVISION,
+    AnswerLocation,
+    Execution,
+    Fact,
+    ModuleItem,
+    QAItem,
+    QAPrediction,
+)
 
 
 class System(Protocol):
@@ -38,6 +46,30 @@ class System(Protocol):
 
         Deterministic, and the answer to an item does not depend on the items beside it.
         """
+        ...
+
+
+class ModularSystem(Protocol):
+    """A modular network: it executes programs and shows what every module put out.
+
+    As `System`, with ``execute`` in the place of ``predict``. ``warm_up`` is an item that it can execute.
+    """
+
+    name: str
+    description: str
+    revision: str
+    warm_up: ModuleItem
+
+    def cost(self, item: ModuleItem) -> int:
+        """Work units of an item."""
+        ...
+
+    def check(self, item: ModuleItem) -> None:
+        """Raise InvalidRequest, naming the field, when the system cannot take the item."""
+        ...
+
+    def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
+        """Execute the items' programs as one batch, in their order; deterministic, and each for itself."""
         ...
 
 
