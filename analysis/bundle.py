@@ -231,7 +231,6 @@ def load_bundle(path: Path) -> Bundle:
     if post is not None:
         _check_conditions(post, study)
         _check_unique(post, ["participant_id"])
-    questions_path = find_table(path, QUESTION_SCORES)
     flow_path, scores_path = path / "flow.json", path / "scores.json"
     answers = [question.key for version in study.versions for question in version.item_questionnaire]
     submitted = trials.frame["submitted_at"].notna() | trials.frame[answers].notna().any(axis=1)
@@ -245,7 +244,7 @@ def load_bundle(path: Path) -> Bundle:
         rules=rules,
         flow=_parse(flow_path, _Flow).modes if flow_path.exists() else {},
         scores=load_scores(scores_path) if scores_path.exists() else None,
-        question_scores=read_question_scores(questions_path) if questions_path else None,
+        question_scores=_question_scores(path),
         hashes={file.name: sha256(file) for file in sorted(path.iterdir()) if file.is_file()},
     )
 
@@ -282,6 +281,13 @@ def _load_rules(path: Path, study: Study) -> list[Rule]:
             problem = f"rule {rule.name!r} asks for the question {rule.question!r}, which the study lacks"
             raise InputError(path, problem)
     return rules
+
+
+def _question_scores(path: Path) -> pd.DataFrame | None:
+    """The table of questions; None where there is none, or none with a row: no system was scored."""
+    found = find_table(path, QUESTION_SCORES)
+    table = read_question_scores(found) if found else None
+    return None if table is None or table.empty else table
 
 
 def _table(path: Path, name: str) -> Path:

@@ -185,7 +185,8 @@ def _read_jsonl(path: Path, names: Sequence[str]) -> tuple[pd.DataFrame, Callabl
             records.append([record.get(name) for name in names])
             lines.append(line)
     frame = pd.DataFrame(records, columns=list(names), dtype=object)
-    return frame[[name for name in names if name in seen]], lambda row: f"line {lines[row]}"
+    # A file without a line tells no columns, and lacks none.
+    return frame[[name for name in names if name in seen or not lines]], lambda row: f"line {lines[row]}"
 
 
 def _json_line(path: Path, line: int, text: str) -> dict[str, Any]:

@@ -14,6 +14,14 @@ FARM_KEYS = tuple(f"{name}_{k}" for name in ("farm", "c_rel", "c_irr") for k in 
 LOCA_KEYS = ("loca", "loca_inside", "loca_outside")
 PROPAGATION_KEYS = ("em_all_facts", "em_no_facts")
 KEYS = xqa.KEYS + FARM_KEYS + LOCA_KEYS + PROPAGATION_KEYS
+# What one question adds to the scores: its standard scores, whether its answer is a span and where it lies (0
+# or 1), whether it changes when facts are taken away (0 or 1). Error propagation is not over all questions.
+PLACE_PARTS = ("span_answer", "inside", "outside")
+CHANGE_PARTS = tuple(f"{name}_{k}" for name in ("c_rel", "c_irr") for k in coupling.REMOVALS)
+PARTS = xqa.KEYS + PLACE_PARTS + CHANGE_PARTS
+Parts = tuple[float | None, ...]
+UNKNOWN_PLACE: Parts = (None,) * len(PLACE_PARTS)
+UNKNOWN_CHANGES: Parts = (None,) * len(CHANGE_PARTS)
 
 
 @dataclass
@@ -59,23 +67,30 @@ class Standard:
         self._locations: list[tuple[str, Any, Any, list[Any]]] = []
         self._propagation: list[tuple[bool, list[Any], list[Any]]] = []
 
-    def add(self, one: Scored) -> None:
-        """Count one question. A question without prediction counts 0 in the standard scores."""
+    def add(self, one: Scored) -> Parts:
+        """Count one question; return what it adds: the standard scores, then `PLACE_PARTS`.
+
+        A question without prediction counts 0 in the standard scores and has no place.
+        """
         self.questions += 1
         gold_facts = one.gold_facts or []
         scores = xqa.score_question(one.gold_answer, gold_facts, one.answer, one.facts)
         for key, value in scores.items():
             self._totals[key] += value
         self._without_gold_facts += one.gold_facts is None
+        standard = tuple(scores[key] for key in xqa.KEYS)
         if one.answer is None or one.facts is None:
-            return
+            return (*standard, *UNKNOWN_PLACE)
         if gold_facts:
             self._propagation.append((bool(scores["em"]), one.facts, gold_facts))
         if one.answer_type is None or (one.answer_type == "span" and one.location is None):
             self._unlocated += 1
-        else:
-            place = one.location or {}
-            self._locations.append((one.answer_type, place.get("first"), place.get("last"), one.facts))
+            return (*standard, *UNKNOWN_PLACE)
+        place = one.location or {}
+        record = (one.answer_type, place.get("first"), place.get("last"), one.facts)
+        self._locations.append(record)
+        found = coupling.loca([record])
+        return (*standard, found.span_answers, found.inside_count, found.outside_count)
 
     def scores(self) -> Scores:
         """The scores over all questions added; there must be one at least."""
@@ -106,6 +121,12 @@ class Standard:
         result = coupling.loca(self._locations)
         values = {"loca": result.loca, "loca_inside": result.inside, "loca_outside": result.outside}
         scores.add(values, "no predicted answer is a span")
+
+
+def known_parts(scores: Scores) -> tuple[bool, ...]:
+    """Which of `PARTS` belong to a score that is given: the parts of one that is refused tell nothing."""
+    score_of = dict.fromkeys(PLACE_PARTS, "loca")
+    return tuple(scores.values.get(score_of.get(part, part)) is not None for part in PARTS)
 
 
 def farm_scores(

@@ -1,6 +1,6 @@
 """Scores of a run: the reduced inputs of FaRM that the model server answers, and the scores themselves."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -15,7 +15,7 @@ from studyapp import scoring
 from studyapp.actions import events
 from studyapp.actions.model_server import Outcome, ask, served_system
 from studyapp.errors import RunFailed
-from studyapp.models import Prediction, PredictionRun, ReducedAnswer, Score
+from studyapp.models import Prediction, PredictionRun, QuestionScore, ReducedAnswer, Score
 from studyapp.queries.reductions import reduced, with_known_answers, with_question
 
 SCHEMA_VERSION = 1
@@ -101,26 +101,45 @@ def retry_failed_reductions(*, run: PredictionRun) -> int:
 
 
 def score_run(*, run: PredictionRun, farm_reason: str | None, by: User | None = None) -> Score:
-    """Compute and store the scores of a run; ``farm_reason`` says why FaRM is left out, None that it is not.
+    """Compute and store the scores of a run, and what each question adds to them.
 
-    The standard scores are means over all questions of the dataset; one without prediction counts 0.
+    ``farm_reason`` says why FaRM is left out, None that it is not. The standard scores are means over all
+    questions of the dataset; one without prediction counts 0.
     FaRM and LocA are over the predicted ones. Raises RunFailed when reduced inputs are unanswered.
     """
     standard = scoring.Standard()
-    for one in _scored(run):
-        standard.add(one)
-    scores = standard.scores()
+    parts = {question: standard.add(one) for question, one in _scored(run)}
+    scores, answers = standard.scores(), _Answers()
     if farm_reason is None:
-        farm = _farm(run)
+        farm = _farm(run, answers)
         scores.add(farm.values, "")
         scores.reasons |= farm.reasons
     else:
         scores.refuse(scoring.FARM_KEYS, farm_reason)
-    return _save(run, standard.questions, scores, by)
+    known = scoring.known_parts(scores)
+    rows = (
+        (question, (*own, *answers.changed.get(question, scoring.UNKNOWN_CHANGES)))
+        for question, own in parts.items()
+    )
+    return _save(run, standard.questions, scores, _only(known, rows), by)
+
+
+def _only(
+    known: tuple[bool, ...], rows: Iterable[tuple[int, scoring.Parts]]
+) -> Iterator[tuple[int, list[float | None]]]:
+    """The parts of the scores that are given, the others as None."""
+    for question, parts in rows:
+        yield question, [part if kept else None for part, kept in zip(parts, known, strict=True)]
 
 
 @transaction.atomic
-def _save(run: PredictionRun, n: int, scores: scoring.Scores, by: User | None) -> Score:
+def _save(
+    run: PredictionRun,
+    n: int,
+    scores: scoring.Scores,
+    parts: Iterable[tuple[int, list[float | None]]],
+    by: User | None,
+) -> Score:
     score, _ = Score.objects.update_or_create(
         run=run,
         defaults={
@@ -131,13 +150,17 @@ def _save(run: PredictionRun, n: int, scores: scoring.Scores, by: User | None) -
             "computed_at": timezone.now(),
         },
     )
+    score.questions.all().delete()
+    rows = (QuestionScore(score=score, question_id=question, parts=own) for question, own in parts)
+    while batch := list(islice(rows, BATCH)):
+        QuestionScore.objects.bulk_create(batch)
     data = {"dataset": run.dataset.name, "system": run.system.name, "revision": run.revision}
     events.record(kind="run_scored", by=by, data=data)
     return score
 
 
-def _scored(run: PredictionRun) -> Iterator[scoring.Scored]:
-    """Every question of the run's dataset with its prediction, a batch in memory at a time."""
+def _scored(run: PredictionRun) -> Iterator[tuple[int, scoring.Scored]]:
+    """Every question (key) of the run's dataset with its prediction, a batch in memory at a time."""
     questions = run.dataset.questions.order_by("pk").values_list("pk", "answer", "supporting_facts")
     stream = questions.iterator(chunk_size=BATCH)
     while batch := list(islice(stream, BATCH)):
@@ -145,20 +168,24 @@ def _scored(run: PredictionRun) -> Iterator[scoring.Scored]:
         within = run.predictions.filter(question__gte=batch[0][0], question__lte=batch[-1][0])
         predicted = {row[0]: row[1:] for row in within.values_list(*columns)}
         for key, gold_answer, gold_facts in batch:
-            yield scoring.Scored(gold_answer, gold_facts, *predicted.get(key, ()))
+            yield key, scoring.Scored(gold_answer, gold_facts, *predicted.get(key, ()))
 
 
 @dataclass
 class _Answers:
-    """Raw answers by question: on the full context, and for each k without facts of either kind."""
+    """Raw answers by question: on the full context, and for each k without facts of either kind.
+
+    ``changed`` has for each question (key) whether its answer changed, 0 or 1 as `scoring.CHANGE_PARTS`.
+    """
 
     full: dict[str, str] = field(default_factory=dict)
     relevant: dict[int, dict[str, str]] = field(default_factory=lambda: {k: {} for k in REMOVALS})
     irrelevant: dict[int, dict[str, str]] = field(default_factory=lambda: {k: {} for k in REMOVALS})
+    changed: dict[int, scoring.Parts] = field(default_factory=dict)
 
 
-def _farm(run: PredictionRun) -> scoring.Scores:
-    answers = _Answers()
+def _farm(run: PredictionRun, answers: _Answers) -> scoring.Scores:
+    """The scores of removed facts; ``answers`` is filled."""
     failed: list[str] = []
     for prediction, known in with_known_answers(run):
         failed += _collect(prediction, known, answers)
@@ -187,4 +214,9 @@ def _collect(prediction: Prediction, known: dict[str, ReducedAnswer], answers: _
     for k in REMOVALS:
         answers.relevant[k][question] = texts[forms.relevant[k]]
         answers.irrelevant[k][question] = texts[forms.irrelevant[k]]
+    answers.changed[prediction.question_id] = tuple(
+        int(texts[digests[k]] != prediction.answer)
+        for digests in (forms.relevant, forms.irrelevant)
+        for k in REMOVALS
+    )
     return errors

@@ -76,6 +76,7 @@ def _write(data: StudyData, folder: Path, file_format: Format) -> Written:
         "events": lambda: rows.event_rows(data),
         "items": lambda: rows.item_rows(data),
         "judgements": lambda: iter(results.judges(data.study)),
+        "question_scores": lambda: documents.question_scores(data),
     }
     counts = {
         name: write_table(

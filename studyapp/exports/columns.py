@@ -5,6 +5,9 @@ Literal tables, read top to bottom; rows, files and codebook are made from them.
 
 from typing import Literal, NamedTuple
 
+from analysis import xqa
+from analysis.coupling import REMOVALS
+from analysis.scores import SCORES
 from studyapp.flags import MEANINGS
 from studyapp.questionnaires import Answer, Question
 
@@ -90,6 +93,19 @@ _FLAGS = Column(
     "signs that the participant did not take part in earnest, joined by ;",
     values="; ".join(f"{flag} = {meaning}" for flag, meaning in MEANINGS.items()),
 )
+
+# One column per part, in words; empty where the score that it belongs to is not given.
+_PARTS = {
+    **{score.key: f"{score.label} of this question" for score in SCORES if score.key in xqa.KEYS},
+    "span_answer": "1 where the answer is a span, else 0",
+    "inside": "1 where the answer lies in one sentence that is predicted relevant, else 0",
+    "outside": "1 where the answer lies in one sentence that is not predicted relevant, else 0",
+    **{
+        f"{name}_{k}": f"1 where the answer changes without the first {k} facts predicted {which}, else 0"
+        for name, which in (("c_rel", "relevant"), ("c_irr", "irrelevant"))
+        for k in REMOVALS
+    },
+}
 
 TABLES: dict[str, Table] = {
     "trials": Table(
@@ -352,6 +368,17 @@ TABLES: dict[str, Table] = {
             Column("at", "time", "server clock", "Judgement.at", "UTC", public="date"),
         ),
     ),
+    "question_scores": Table(
+        "system and question of its data set: what the question adds to the scores in scores.json",
+        before=(
+            Column("system", "string", "name of the system", "QuestionScore.score"),
+            Column("question_id", "string", "external id of the question", "QuestionScore.question"),
+            *(
+                Column(name, "number", meaning, "QuestionScore.parts", "fraction")
+                for name, meaning in _PARTS.items()
+            ),
+        ),
+    ),
 }
 
 
@@ -486,6 +513,10 @@ FIELDS: dict[str, Field] = {
     "Judgement.is_correct": _out("judgements"),
     "Judgement.note": _out("judgements", "withheld"),
     "Judgement.at": _out("judgements" + _DATE),
+    "QuestionScore.id": _KEY,
+    "QuestionScore.score": _out("question_scores, by its system"),
+    "QuestionScore.question": _out("question_scores"),
+    "QuestionScore.parts": _out("question_scores, a column per part"),
     "EntryLink.id": _KEY,
     "EntryLink.study": _stays("the bundle is of one study"),
     "EntryLink.token_hash": _stays("opens the study"),

@@ -1,5 +1,6 @@
 """The JSON files of a bundle: frozen versions, exclusion rules with their counts, flow, model scores."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from analysis.scores import SCORES
@@ -9,6 +10,7 @@ from studyapp.models import Condition, PredictionRun, StudyVersion
 from studyapp.payloads import ScoresDocument, SystemScores, scores_document
 from studyapp.queries import results
 from studyapp.queries.results import Row
+from studyapp.scoring import PARTS
 
 Document = dict[str, Any]
 
@@ -16,7 +18,7 @@ Document = dict[str, Any]
 def study_version(data: StudyData) -> Document:
     """study_version.json."""
     arms: dict[int, list[Condition]] = {}
-    for condition in results.conditions(data.study):
+    for condition in data.conditions:
         arms.setdefault(condition.version_id, []).append(condition)
     return {
         "study": data.study.slug,
@@ -113,22 +115,35 @@ def scores(data: StudyData) -> Document:
     """scores.json: of each system in the study the scores of its newest run, and what was published."""
     entries: dict[str, Document] = {}
     datasets: set[str] = set()
-    for condition in results.conditions(data.study):
+    for condition in data.conditions:
         if condition.run is not None:
             entries[condition.run.system.name] = _run_scores(condition.run)
             datasets.add(condition.run.dataset.name)
         elif condition.system is not None:
             entries.setdefault(condition.system.name, _no_scores("nobody gave scores of this system"))
-    for version in data.versions:
-        published = (version.published or {}).get("scores")
-        if published:
-            entries.update(published["systems"])
-            datasets.add(published["dataset"])
+    for published in _published_scores(data):
+        entries.update(published["systems"])
+        datasets.add(published["dataset"])
     document = ScoresDocument(
         dataset=datasets.pop() if len(datasets) == 1 else None,
         systems={name: SystemScores.model_validate(entries[name]) for name in sorted(entries)},
     )
     return document.model_dump(mode="json")
+
+
+def question_scores(data: StudyData) -> Iterator[Row]:
+    """question_scores: the questions of the runs whose scores stand in scores.json, by system."""
+    runs = {arm.run.system.name: arm.run for arm in data.conditions if arm.run is not None}
+    elsewhere = {name for published in _published_scores(data) for name in published["systems"]}
+    for system in sorted(runs.keys() - elsewhere):
+        for question_id, parts in results.question_scores(runs[system]):
+            yield {"system": system, "question_id": question_id, **dict(zip(PARTS, parts, strict=True))}
+
+
+def _published_scores(data: StudyData) -> list[Document]:
+    """The scores that publications give, oldest version first."""
+    found = [(version.published or {}).get("scores") for version in data.versions]
+    return [scores for scores in found if scores]
 
 
 def _run_scores(run: PredictionRun) -> Document:

@@ -13,7 +13,7 @@ from analysis.exclusions import Exclusions, apply_rules
 from studyapp.exports.columns import Column, question_columns
 from studyapp.flags import Flag
 from studyapp.freezing import FrozenStudy, has_stages
-from studyapp.models import Study, StudyVersion
+from studyapp.models import Condition, Study, StudyVersion
 from studyapp.queries import results
 from studyapp.queries.flags import participant_flags
 from studyapp.queries.results import CLOCKS, Row
@@ -51,6 +51,11 @@ class StudyData:
             return public_id
         key = bytes.fromhex(self.study.pseudonym_key)
         return "p" + hmac.new(key, public_id.encode(), hashlib.sha256).hexdigest()[:20]
+
+    @cached_property
+    def conditions(self) -> list[Condition]:
+        """The conditions of all versions, with their systems, runs and scores."""
+        return results.conditions(self.study)
 
     def questions(self, questionnaire: str) -> tuple[Column, ...]:
         """The columns of a questionnaire over all versions."""

@@ -175,3 +175,22 @@ class Score(models.Model):
 
     def __str__(self) -> str:
         return f"scores of {self.run}"
+
+
+class QuestionScore(models.Model):
+    """What one question adds to the scores of a run, for their intervals.
+
+    ``parts`` is a list as `studyapp.scoring.PARTS`; one that belongs to a score that is not given is null.
+    """
+
+    score = models.ForeignKey(Score, on_delete=models.CASCADE, related_name="questions")
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="+")
+    parts = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["score", "question"], name="question_scored_once_per_run"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.question_id}: {self.score_id}"

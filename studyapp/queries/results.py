@@ -13,6 +13,8 @@ from studyapp.models import (
     Condition,
     Event,
     Participant,
+    PredictionRun,
+    QuestionScore,
     StageResponse,
     Stimulus,
     Study,
@@ -200,6 +202,12 @@ def judgements(study: Study) -> dict[tuple[int, int], bool]:
         for condition, item, correct in rows.values_list("condition_id", "item_id", "system_correct")
         if correct is not None
     }
+
+
+def question_scores(run: PredictionRun) -> Iterator[tuple[str, list[float | None]]]:
+    """What each question (external id) adds to the scores of a run, in the order of its data set."""
+    rows = QuestionScore.objects.filter(score__run=run).order_by("question_id")
+    return rows.values_list("question__external_id", "parts").iterator()
 
 
 def flow_counts(study: Study) -> list[Row]:

@@ -17,6 +17,7 @@ from studyapp.models import (
     JudgedAnswer,
     Judgement,
     Participant,
+    QuestionScore,
     StageResponse,
     Stimulus,
     Study,
@@ -29,7 +30,7 @@ from tests.studyapp.factories import make_participant, make_study
 
 MODELS: list[type[Model]] = [
     Study, StudyVersion, Condition, Item, Stimulus, EntryLink, Participant, Trial, StageResponse,
-    SurveyResponse, Event, JudgedAnswer, Judgement,
+    SurveyResponse, Event, JudgedAnswer, Judgement, QuestionScore,
 ]  # fmt: skip
 
 

@@ -59,7 +59,7 @@ def test_it_works(study, tmp_path):
     trials = table(tmp_path / "out", "trials")
     assert written.rows == {
         "trials": 9, "participants": 3, "post_survey": 2, "items": 6,
-        "checks": 0, "stages": 0, "pre_survey": 0, "judgements": 0,
+        "checks": 0, "stages": 0, "pre_survey": 0, "judgements": 0, "question_scores": 0,
         "events": Event.objects.filter(study=study).count(),
     }  # fmt: skip
     assert len(trials) == 9
