@@ -29,7 +29,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from modelserver.batching import BatchLimits, Predictor, plan
+from modelserver.asking import Predictor
+from modelserver.batching import BatchLimits, plan
 from modelserver.client import ModelClient
 from modelserver.errors import Unavailable
 from modelserver.fake import FakeSystem

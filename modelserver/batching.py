@@ -18,55 +18,15 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
+from modelserver.asking import Asked, Outcome, Worker, lane_of
 from modelserver.errors import LoadFailed, ModelServerError, Overloaded, TooLarge, Unavailable
-from modelserver.schema import Explanation, ItemError, QAItem, QAPrediction, SaliencyOptions
+from modelserver.schema import ItemError
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Outcome = QAPrediction | Explanation | ItemError
-Explainer = Callable[[Sequence[QAItem], SaliencyOptions], Sequence[Explanation]]
-
-
-class Predictor(Protocol):
-    """What serving needs of a system: the same shape as ``modelserver.systems.base.System``.
-
-    Declared here too because importing the systems imports torch, which client, fake and site must not.
-    Several threads may call its methods at once. ``predict`` answers exactly its items, in their order; it
-    raises Unavailable or LoadFailed where it could not work at all, and then no item is to blame.
-    """
-
-    name: str
-    description: str
-    revision: str
-
-    def cost(self, item: QAItem) -> int: ...
-
-    def check(self, item: QAItem) -> None: ...
-
-    def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]: ...
-
-
-def explainer(system: Predictor) -> Explainer | None:
-    """Return what gives a system's saliency of items, its ``explain``, or None where it has none."""
-    found: Explainer | None = getattr(system, "explain", None)
-    return found
-
-
-class Explaining:
-    """A system's explanations in the place of its predictions: what the batcher asks of a Predictor."""
-
-    def __init__(self, system: Predictor, explain: Explainer, options: SaliencyOptions) -> None:
-        self.name, self.description, self.revision = system.name, system.description, system.revision
-        self.lane = f"{system.name} {options.model_dump_json()}"  # only what is asked alike runs together
-        self.cost, self.check = system.cost, system.check
-        self._explain, self._options = explain, options
-
-    def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:
-        return self._explain(items, self._options)
-
 
 # Tokens in a batch. On a CPU a small system outgrows a core's cache in larger ones and takes longer an item.
 CPU_TOKENS, GPU_TOKENS = 4_096, 16_384
@@ -128,7 +88,7 @@ def plan(costs: Sequence[int], limits: BatchLimits) -> list[list[int]]:
     return batches
 
 
-def predict_each(system: Predictor, items: Sequence[QAItem]) -> list[Outcome]:
+def predict_each(system: Worker, items: Sequence[Asked]) -> list[Outcome]:
     """Predict the items as one batch; when that fails, halve it until the failing items stand alone.
 
     One item that breaks the system, or a batch too big for the memory, costs the others nothing but
@@ -150,14 +110,14 @@ def predict_each(system: Predictor, items: Sequence[QAItem]) -> list[Outcome]:
     return predict_each(system, items[:middle]) + predict_each(system, items[middle:])
 
 
-def _predicted(system: Predictor, items: Sequence[QAItem]) -> list[Outcome]:
+def _predicted(system: Worker, items: Sequence[Asked]) -> list[Outcome]:
     outcomes = list(system.predict(items))
     if [outcome.id for outcome in outcomes] != [item.id for item in items]:
         raise ValueError("the system did not answer exactly the items it was given, in their order")
     return outcomes
 
 
-def _item_error(system: Predictor, item: QAItem, error: Exception) -> ItemError:
+def _item_error(system: Worker, item: Asked, error: Exception) -> ItemError:
     log_failure("item_failed", error, system=system.name)
     if out_of_memory(error):
         message = f"{system.name} ran out of memory on this item alone: {described(error)}"
@@ -280,9 +240,9 @@ def _settle(future: asyncio.Future[Any], result: object, error: Exception | None
 class Ticket:
     """The items of one request on their way through the queue; ``done`` is set with the last outcome."""
 
-    def __init__(self, system: Predictor, outcomes: Sequence[Outcome | None], request_id: str) -> None:
+    def __init__(self, system: Worker, outcomes: Sequence[Outcome | None], request_id: str) -> None:
         self.system = system
-        self.lane = system.lane if isinstance(system, Explaining) else system.name
+        self.lane = lane_of(system)
         self.request_id = request_id
         self._outcomes = list(outcomes)
         self._missing = sum(outcome is None for outcome in outcomes)
@@ -316,7 +276,7 @@ class Job:
 
     ticket: Ticket
     position: int
-    item: QAItem
+    item: Asked
     cost: int
     since: float
 
@@ -350,8 +310,8 @@ class Batcher:
         self._threads = threads
         self._limits = limits
         self._report = report
-        # A lane per system and way of explaining: a dict is a queue here, since it keeps its order and drops
-        # a job at once.
+        # A lane per system and what is asked of it: a dict is a queue here, since it keeps its order and
+        # drops a job at once.
         self._lanes: dict[str, dict[Job, None]] = {}
         self._arrived = asyncio.Event()
         self._idle = asyncio.Event()
@@ -368,7 +328,7 @@ class Batcher:
         """Whether a batch of this system is being computed, even if nobody waits for it any more."""
         return any(batch[0].ticket.system.name == system for batch in self._running)
 
-    def submit(self, ticket: Ticket, jobs: Sequence[tuple[int, QAItem, int]]) -> None:
+    def submit(self, ticket: Ticket, jobs: Sequence[tuple[int, Asked, int]]) -> None:
         """Queue all jobs ``(position, item, cost)`` of a ticket, or none.
 
         Raises TooLarge when they could never fit into the queue and Overloaded when they do not now.

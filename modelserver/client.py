@@ -17,6 +17,7 @@ from typing import Self, TypeVar
 import httpx
 from pydantic import ValidationError
 
+from modelserver.asking import Outcome
 from modelserver.errors import (
     ON_THE_WIRE,
     BadResponse,
@@ -29,9 +30,12 @@ from modelserver.errors import (
 )
 from modelserver.schema import (
     ErrorBody,
+    ExecuteRequest,
+    ExecuteResponse,
     ExplainRequest,
     ExplainResponse,
     LoadRequest,
+    ModuleItem,
     PredictRequest,
     PredictResponse,
     QAItem,
@@ -46,7 +50,9 @@ CONNECT_SECONDS = 5.0
 SLACK_SECONDS = 5.0  # so that the server's own "deadline exceeded" arrives before the socket times out
 
 W = TypeVar("W", bound=Wire)
-A = TypeVar("A", PredictResponse, ExplainResponse)
+A = TypeVar("A", PredictResponse, ExplainResponse, ExecuteResponse)
+Request = PredictRequest | ExecuteRequest
+Response = PredictResponse | ExplainResponse | ExecuteResponse
 
 
 @dataclass(frozen=True)
@@ -186,8 +192,26 @@ class ModelClient:
             raise _invalid(error) from error
         return self._asked(ExplainResponse, "/v1/explain", request, timeout, request_id)
 
+    def execute(
+        self,
+        system: str,
+        items: Sequence[ModuleItem],
+        *,
+        timeout: float | None = None,
+        request_id: str | None = None,
+    ) -> ExecuteResponse:
+        """Return what every module of each item's program put out, or an error, in the order of the items.
+
+        Raises as `predict` does, and InvalidRequest for a system that executes no programs.
+        """
+        try:
+            request = ExecuteRequest(system=system, items=list(items))
+        except ValidationError as error:
+            raise _invalid(error) from error
+        return self._asked(ExecuteResponse, "/v1/execute", request, timeout, request_id)
+
     def _asked(
-        self, kind: type[A], path: str, request: PredictRequest, timeout: float | None, request_id: str | None
+        self, kind: type[A], path: str, request: Request, timeout: float | None, request_id: str | None
     ) -> A:
         """Send what is asked of items, and return an answer that is checked to be one to them."""
         body = request.model_dump_json()
@@ -267,7 +291,7 @@ class ModelClient:
         finally:
             self._servers.give_back(server, failure)
 
-    def _compare(self, server: Server, response: PredictResponse | ExplainResponse) -> None:
+    def _compare(self, server: Server, response: Response) -> None:
         """Raise MixedRevisions when another server serves the system in another revision now.
 
         Where an earlier answer of another server named one, it is asked again: both may have changed since.
@@ -375,15 +399,20 @@ def _invalid(error: ValidationError) -> InvalidRequest:
     return InvalidRequest(first["msg"], field=".".join(map(str, first["loc"])) or None)
 
 
-def _require_answered(response: PredictResponse | ExplainResponse, request: PredictRequest) -> None:
+def _require_answered(response: Response, request: Request) -> None:
     """Raise BadResponse unless the response answers exactly what was asked, in its order."""
     if response.system != request.system:
         raise BadResponse(f"asked {request.system!r}, answered by {response.system!r}")
-    outcomes = response.predictions if isinstance(response, PredictResponse) else response.explanations
-    asked, answered = [item.id for item in request.items], [outcome.id for outcome in outcomes]
+    asked, answered = [item.id for item in request.items], [outcome.id for outcome in _outcomes(response)]
     if asked != answered:
         differing = next((pair for pair in zip(asked, answered, strict=False) if pair[0] != pair[1]), None)
         where = (
             f"{differing[1]!r} in the place of {differing[0]!r}" if differing else f"{len(answered)} outcomes"
         )
         raise BadResponse(f"{len(asked)} items were asked, but the answer has {where}")
+
+
+def _outcomes(response: Response) -> Sequence[Outcome]:
+    if isinstance(response, PredictResponse):
+        return response.predictions
+    return response.explanations if isinstance(response, ExplainResponse) else response.executions

@@ -16,9 +16,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Self
 
-from modelserver.batching import Predictor
+from modelserver.asking import Served
 from modelserver.client import ModelClient, Retry
 from modelserver.errors import InvalidRequest, ModelServerError, PredictionFailed
+from modelserver.fake_modular import FakeModularSystem
 from modelserver.schema import (
     AnswerLocation,
     AnswerType,
@@ -139,7 +140,7 @@ class FakeModelServer:
 
     def __init__(
         self,
-        *systems: Predictor,
+        *systems: Served,
         token: str | None = None,
         limits: ServerLimits | None = None,
         ready: bool = True,
@@ -198,10 +199,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m modelserver.fake", description=main.__doc__)
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8100, help="0 takes a free one (default: %(default)s)")
-    parser.add_argument("--systems", default="fake", help="comma-separated names (default: %(default)s)")
+    parser.add_argument("--systems", default="fake", help="comma-separated readers (default: %(default)s)")
+    parser.add_argument("--modular", default="", metavar="NAMES", help="modular networks, comma-separated")
     options = parser.parse_args(arguments)
     log_to_stderr("info")
-    loaders = {name: lambda name=name: FakeSystem(name) for name in options.systems.split(",")}
+    loaders: dict[str, Loader] = {name: partial(FakeSystem, name) for name in options.systems.split(",")}
+    modular = [name for name in options.modular.split(",") if name]
+    loaders |= {name: partial(FakeModularSystem, name) for name in modular}
     try:
         return run(Service(loaders), bind(options.host, options.port), drain_seconds=30.0)
     except ModelServerError as error:

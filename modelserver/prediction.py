@@ -23,11 +23,11 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import Progress
 
+from modelserver.asking import Predictor
 from modelserver.batching import (
     CPU_TOKENS,
     GPU_TOKENS,
     BatchLimits,
-    Predictor,
     batch_tokens,
     plan,
     predict_each,

@@ -321,16 +321,21 @@ class ExecuteResponse(Wire):
     executions: list[Execution | ItemError]
 
 
+SystemKind = Literal["reader", "modular"]
+
+
 class SystemInfo(Wire):
     """A served system. ``revision`` is a digest of its weights and configuration.
 
     It is empty for a system that has not been loaded since the server started; ``POST /v1/load`` loads it.
+    ``kind`` is "modular" for a network that executes programs; a reader answers questions.
     """
 
     name: str
     revision: str
     description: str
     loaded: bool
+    kind: SystemKind = "reader"
 
 
 class LoadRequest(Wire):

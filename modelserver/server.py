@@ -35,6 +35,8 @@ from modelserver.errors import (
 )
 from modelserver.schema import (
     ErrorBody,
+    ExecuteRequest,
+    ExecuteResponse,
     ExplainRequest,
     ExplainResponse,
     LoadRequest,
@@ -111,6 +113,16 @@ def create_app(service: Service) -> Edge:
         answer = await _raced(work, request.receive, deadline)
         return Response(answer.model_dump_json(), media_type="application/json")
 
+    @app.post("/v1/execute", response_model=ExecuteResponse)
+    async def execute(
+        body: ExecuteRequest, request: Request, x_timeout_seconds: Annotated[str | None, Header()] = None
+    ) -> Response:
+        deadline = _accepted(service, body, x_timeout_seconds, request.scope)
+        exchange: _Exchange = request.scope["exchange"]
+        work = service.execution(body, exchange.request_id)
+        answer = await _raced(work, request.receive, deadline)
+        return Response(answer.model_dump_json(), media_type="application/json")
+
     _answer_errors(app)
     return Edge(app, service=service, paths=frozenset(_paths(app)))
 
@@ -132,7 +144,9 @@ def _timeout(header: str | None, limits: ServerLimits) -> float:
     return seconds
 
 
-def _accepted(service: Service, body: PredictRequest, timeout: str | None, scope: Scope) -> float:
+def _accepted(
+    service: Service, body: PredictRequest | ExecuteRequest, timeout: str | None, scope: Scope
+) -> float:
     """Note what is asked for, and return until when. Raises UnknownSystem, Unavailable, InvalidRequest."""
     edge: _Exchange = scope["exchange"]
     edge.fields |= {"system": service.require(body.system), "items": len(body.items)}

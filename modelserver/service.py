@@ -9,38 +9,37 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import Literal
 
+from modelserver.asking import Asked, Asking, Executing, Explaining, Outcome, Served, predicting
 from modelserver.batching import (
     Batcher,
     BatchLimits,
     BatchReport,
-    Explaining,
     ModelThreads,
-    Outcome,
-    Predictor,
     Ticket,
     described,
-    explainer,
     log_failure,
 )
 from modelserver.errors import InvalidRequest, Overloaded, TooLarge, Unavailable, UnknownSystem
 from modelserver.metrics import ITEMS, SECONDS, Counter, Gauge, Histogram, render
 from modelserver.schema import (
+    ExecuteRequest,
+    ExecuteResponse,
+    Execution,
     ExplainRequest,
     ExplainResponse,
     Explanation,
     ItemError,
+    ModuleItem,
     PredictRequest,
     PredictResponse,
-    QAItem,
     QAPrediction,
-    SaliencyOptions,
     SystemInfo,
 )
 from modelserver.shelf import Change, Loader, Shelf, Source
@@ -48,6 +47,8 @@ from modelserver.shelf import Change, Loader, Shelf, Source
 logger = logging.getLogger(__name__)
 
 QUICK_SECONDS = 0.001  # a check that takes no longer is made in the event loop
+# What the metrics say of an item that was done.
+DONE = {QAPrediction: "predicted", Explanation: "explained", Execution: "executed"}
 CALLS_ELSEWHERE = 8  # batches that may be on their way to servers elsewhere at once
 
 
@@ -220,8 +221,8 @@ class Service:
 
         When it is cancelled, what is still queued of the request is dropped.
         """
-        revision, outcomes = await self._done(request, request_id)
-        predictions = [one for one in outcomes if not isinstance(one, Explanation)]
+        revision, outcomes = await self._done(request, request_id, predicting)
+        predictions = [one for one in outcomes if isinstance(one, QAPrediction | ItemError)]
         return PredictResponse(system=request.system, revision=revision, predictions=predictions)
 
     async def explanation(self, request: ExplainRequest, request_id: str) -> ExplainResponse:
@@ -229,14 +230,24 @@ class Service:
 
         Raises InvalidRequest for a system that has no saliency.
         """
-        revision, outcomes = await self._done(request, request_id, request.options)
-        explanations = [one for one in outcomes if not isinstance(one, QAPrediction)]
+        way = partial(Explaining, options=request.options)
+        revision, outcomes = await self._done(request, request_id, way)
+        explanations = [one for one in outcomes if isinstance(one, Explanation | ItemError)]
         return ExplainResponse(system=request.system, revision=revision, explanations=explanations)
 
+    async def execution(self, request: ExecuteRequest, request_id: str) -> ExecuteResponse:
+        """Execute the programs of a request's items, in all else as `answer` does.
+
+        Raises InvalidRequest for a system that executes none.
+        """
+        revision, outcomes = await self._done(request, request_id, Executing)
+        executions = [one for one in outcomes if isinstance(one, Execution | ItemError)]
+        return ExecuteResponse(system=request.system, revision=revision, executions=executions)
+
     async def _done(
-        self, request: PredictRequest, request_id: str, options: SaliencyOptions | None = None
+        self, request: PredictRequest | ExecuteRequest, request_id: str, way: Callable[[Served], Asking]
     ) -> tuple[str, list[Outcome]]:
-        """Return the system's revision and an outcome for each item: an explanation, given options."""
+        """Return the system's revision and an outcome for each item. ``way`` is what it is asked for."""
         if len(request.items) > self.limits.items:
             message = f"{len(request.items)} items in one request; at most {self.limits.items} are taken"
             raise TooLarge(message, field="items")
@@ -244,8 +255,7 @@ class Service:
             system = await self.shelf.take(request.system)
         try:
             revision = system.revision
-            way = system if options is None else _explaining(system, options)
-            outcomes = await self._outcomes(way, request, request_id)
+            outcomes = await self._outcomes(way(system), request, request_id)
             if system.revision != revision:  # as that of a server elsewhere may
                 raise Unavailable(f"{request.system} changed from revision {revision} to {system.revision}")
         finally:
@@ -264,14 +274,17 @@ class Service:
         finally:
             self._expecting -= items
 
-    async def _outcomes(self, system: Predictor, request: PredictRequest, request_id: str) -> list[Outcome]:
+    async def _outcomes(
+        self, system: Asking, request: PredictRequest | ExecuteRequest, request_id: str
+    ) -> list[Outcome]:
         """Check every item by itself, queue those that can be predicted, and wait for them."""
-        checked = await self._checked(system, request.items)
+        items: Sequence[Asked] = request.items
+        checked = await self._checked(system, items)
         self.require_ready()
         ticket = Ticket(system, [error for error, _ in checked], request_id)
         jobs = [
             (position, item, cost)
-            for position, (item, (error, cost)) in enumerate(zip(request.items, checked, strict=True))
+            for position, (item, (error, cost)) in enumerate(zip(items, checked, strict=True))
             if error is None
         ]
         batcher = self._away if self._away and request.system in self._elsewhere else self.batcher
@@ -283,9 +296,7 @@ class Service:
             raise
         return ticket.outcomes()
 
-    async def _checked(
-        self, system: Predictor, items: Sequence[QAItem]
-    ) -> list[tuple[ItemError | None, int]]:
+    async def _checked(self, system: Asking, items: Sequence[Asked]) -> list[tuple[ItemError | None, int]]:
         """Check items: at once where that will be quick, judged by those before, else in a thread.
 
         Counting the tokens of many items would hold up every other request, and a system may be anybody's;
@@ -312,19 +323,15 @@ def _shutting_down() -> Unavailable:
     return Unavailable("the server is shutting down", retry_after=5)
 
 
-def _explaining(system: Predictor, options: SaliencyOptions) -> Explaining:
-    explain = explainer(system)
-    if explain is None:
-        raise InvalidRequest(f"{system.name} has no saliency: it offers no way to its inside", field="system")
-    return Explaining(system, explain, options)
-
-
-def _characters(item: QAItem) -> int:
+def _characters(item: Asked) -> int:
+    """How much there is to look at: characters, and the bytes of images."""
+    if isinstance(item, ModuleItem):
+        return len(item.text) + len(item.passage) + sum(len(image.data or b"") for image in item.images)
     return len(item.question) + sum(map(len, chain.from_iterable(text for _title, text in item.context)))
 
 
 def _timed_check(
-    system: Predictor, items: Sequence[QAItem], most_tokens: int
+    system: Asking, items: Sequence[Asked], most_tokens: int
 ) -> tuple[list[tuple[ItemError | None, int]], float]:
     """Return for each item why it cannot be predicted (None when it can) and its cost; and the seconds."""
     started = time.perf_counter()
@@ -332,7 +339,7 @@ def _timed_check(
     return checked, time.perf_counter() - started
 
 
-def _check_item(system: Predictor, item: QAItem, most_tokens: int) -> tuple[ItemError | None, int]:
+def _check_item(system: Asking, item: Asked, most_tokens: int) -> tuple[ItemError | None, int]:
     try:
         system.check(item)
         cost = system.cost(item)
@@ -344,12 +351,12 @@ def _check_item(system: Predictor, item: QAItem, most_tokens: int) -> tuple[Item
         message = f"{system.name} could not check the item: {described(error)}"
         return ItemError(id=item.id, error="prediction_failed", message=message), 0
     if cost > most_tokens:
-        message = f"context: the item has {cost} tokens; at most {most_tokens} are taken"
+        where = "passage" if isinstance(item, ModuleItem) else "context"
+        message = f"{where}: the item has {cost} tokens; at most {most_tokens} are taken"
         return ItemError(id=item.id, error="invalid_item", message=message), 0
     return None, cost
 
 
 def _count(metrics: Metrics, system: str, outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
-        done = "explained" if isinstance(outcome, Explanation) else "predicted"
-        metrics.outcomes.add(system, outcome.error if isinstance(outcome, ItemError) else done)
+        metrics.outcomes.add(system, outcome.error if isinstance(outcome, ItemError) else DONE[type(outcome)])

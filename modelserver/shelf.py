@@ -15,11 +15,12 @@ from functools import partial
 from types import MethodType
 from typing import Any, Literal
 
-from modelserver.batching import ModelThreads, Predictor, described, free_memory, out_of_memory
-from modelserver.errors import LoadFailed, ModelServerError
-from modelserver.schema import QAItem, SystemInfo
+from modelserver.asking import Served, kind_of
+from modelserver.batching import ModelThreads, described, free_memory, out_of_memory
+from modelserver.errors import LoadFailed, ModelServerError, Unavailable
+from modelserver.schema import QAItem, SystemInfo, SystemKind
 
-Loader = Callable[[], Predictor]
+Loader = Callable[[], Served]
 
 FORGIVE_SECONDS = 10.0  # after this a load that failed is tried again: its files may have been repaired
 WARM_UP = QAItem(
@@ -35,13 +36,14 @@ class Source:
 
     ``expect`` says how many bytes its weights will take, as well as it can be told before; 0 when it
     cannot. ``elsewhere`` marks a system that computes in another process, so that asking it must keep no
-    model thread from its work.
+    model thread from its work. ``kind`` is what is said of it until it is loaded.
     """
 
     load: Loader
     description: str = ""
     expect: Callable[[], int] = lambda: 0
     elsewhere: bool = False
+    kind: SystemKind = "reader"
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,10 @@ class _Place:
 
     def __init__(self, name: str, source: Source) -> None:
         self.name, self.source = name, source
-        self.system: Predictor | None = None
-        self.revision = ""  # these three stay known when the system has been put down
+        self.system: Served | None = None
+        self.revision = ""  # these four stay known when the system has been put down
         self.description = source.description
+        self.kind = source.kind
         self.size: int | None = None
         self.users = 0
         self.used_at = 0.0
@@ -102,6 +105,7 @@ class _Place:
             revision=self.system.revision if self.system is not None else self.revision,
             description=self.description,
             loaded=self.system is not None,
+            kind=self.kind,
         )
 
     def settle(self, error: ModelServerError | None) -> None:
@@ -188,7 +192,7 @@ class Shelf:
             await self._make_room(place, place.size or 0, wanted=True)
             self._put_up(place, system)
 
-    async def take(self, name: str) -> Predictor:
+    async def take(self, name: str) -> Served:
         """Return a system, loaded if it was not, that stays until ``give_back``.
 
         Raises LoadFailed, and what ``close`` was given.
@@ -324,7 +328,7 @@ class Shelf:
     def _idle(self, place: _Place) -> bool:
         return not place.users and not self._computing(place.name)
 
-    async def _load(self, place: _Place) -> Predictor:
+    async def _load(self, place: _Place) -> Served:
         started = time.monotonic()
         try:
             load = partial(_load_and_warm, place.name, place.source.load)
@@ -334,12 +338,12 @@ class Shelf:
             await self._line(place).thread.call(free_memory)
             raise
         place.size, place.revision = size, system.revision
-        place.description = system.description
+        place.description, place.kind = system.description, kind_of(system)
         seconds = time.monotonic() - started
         self._report(Change("loaded", place.name, seconds, size, place.revision))
         return system
 
-    def _put_up(self, place: _Place, system: Predictor) -> None:
+    def _put_up(self, place: _Place, system: Served) -> None:
         place.system, place.used_at, place.failure = system, time.monotonic(), None
 
     async def _put_down(self, place: _Place) -> None:
@@ -348,7 +352,7 @@ class Shelf:
         self._report(Change("unloaded", place.name, size=place.size or 0, revision=place.revision))
 
 
-def _load_and_warm(name: str, loader: Loader) -> tuple[Predictor, int]:
+def _load_and_warm(name: str, loader: Loader) -> tuple[Served, int]:
     """Return a system that has answered a first question, and the bytes of its weights."""
     doing = "be loaded"
     try:
@@ -356,10 +360,18 @@ def _load_and_warm(name: str, loader: Loader) -> tuple[Predictor, int]:
         size = weight_bytes(system)
         doing = "answer a first question"
         for copy in getattr(system, "copies", (system,)):
-            copy.predict([WARM_UP])
-    except ModelServerError:
+            _warm(copy)
+    except (LoadFailed, Unavailable):
         raise
     except Exception as error:  # the edge of the server: a loader may be anybody's code
         memory = "the memory does not suffice: " if out_of_memory(error) else ""
         raise LoadFailed(f"{name} could not {doing}: {memory}{described(error)}") from error
     return system, size
+
+
+def _warm(system: Any) -> None:
+    """Have a system do what it will be asked for: an item is enough to find out that it cannot."""
+    if hasattr(system, "execute"):
+        system.execute([system.warm_up])
+    if hasattr(system, "predict"):
+        system.predict([WARM_UP])

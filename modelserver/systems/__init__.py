@@ -6,25 +6,39 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import torch
 
-from modelserver.errors import UnknownSystem
+from modelserver.errors import InvalidRequest, UnknownSystem
+from modelserver.schema import SystemKind
 from modelserver.systems import extractive, heuristic, reader
-from modelserver.systems.base import System
+from modelserver.systems.base import ModularSystem, System
 
-__all__ = ["SYSTEMS", "WEIGHTS", "System", "SystemSpec", "load_system"]
+__all__ = [
+    "SYSTEMS",
+    "WEIGHTS",
+    "ModularSystem",
+    "System",
+    "SystemSpec",
+    "load_modular_system",
+    "load_system",
+]
 
 WEIGHTS = Path(__file__).resolve().parent.parent / "weights"
 
 
 @dataclass(frozen=True)
 class SystemSpec:
-    """A system by name. ``load`` takes a weights folder (None: the shipped one) and a device."""
+    """A system by name. ``load`` takes a weights folder (None: the shipped one) and a device.
+
+    It returns a System where ``kind`` is "reader", a ModularSystem where it is "modular".
+    """
 
     name: str
     description: str
-    load: Callable[[Path | None, torch.device], System]
+    load: Callable[[Path | None, torch.device], System | ModularSystem]
+    kind: SystemKind = "reader"
 
 
 def _recurrent(name: str, description: str) -> SystemSpec:
@@ -59,10 +73,26 @@ SYSTEMS: dict[str, SystemSpec] = {
 
 
 def load_system(name: str, *, weights: Path | None = None, device: str | torch.device = "cpu") -> System:
-    """Return the named system, ready to predict.
+    """Return the named reader, ready to predict.
 
-    Raises UnknownSystem for a name not in SYSTEMS and UnreadableWeights for a damaged weights folder.
+    Raises UnknownSystem for a name not in SYSTEMS, InvalidRequest for a modular network and
+    UnreadableWeights for a damaged weights folder.
     """
+    if _spec(name).kind != "reader":
+        raise InvalidRequest(f"{name} is a modular network, which executes programs and answers no questions")
+    return cast(System, _spec(name).load(weights, torch.device(device)))
+
+
+def load_modular_system(
+    name: str, *, weights: Path | None = None, device: str | torch.device = "cpu"
+) -> ModularSystem:
+    """Return the named modular network, ready to execute. Raises as `load_system` does."""
+    if _spec(name).kind != "modular":
+        raise InvalidRequest(f"{name} is a reader, which executes no programs")
+    return cast(ModularSystem, _spec(name).load(weights, torch.device(device)))
+
+
+def _spec(name: str) -> SystemSpec:
     if name not in SYSTEMS:
         raise UnknownSystem(f"no system {name!r}; known systems: {', '.join(SYSTEMS)}")
-    return SYSTEMS[name].load(weights, torch.device(device))
+    return SYSTEMS[name]

@@ -37,7 +37,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from modelserver.batching import Explainer, described, out_of_memory
+from modelserver.asking import Explainer
+from modelserver.batching import described, out_of_memory
 from modelserver.errors import InvalidRequest, UnusableSystem
 from modelserver.saliency.attribution import explain
 from modelserver.schema import Explanation, QAItem, QAPrediction, SaliencyOptions

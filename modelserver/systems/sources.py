@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 import torch
 from transformers import PreTrainedModel
 
-from modelserver.batching import Explainer, Outcome, Predictor, explainer, thread_number
+from modelserver.asking import Executor, Explainer, Outcome, Predictor, Served, explainer, kind_of
+from modelserver.batching import thread_number
 from modelserver.choices import Carried, Choice, Own, Remote
 from modelserver.errors import LoadFailed, UnknownSystem, UnreadableWeights
-from modelserver.schema import Explanation, QAItem, SaliencyOptions
+from modelserver.schema import Explanation, ModuleItem, QAItem, SaliencyOptions
 from modelserver.shelf import Source, weight_bytes
 from modelserver.systems import SYSTEMS, WEIGHTS, own
 from modelserver.systems.remote import RemoteSystem
@@ -42,19 +43,33 @@ class Hardware:
     remote_seconds: float = 60.0
 
 
-class Copies:
+S = TypeVar("S", Predictor, Executor)
+
+
+class _OnDevices(Generic[S]):
     """A system under the name it is served by, with a copy on every device.
 
     Each model thread asks the copy of its own device: the thread's number modulo the number of copies.
     """
 
-    def __init__(self, name: str, copies: Sequence[Predictor], hardware: Hardware) -> None:
-        first = copies[0]
-        self.name, self.description = name, first.description
-        self.revision = f"{first.revision}-bf16" if hardware.half else first.revision
-        self.copies = tuple(copies)
-        self.weight_bytes = weight_bytes(first)  # on each device
-        self._first, self._hardware = first, hardware
+    def __init__(self, name: str, copies: Sequence[S], hardware: Hardware) -> None:
+        self._first: S = copies[0]
+        self.name, self.description = name, self._first.description
+        self.revision = f"{self._first.revision}-bf16" if hardware.half else self._first.revision
+        self.copies: tuple[S, ...] = tuple(copies)
+        self.weight_bytes = weight_bytes(self._first)  # on each device
+        self._hardware = hardware
+
+    @contextlib.contextmanager
+    def _here(self) -> Iterator[S]:
+        """Give the copy on the device of this thread, in the precision asked for."""
+        number = thread_number() % len(self.copies)
+        with in_half(self._hardware.devices[number]) if self._hardware.half else contextlib.nullcontext():
+            yield self.copies[number]
+
+
+class Copies(_OnDevices[Predictor]):
+    """A reader on every device."""
 
     def cost(self, item: QAItem) -> int:
         """As the system says."""
@@ -80,12 +95,26 @@ class Copies:
             assert explain is not None  # they are copies of one system
             return [one.model_copy(update={"revision": self.revision}) for one in explain(items, options)]
 
-    @contextlib.contextmanager
-    def _here(self) -> Iterator[Predictor]:
-        """Give the copy on the device of this thread, in the precision asked for."""
-        number = thread_number() % len(self.copies)
-        with in_half(self._hardware.devices[number]) if self._hardware.half else contextlib.nullcontext():
-            yield self.copies[number]
+
+class ModularCopies(_OnDevices[Executor]):
+    """A modular network on every device."""
+
+    def __init__(self, name: str, copies: Sequence[Executor], hardware: Hardware) -> None:
+        super().__init__(name, copies, hardware)
+        self.warm_up = self._first.warm_up
+
+    def cost(self, item: ModuleItem) -> int:
+        """As the system says."""
+        return self._first.cost(item)
+
+    def check(self, item: ModuleItem) -> None:
+        """As the system does."""
+        self._first.check(item)
+
+    def execute(self, items: Sequence[ModuleItem]) -> Sequence[Outcome]:
+        """Execute on the device of this thread."""
+        with self._here() as copy:
+            return copy.execute(items)
 
 
 def in_half(device: str) -> torch.autocast:
@@ -138,19 +167,21 @@ def _carried(name: str, system: str, folder: Path | None, hardware: Hardware) ->
         raise UnknownSystem(f"no system {system!r}; known systems: {', '.join(SYSTEMS)}{hint}")
     spec = SYSTEMS[system]
 
-    def make(device: str) -> Predictor:
+    def make(device: str) -> Served:
         return spec.load(folder, torch.device(device))
 
     expect = partial(expected_bytes, folder or WEIGHTS / system)
-    return Source(partial(_copies, name, make, hardware), spec.description, expect)
+    return Source(partial(_copies, name, make, hardware), spec.description, expect, kind=spec.kind)
 
 
-def _copies(name: str, make: Callable[[str], Predictor], hardware: Hardware) -> Copies:
+def _copies(name: str, make: Callable[[str], Served], hardware: Hardware) -> Served:
     copies = [make(device) for device in hardware.devices]
     if hardware.compiled:
         for copy in copies:
             _compile(name, copy)
-    return Copies(name, copies, hardware)
+    if kind_of(copies[0]) == "modular":
+        return ModularCopies(name, cast(Sequence[Executor], copies), hardware)
+    return Copies(name, cast(Sequence[Predictor], copies), hardware)
 
 
 def _compile(name: str, system: Any) -> None:

@@ -499,7 +499,7 @@ class TestObservation:
         described = http.get("/openapi.json").json()
         assert set(described["paths"]) == {
             "/health", "/ready", "/metrics", "/v1/systems", "/v1/load", "/v1/predict",
-            "/v1/explain",
+            "/v1/explain", "/v1/execute",
         }  # fmt: skip
         assert "PredictRequest" in described["components"]["schemas"]
 
