@@ -16,15 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from analysis import alignment_report
 from analysis.bundle import MODES, load_bundle, load_scores
-from analysis.design import (
-    TRAITS,
-    assumed,
-    build_power_page,
-    design_sentence,
-    from_pilot,
-    looks_text,
-    plan_size,
-)
+from analysis.design import TRAITS, build_power_page, from_pilot, looks_text
 from analysis.errors import AnalysisError, InputError
 from analysis.faithfulness import command as faithfulness
 from analysis.page import write_page, write_text
@@ -35,6 +27,7 @@ from analysis.question_scores import read_question_scores
 from analysis.ranks import Direction
 from analysis.reading import read_json, sha256
 from analysis.report import build_correlation_report, build_report
+from analysis.sample_size import assumed, design_sentence, plan_size
 from analysis.sequential import Spending, boundaries
 from analysis.study import Options, analyse
 from analysis.tables import csv_text

@@ -13,24 +13,11 @@ from analysis.figures import COLOURS, INK, STYLE, drawn
 from analysis.grid import Array, Grid
 from analysis.learning import ratings_right
 from analysis.page import Block, Figure, Page, Section, Text
-from analysis.power import (
-    Assumed,
-    Contrast,
-    Population,
-    Power,
-    Rate,
-    SmallestDesign,
-    fitted,
-    pilot,
-    power_curve,
-    smallest_design,
-)
+from analysis.power import Population, fitted, pilot
+from analysis.sample_size import Design, design_sentence, rate_text
 from analysis.sequential import Boundaries, cost_of_looks, decide
 from analysis.study import Options, analyse
 from analysis.tables import Cell, Table, number
-
-CURVE_POINTS = 9
-SPAN = (0.25, 2.5)  # of the smallest design, that the curve covers
 
 
 @dataclass(frozen=True)
@@ -61,20 +48,6 @@ TRAITS = {
 }
 
 
-@dataclass(frozen=True)
-class Design:
-    """A planned study and its power. curve: by participants per condition, the smallest design among them."""
-
-    effects: tuple[float, ...]
-    items: int
-    alpha: float
-    simulations: int
-    source: str
-    unit: str
-    smallest: SmallestDesign
-    curve: tuple[Power, ...]
-
-
 def from_pilot(
     bundle: Bundle, measure: str, options: Options, *, normal: bool
 ) -> tuple[Population, int, str]:
@@ -95,63 +68,15 @@ def from_pilot(
     return (fitted(source) if normal else source), items, f"{how} the {people} participants of the pilot"
 
 
-def plan_size(
-    population: Population,
-    *,
-    effects: Sequence[float],
-    items: int,
-    target: float,
-    alpha: float,
-    simulations: int,
-    seed: int,
-    source: str,
-    unit: str,
-    participants: Sequence[int] = (),
-) -> Design:
-    """The smallest design with the target power, and a curve around it (or over ``participants``).
-
-    Raises AnalysisError for effects, sizes or rates that make no design.
-    """
-    streams = np.random.default_rng(seed).spawn(2)
-    try:
-        smallest = smallest_design(
-            population, effects=effects, items=items, simulations=simulations, rng=streams[0], target=target,
-            alpha=alpha, contrasts=_contrasts(effects),
-        )  # fmt: skip
-        sizes = sorted(set(participants)) or _around(smallest.participants or smallest.tried[-1].participants)
-        curve = power_curve(
-            population, effects=effects, participants=sizes, items=items, simulations=simulations,
-            rng=streams[1], alpha=alpha, contrasts=_contrasts(effects),
-        )  # fmt: skip
-    except ValueError as error:
-        raise AnalysisError(str(error)) from None
-    return Design(tuple(effects), items, alpha, simulations, source, unit, smallest, tuple(curve))
-
-
-def design_sentence(design: Design) -> str:
-    """What the simulation says, in one sentence."""
-    shifts = ", ".join(f"{effect:g}" for effect in design.effects)
-    smallest = design.smallest
-    if smallest.participants is None:
-        found = smallest.reason.capitalize()
-    else:
-        point = next(one for one in smallest.tried if one.participants == smallest.participants)
-        found = (
-            f"{smallest.participants} participants per condition "
-            f"({smallest.participants * len(design.effects)} in all) reach a power of {_rate(point.all)}"
-        )
-    return (
-        f"{found}, for {len(design.effects)} conditions with the effects {shifts} ({design.unit}) over "
-        f"{design.items} items, alpha {design.alpha:g}; {design.simulations} simulated studies of "
-        f"{design.source}."
-    )
-
-
 def build_power_page(design: Design) -> Page:
     """The sample size as a page, with curve and table."""
     method = design.curve[0].method
     rows = [
-        [Cell(str(one.participants)), Cell(str(one.participants * len(design.effects))), Cell(_rate(one.all))]
+        [
+            Cell(str(one.participants)),
+            Cell(str(one.participants * len(design.effects))),
+            Cell(rate_text(one.all)),
+        ]
         for one in design.curve
     ]
     header = ["Participants per condition", "In all", "Power, 95 % of the simulation"]
@@ -192,31 +117,6 @@ def looks_text(bounds: Boundaries, observed: Sequence[float], power: float) -> s
     return "\n".join(lines)
 
 
-def assumed(
-    participant_sd: float | None, item_sd: float, residual_sd: float | None, mean: float | None
-) -> tuple[Assumed, str]:
-    """The population of assumed spreads, and its description. Raises AnalysisError."""
-    if participant_sd is None:
-        raise AnalysisError("give --pilot BUNDLE, or --participant-sd with --residual-sd or --mean")
-    try:
-        population = Assumed(participant_sd, item_sd, residual_sd, mean)
-    except ValueError as error:
-        raise AnalysisError(str(error)) from None
-    spreads = {"participants": participant_sd, "items": item_sd, "trials": residual_sd, "mean share": mean}
-    given = ", ".join(f"{name} {value:g}" for name, value in spreads.items() if value is not None)
-    return population, f"people by assumption ({given})"
-
-
-def _contrasts(effects: Sequence[float]) -> list[Contrast]:
-    """Each condition against the first."""
-    return [(0, other) for other in range(1, len(effects))]
-
-
-def _around(size: int) -> list[int]:
-    low, high = max(2, int(size * SPAN[0])), max(6, int(size * SPAN[1]))
-    return sorted({round(n) for n in np.linspace(low, high, CURVE_POINTS)} | {size})
-
-
 def _curve_figure(design: Design) -> Figure:
     known = [(one.participants, one.all) for one in design.curve if one.all]
     sizes = [size for size, _ in known]
@@ -239,7 +139,3 @@ def _curve_figure(design: Design) -> Figure:
     spoken = "; ".join(f"{size} participants {number(rate.value)}" for size, rate in known)
     caption = "Power by participants per condition; the band is the simulation's 95 %, dashes are the target."
     return Figure("power-curve", caption, f"Power curve: {spoken}.", svg, png=png)
-
-
-def _rate(rate: Rate | None) -> str:
-    return "–" if rate is None else f"{rate.value:.3f} [{rate.interval[0]:.3f}, {rate.interval[1]:.3f}]"

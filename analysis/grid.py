@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.exclusions import CLOCK_COLUMNS, Clock, MaxTime, MinTime, Rule
+
 Array = NDArray[np.float64]
 Sums = dict[str, Array]  # each (participants, replicates)
 EVERY_ROW = slice(None)
@@ -208,3 +210,12 @@ def _weighted_median(ordered: Array, order: NDArray[np.intp], total: Array, item
         upper += reached < beyond
     start = (np.arange(rows) * (items + 1))[:, None]
     return np.asarray((ordered.ravel()[start + lower] + ordered.ravel()[start + upper]) / 2)
+
+
+def choose_clock(rules: Sequence[Rule], trials: pd.DataFrame) -> Clock | None:
+    """The clock that the time rules name, else the first of server and browser clocks that has a value."""
+    named = [rule.clock for rule in rules if isinstance(rule, MinTime | MaxTime)]
+    for clock in (*named, *CLOCK_COLUMNS):
+        if trials[CLOCK_COLUMNS[clock]].notna().any():
+            return clock
+    return None

@@ -11,8 +11,8 @@ from analysis.bundle import MODES, Bundle, Condition, Points, Question, Scores, 
 from analysis.certainty import TimeAtCertainty, time_at_certainty
 from analysis.errors import AnalysisError
 from analysis.estimates import Estimates, estimate
-from analysis.exclusions import CLOCK_COLUMNS, Clock, Exclusions, MaxTime, MinTime, Rule, apply_rules
-from analysis.grid import Grid, build_grids
+from analysis.exclusions import CLOCK_COLUMNS, Clock, Exclusions, apply_rules
+from analysis.grid import Grid, build_grids, choose_clock
 from analysis.measures import MEASURES, own_measures
 from analysis.question_scores import check_agreement, score_replicates
 from analysis.relations import Quantity, Relations, relate
@@ -146,15 +146,6 @@ def choose_version(bundle: Bundle, mode: str, wanted: int | None = None) -> int:
     if present.empty:
         raise AnalysisError(f"{bundle.path}: no trial was submitted in mode {mode}")
     return int(present.max()) if wanted is None else wanted
-
-
-def choose_clock(rules: Sequence[Rule], trials: pd.DataFrame) -> Clock | None:
-    """The clock that the time rules name, else the first of server and browser clocks that has a value."""
-    named = [rule.clock for rule in rules if isinstance(rule, MinTime | MaxTime)]
-    for clock in (*named, *CLOCK_COLUMNS):
-        if trials[CLOCK_COLUMNS[clock]].notna().any():
-            return clock
-    return None
 
 
 def _rows(trials: pd.DataFrame, version: Version) -> Iterator[dict[Any, Any]]:

@@ -9,10 +9,10 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, model_validator
 
-from analysis.design import CURVE_POINTS, SPAN, Design, assumed, design_sentence
 from analysis.errors import AnalysisError
 from analysis.grid import Array
 from analysis.power import Population, power_curve, smallest_design
+from analysis.sample_size import Design, against_first, assumed, design_sentence, sizes_around
 from studyapp.questionnaires import Frozen
 
 SEED = 1
@@ -88,13 +88,13 @@ def simulate(
     )
     watched = _Watched(population, drawn)
     streams = np.random.default_rng(SEED).spawn(2)
-    contrasts = [(0, other) for other in range(1, len(settings.effects))]
+    contrasts = against_first(settings.effects)
     try:
         smallest = smallest_design(
             watched, effects=settings.effects, items=settings.items, simulations=settings.simulations,
             rng=streams[0], target=settings.target, alpha=settings.alpha, contrasts=contrasts,
         )  # fmt: skip
-        sizes = _around(smallest.participants or smallest.tried[-1].participants)
+        sizes = sizes_around(smallest.participants or smallest.tried[-1].participants)
         curve = []
         for done, size in enumerate(sizes, start=1):
             advance(done / (len(sizes) + 1))
@@ -119,9 +119,3 @@ def simulate(
         if one.all
     ]
     return SizeResult(sentence=design_sentence(design), participants=smallest.participants, curve=points)
-
-
-def _around(size: int) -> list[int]:
-    """Sizes below and above, as on the page of the command."""
-    low, high = max(2, int(size * SPAN[0])), max(6, int(size * SPAN[1]))
-    return sorted({round(n) for n in np.linspace(low, high, CURVE_POINTS)} | {size})

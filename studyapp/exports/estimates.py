@@ -10,9 +10,8 @@ from django.db.models import Count, Max
 from analysis.bundle import Version
 from analysis.estimates import Estimate, estimate
 from analysis.exclusions import CLOCK_COLUMNS, parse_rules
-from analysis.grid import build_grids
+from analysis.grid import build_grids, choose_clock
 from analysis.measures import Measure, find_measure
-from analysis.study import choose_clock
 from studyapp.exports import documents, rows
 from studyapp.models import Event, Mode, Participant, Study, Trial
 

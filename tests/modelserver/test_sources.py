@@ -78,6 +78,7 @@ def test_each_thread_asks_the_copy_on_its_device():
         async def one() -> str:
             await ready.wait()
             (found,) = await threads.call(partial(copies.predict, [item("a")]))
+            assert isinstance(found, QAPrediction)
             return found.answer
 
         found = [answer for _ in range(20) for answer in await asyncio.gather(one(), one())]
