@@ -2,6 +2,8 @@
 
 TouchstoneError
 ├── BadFile          a file is missing or malformed; names the file, and the line where known
+├── RunFailed        a run over many items cannot go on until somebody acts
+├── NoBroker         the work queue cannot be reached
 ├── StudyappError    (studyapp.errors)
 └── AnnotationError  (annotation.errors)
 """
@@ -19,3 +21,11 @@ class BadFile(TouchstoneError):
     def __init__(self, path: Path, message: str, *, line: int | None = None) -> None:
         place = f"{path}" if line is None else f"{path}:{line}"
         super().__init__(f"{place}: {message}")
+
+
+class RunFailed(TouchstoneError):
+    """A run over many questions or items cannot go on until somebody acts."""
+
+
+class NoBroker(TouchstoneError):
+    """The work queue cannot be reached, so nothing can be handed to a worker."""

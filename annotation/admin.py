@@ -52,6 +52,15 @@ class OperationAdmin(ReadOnlyAdmin):
     list_select_related = ["work__item", "work__annotator", "by"]
 
 
+@admin.register(models.OutputRun)
+class OutputRunAdmin(ReadOnlyAdmin):
+    """Served systems over the items of a project."""
+
+    list_display = ["system", "revision", "project", "status", "created_at", "progressed_at", "finished_at"]
+    list_filter = ["project", "status"]
+    list_select_related = ["project"]
+
+
 @admin.register(models.Gold)
 class GoldAdmin(ReadOnlyAdmin):
     """Gold, in versions."""

@@ -161,8 +161,12 @@ class ModuleOutput(Payload):
 
 
 class SystemRecord(Payload):
-    """A system's output for one item. ``proposals`` holds the candidate boxes of each image."""
+    """A system's output for one item. ``proposals`` holds the candidate boxes of each image.
+
+    ``answer`` is what the whole program came to; None where it is not known.
+    """
 
     id: str
     proposals: tuple[tuple[tuple[Fraction, Fraction, Fraction, Fraction], ...], ...] = ()
     modules: tuple[ModuleOutput, ...]
+    answer: Value | None = None

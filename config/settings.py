@@ -247,6 +247,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": RUN_SWEEP_SECONDS,
         "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True},
     },
+    "sweep-output-runs": {
+        "task": "annotation.tasks.sweep_output_runs",
+        "schedule": RUN_SWEEP_SECONDS,
+        "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True},
+    },
     "deliver-webhooks": {
         "task": "annotation.tasks.deliver_webhooks",
         "schedule": WEBHOOK_SECONDS,
@@ -275,7 +280,7 @@ LOGGING = {
             "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
         }
     },
-    "filters": {"request_id": {"()": "studyapp.tracing.RequestIdFilter"}},
+    "filters": {"request_id": {"()": "accounts.tracing.RequestIdFilter"}},
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}
     },

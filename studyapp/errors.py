@@ -1,10 +1,8 @@
 """What can go wrong in the study app, each with a sentence fit for a person.
 
-StudyappError (a TouchstoneError, as is accounts.errors.BadFile)
+StudyappError (a TouchstoneError, as are BadFile, RunFailed and NoBroker of accounts.errors)
 ├── Conflict       what is to be stored contradicts what is stored
 ├── NotFound       no dataset, system or run of that name
-├── RunFailed      a prediction run cannot go on until somebody acts
-├── NoBroker       the work queue cannot be reached
 ├── DefinitionError   (definition) a study's file is wrong; names file, line and field of every problem
 ├── StudyRefused      (queries.designs) what a definition refers to is missing; names the field
 ├── NotAdmitted       (policies) a person cannot take part; the sentence is for that person
@@ -28,11 +26,3 @@ class Conflict(StudyappError):
 
 class NotFound(StudyappError):
     """Nothing has that name; the message lists what there is."""
-
-
-class RunFailed(StudyappError):
-    """A prediction run cannot go on until somebody acts."""
-
-
-class NoBroker(StudyappError):
-    """The work queue cannot be reached, so nothing can be handed to a worker."""

@@ -6,13 +6,14 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from studyapp import ratelimit, tracing
+from accounts import tracing
+from studyapp import ratelimit
 
 
 class RequestId:
     """Give each request an id, the caller's own ``X-Request-ID`` where it is well formed, and answer with it.
 
-    Log lines, tasks and the model server's log carry it: see ``studyapp.tracing``.
+    Log lines, tasks and the model server's log carry it: see ``accounts.tracing``.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

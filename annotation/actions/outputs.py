@@ -56,20 +56,26 @@ def _import_batch(batch: Sequence[SystemRecord], project: Project, system: str, 
         if one.id not in items:
             raise Conflict(f"{one.id}: the project {project.slug!r} has no item of this id")
         item = items[one.id]
-        modules = [_fitted(one, place, item, project.kind) for place in _placed(one, item, project.kind)]
-        columns = {
-            "proposals": [[list(box) for box in image] for image in one.proposals],
-            "modules": [module.model_dump(mode="json", exclude_defaults=True) for module in modules],
-        }
+        columns = columns_of(one, item, project.kind)
         same = there.get(item.pk)
         if same is None:
             new.append(SystemOutput(item=item, system=system, revision=revision, **columns))
             there[item.pk] = new[-1]
-        elif [same.proposals, same.modules] != [columns["proposals"], columns["modules"]]:
+        elif any(getattr(same, name) != value for name, value in columns.items()):
             message = f"{system}@{revision} has put out something else for it before; name another revision"
             raise Conflict(f"{one.id}: {message}")
     SystemOutput.objects.bulk_create(new)
     return len(new)
+
+
+def columns_of(one: SystemRecord, item: Item, kind: str) -> dict[str, Any]:
+    """The column values of an output. Raises Conflict, which names item and step, where it does not fit."""
+    modules = [_fitted(one, place, item, kind) for place in _placed(one, item, kind)]
+    return {
+        "proposals": [[list(box) for box in image] for image in one.proposals],
+        "modules": [module.model_dump(mode="json", exclude_defaults=True) for module in modules],
+        "answer": one.answer,
+    }
 
 
 def _placed(one: SystemRecord, item: Item, kind: str) -> list[ModuleOutput]:

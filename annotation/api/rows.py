@@ -167,6 +167,7 @@ def prediction_row(output: SystemOutput) -> PredictionRow:
         created_at=output.created_at,
         proposals=output.proposals,
         modules=output.modules,
+        answer=output.answer,
     )
 
 

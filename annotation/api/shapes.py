@@ -231,6 +231,7 @@ class PredictionRow(Payload):
     created_at: datetime
     proposals: list[list[tuple[float, float, float, float]]]
     modules: list[ModuleOutput]
+    answer: Value | None
 
 
 class Added(Payload):

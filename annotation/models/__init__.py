@@ -2,6 +2,7 @@
 
 from annotation.models.items import ImageFile, Item, SystemOutput
 from annotation.models.projects import AuditEvent, Guideline, KeyBindings, Kind, Membership, Project, Role
+from annotation.models.runs import OutputFailure, OutputRun
 from annotation.models.webhooks import Delivery, Webhook
 from annotation.models.work import AppendOnlyRow, Comment, Gold, Operation, Work
 
@@ -18,6 +19,8 @@ __all__ = [
     "Kind",
     "Membership",
     "Operation",
+    "OutputFailure",
+    "OutputRun",
     "Project",
     "Role",
     "SystemOutput",

@@ -85,8 +85,8 @@ class Item(models.Model):
 class SystemOutput(models.Model):
     """What one revision of a system put out for an item. Kept apart from what people drew.
 
-    ``modules`` is ``[{"index", "module", "probabilities" | "attention" | "value"}, ...]``; ``proposals``
-    holds one list of boxes per image.
+    ``answer`` is what the program came to, None where nobody said; ``proposals`` holds one list of boxes per
+    image, and ``modules`` is ``[{"index", "module", "probabilities" | "attention" | "value"}, ...]``.
     """
 
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="outputs")
@@ -94,6 +94,7 @@ class SystemOutput(models.Model):
     revision = models.CharField(max_length=100)
     proposals = models.JSONField(default=list)
     modules = models.JSONField()
+    answer = models.JSONField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -169,7 +169,7 @@ def compare(
         raise Conflict(str(error)) from error
 
 
-class _Pair(NamedTuple):
+class Pair(NamedTuple):
     """An item's gold by node, and the system's outputs by node."""
 
     item: str
@@ -179,7 +179,24 @@ class _Pair(NamedTuple):
     outputs: dict[int, dict[str, Any]]
 
 
-def _pairs(project: Project, system: str, revision: str) -> dict[int, _Pair]:
+def score_of_node(pair: Pair, index: int) -> float | None:
+    """F1 of one node's boxes, all images together, or the loss of its attention; None where nothing scores.
+
+    As in the tables: what has no gold, or is not scored, has none, nor has a step without an output.
+    """
+    if index not in pair.gold or index not in pair.outputs:
+        return None
+    module, drawn = pair.gold[index]
+    alone = {0: pair._replace(gold={index: (module, drawn)}, outputs={index: pair.outputs[index]})}
+    try:
+        if pair.images:
+            return _box_scores(alone).table("cumulative")["overall"].f1 if is_scored(module) else None
+        return _span_scores(alone).table()["overall"].loss
+    except Conflict:
+        return None
+
+
+def _pairs(project: Project, system: str, revision: str) -> dict[int, Pair]:
     """Gold beside outputs, by item id, in the order of the items. Raises NotFound where there is none."""
     found = SystemOutput.objects.filter(item__project=project, system=system, revision=revision)
     rows = found.select_related("item").defer("item__passage", "item__tokens", "item__extra", "item__text")
@@ -189,9 +206,9 @@ def _pairs(project: Project, system: str, revision: str) -> dict[int, _Pair]:
     for row in rows.order_by("item__position").iterator(chunk_size=500):
         if row.item_id in documents:
             program = program_of(row.item, project.kind)
-            drawn = _gold_by_node(program, documents[row.item_id])
-            outputs = _by_node(program, {one["index"]: one for one in row.modules})
-            pairs[row.item_id] = _Pair(
+            drawn = gold_by_node(program, documents[row.item_id])
+            outputs = outputs_by_node(program, {one["index"]: one for one in row.modules})
+            pairs[row.item_id] = Pair(
                 row.item.external_id, len(row.item.images), drawn, row.proposals, outputs
             )
     if not pairs:
@@ -199,7 +216,7 @@ def _pairs(project: Project, system: str, revision: str) -> dict[int, _Pair]:
     return pairs
 
 
-def _gold_by_node(program: Program, stored: object) -> dict[int, tuple[str, list[Box | Span]]]:
+def gold_by_node(program: Program, stored: object) -> dict[int, tuple[str, list[Box | Span]]]:
     """The gold objects of every node that people draw at, equal subtrees alike."""
     drawn = resolved(document_of(stored), program)
     return {
@@ -209,7 +226,7 @@ def _gold_by_node(program: Program, stored: object) -> dict[int, tuple[str, list
     }
 
 
-def _by_node(program: Program, given: Mapping[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:
+def outputs_by_node(program: Program, given: Mapping[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:
     """The outputs of every node; an output that is named at one of several equal subtrees is that of all."""
     shared = {program.representative[index]: output for index, output in given.items()}
     found = {}
@@ -220,7 +237,7 @@ def _by_node(program: Program, given: Mapping[int, dict[str, Any]]) -> dict[int,
     return found
 
 
-def _box_scores(pairs: Mapping[int, _Pair]) -> BoxScores:
+def _box_scores(pairs: Mapping[int, Pair]) -> BoxScores:
     gold, outputs = [], {}
     for item, pair in pairs.items():
         name = str(item)
@@ -250,7 +267,7 @@ def _boxes(drawn: list[Box | Span], images: int) -> tuple[Any, ...]:
     return tuple(np.array(boxes, dtype=float).reshape(-1, 4) for boxes in found)
 
 
-def _span_scores(pairs: Mapping[int, _Pair]) -> SpanScores:
+def _span_scores(pairs: Mapping[int, Pair]) -> SpanScores:
     gold, outputs = [], {}
     for item, pair in pairs.items():
         name = str(item)
@@ -263,7 +280,7 @@ def _spans(drawn: list[Box | Span]) -> Any:
     return np.array([one.tokens for one in drawn if isinstance(one, Span)], dtype=np.int64).reshape(-1, 2)
 
 
-def _attentions(pair: _Pair) -> Iterator[tuple[str, Any]]:
+def _attentions(pair: Pair) -> Iterator[tuple[str, Any]]:
     for index, (module, _drawn) in pair.gold.items():
         output = pair.outputs.get(index)
         if output is None or "attention" not in output:
@@ -271,7 +288,7 @@ def _attentions(pair: _Pair) -> Iterator[tuple[str, Any]]:
         yield module, np.array([output["attention"]], dtype=float)
 
 
-def _scored(score: Callable[[], Any], pairs: Mapping[int, _Pair]) -> Any:
+def _scored(score: Callable[[], Any], pairs: Mapping[int, Pair]) -> Any:
     try:
         return score()
     except MatchError as error:
@@ -279,7 +296,7 @@ def _scored(score: Callable[[], Any], pairs: Mapping[int, _Pair]) -> Any:
         raise Conflict(f"{pairs[int(error.id)].item}{where}: {error.problem}") from error
 
 
-def _tallies(project: Project, pairs: Mapping[int, _Pair], averaging: Averaging) -> Mapping[str, Tally]:
+def _tallies(project: Project, pairs: Mapping[int, Pair], averaging: Averaging) -> Mapping[str, Tally]:
     if project.kind == "boxes":
         return _box_scores(pairs).tallies(averaging)
     return _span_scores(pairs).tallies
@@ -324,7 +341,7 @@ def _ends(quantity: Quantity | None) -> tuple[float, float] | None:
     return quantity.interval.low, quantity.interval.high
 
 
-def _worst_boxes(scores: BoxScores, pairs: Mapping[int, _Pair], most: int) -> list[WorstItem]:
+def _worst_boxes(scores: BoxScores, pairs: Mapping[int, Pair], most: int) -> list[WorstItem]:
     found = []
     for one in scores.worst(most):
         item, node = int(one.id), one.node
@@ -333,7 +350,7 @@ def _worst_boxes(scores: BoxScores, pairs: Mapping[int, _Pair], most: int) -> li
     return found
 
 
-def _worst_spans(scores: SpanScores, pairs: Mapping[int, _Pair], most: int) -> list[WorstItem]:
+def _worst_spans(scores: SpanScores, pairs: Mapping[int, Pair], most: int) -> list[WorstItem]:
     found = []
     for one in scores.worst(most):
         item = int(one.id)

@@ -1,17 +1,30 @@
-"""The pages on systems' outputs: which there are, how faithful one is, whether two differ."""
+"""The pages on systems' outputs: which there are, how faithful one is, item by item, whether two differ.
+
+Managers also have a served system execute the project's programs.
+"""
 
 from dataclasses import asdict
+from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
+from accounts.errors import NoBroker, RunFailed
+from accounts.model_server import served_names, served_system
+from annotation.actions.runs import cancel_run, start_run
 from annotation.errors import AnnotationError
-from annotation.models import Membership, Project, Role
+from annotation.models import Membership, OutputRun, Project, Role, SystemOutput
+from annotation.policies import has_role
+from annotation.queries.node_outputs import steps
 from annotation.queries.outputs import Faithfulness, compare, faithfulness, systems
-from annotation.views.access import NOT_THERE, members_only
+from annotation.queries.runs import runs_with_progress
+from annotation.tasks import enqueue_missing
+from annotation.views.access import NOT_THERE, members_only, user_of
+from modelserver.errors import ModelServerError
 
 RESAMPLES = 1_000
 AVERAGINGS = {
@@ -41,7 +54,9 @@ class CompareForm(forms.Form):
 def listed(request: HttpRequest, member: Membership) -> HttpResponse:
     """The systems of a project and, with ?first=…&second=…, a test of two of them."""
     form = CompareForm(request.GET if "first" in request.GET else None, project=member.project)
-    context = {"project": member.project, "systems": systems(member.project), "form": form}
+    context = {"systems": systems(member.project), "form": form, **_runs(member)}
+    if has_role(member, Role.MANAGER):
+        context |= _served()
     if form.is_bound and form.is_valid():
         first, second = (_named(form.cleaned_data[name]) for name in ("first", "second"))
         try:
@@ -53,11 +68,68 @@ def listed(request: HttpRequest, member: Membership) -> HttpResponse:
 
 @require_safe
 @members_only(Role.ADJUDICATOR)
+def runs(request: HttpRequest, member: Membership) -> HttpResponse:
+    """How far the runs are, for the part of the page that is fetched anew."""
+    return render(request, "annotation/output_runs.html", _runs(member))
+
+
+@require_POST
+@members_only(Role.MANAGER)
+def start(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Have a served system execute the project's programs, or go on with it."""
+    try:
+        served = served_system(request.POST.get("system", ""), "modular")
+        run = start_run(
+            project=member.project, system=served.name, revision=served.revision, by=user_of(request)
+        )
+        enqueue_missing(run)
+    except (ModelServerError, RunFailed, NoBroker) as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("%(system)s is at work on the items.") % {"system": run.system})
+    return redirect("annotation:outputs", member.project.slug)
+
+
+@require_POST
+@members_only(Role.MANAGER)
+def stop(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
+    """End a run for now."""
+    run = OutputRun.objects.filter(project=member.project, pk=pk).first()
+    if run is None:
+        raise Http404(NOT_THERE)
+    cancel_run(run_id=run.pk, by=user_of(request))
+    return redirect("annotation:outputs", member.project.slug)
+
+
+@require_safe
+@members_only(Role.ADJUDICATOR)
+def nodes(request: HttpRequest, member: Membership, system: str, revision: str, pk: int) -> HttpResponse:
+    """What a system put out for an item, node by node, beside the gold."""
+    found = SystemOutput.objects.filter(item__project=member.project, system=system, revision=revision)
+    output = found.select_related("item").filter(item=pk).first()
+    if output is None:
+        raise Http404(NOT_THERE)
+    position = output.item.position
+    context = {
+        "project": member.project,
+        "item": output.item,
+        "output": output,
+        "steps": steps(output, output.item, member.project),
+        "before": found.filter(item__position__lt=position).order_by("-item__position").first(),
+        "after": found.filter(item__position__gt=position).order_by("item__position").first(),
+    }
+    return render(request, "annotation/node_outputs.html", context)
+
+
+@require_safe
+@members_only(Role.ADJUDICATOR)
 def one(request: HttpRequest, member: Membership, system: str, revision: str) -> HttpResponse:
     """How faithful one system is, module by module, and its worst items."""
     if (system, revision) not in [(each.system, each.revision) for each in systems(member.project)]:
         raise Http404(NOT_THERE)
     context: dict[str, object] = {"project": member.project, "system": system, "revision": revision}
+    own = SystemOutput.objects.filter(item__project=member.project, system=system, revision=revision)
+    context["first"] = own.order_by("item__position").first()
     try:
         found = faithfulness(member.project, system, revision, resamples=RESAMPLES)
     except AnnotationError as error:
@@ -65,6 +137,24 @@ def one(request: HttpRequest, member: Membership, system: str, revision: str) ->
     else:
         context |= {"found": found, "tables": _tables(found)}
     return render(request, "annotation/faithfulness.html", context)
+
+
+def _runs(member: Membership) -> dict[str, Any]:
+    found = runs_with_progress(member.project)
+    return {
+        "project": member.project,
+        "runs": found,
+        "running": any(run.status == OutputRun.Status.RUNNING for run, _progress, _failures in found),
+        "manages": has_role(member, Role.MANAGER),
+    }
+
+
+def _served() -> dict[str, Any]:
+    """The modular networks of the model server, or why they are not known."""
+    try:
+        return {"served": served_names("modular")}
+    except ModelServerError as error:
+        return {"server_problem": str(error)}
 
 
 def _tables(found: Faithfulness) -> list[dict[str, object]]:

@@ -8,14 +8,13 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.errors import BadFile
+from accounts.errors import BadFile, RunFailed
 from accounts.models import User
 from modelserver.errors import ModelServerError, Unavailable
 from modelserver.schema import SCHEMA_VERSION, ItemError, QAPrediction
 from studyapp import states
 from studyapp.actions import events
 from studyapp.actions.model_server import Outcome, ask
-from studyapp.errors import RunFailed
 from studyapp.formats.predictions import PredictionsFile
 from studyapp.formats.records import stray_facts
 from studyapp.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System

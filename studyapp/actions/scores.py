@@ -7,14 +7,15 @@ from itertools import islice
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.errors import RunFailed
+from accounts.model_server import served_system
 from accounts.models import User
 from analysis.coupling import REMOVALS
 from modelserver.errors import ModelServerError
 from modelserver.schema import ItemError, QAItem
 from studyapp import scoring
 from studyapp.actions import events
-from studyapp.actions.model_server import Outcome, ask, served_system
-from studyapp.errors import RunFailed
+from studyapp.actions.model_server import Outcome, ask
 from studyapp.models import Prediction, PredictionRun, QuestionScore, ReducedAnswer, Score
 from studyapp.queries.reductions import reduced, with_known_answers, with_question
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
+from accounts.errors import RunFailed
 from modelserver.schema import Context
-from studyapp.errors import RunFailed
 from studyapp.models import Prediction, PredictionRun, ReducedAnswer
 from studyapp.queries.predictions import CHARACTERS_PER_TOKEN, Slice, slices
 from studyapp.reductions import Reductions, reductions

@@ -7,8 +7,8 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from accounts.errors import NoBroker
 from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
-from studyapp.errors import NoBroker
 from studyapp.models import SizePlan
 from studyapp.sizes import SizeResult
 from studyapp.staff_forms import SizeForm

@@ -15,6 +15,7 @@ from django.urls import URLPattern, reverse
 
 from annotation.actions import places, review
 from annotation.actions.projects import add_webhook
+from annotation.actions.runs import start_run
 from annotation.models import Gold, ImageFile, Project, Role, SystemOutput
 from annotation.payloads import Document
 from annotation.urls import urlpatterns
@@ -40,6 +41,8 @@ IDS: dict[str, dict[str, str]] = {
     "item": {"pk": "item"},
     "reclaim": {"pk": "work"},
     "faithfulness": {"system": "system", "revision": "revision"},
+    "node_outputs": {"system": "system", "revision": "revision", "pk": "item"},
+    "stop_outputs": {"pk": "run"},
     "adjudicate": {"pk": "item"},
     "accept": {"pk": "item", "letter": "letter"},
     "return": {"pk": "item", "letter": "letter"},
@@ -101,6 +104,7 @@ def theirs() -> Theirs:
         "letter": "A",
         "system": "s",
         "revision": "1",
+        "run": start_run(project=project, system="s", revision="2").pk,
         "work": work.pk,
         "item": item.pk,
         "comment": review.comment(work=work, text="Is this one?", by=manager.user).pk,

@@ -5,8 +5,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from accounts.model_server import served_system
 from modelserver.fake import FakeModelServer
-from studyapp.actions.model_server import served_system
 from studyapp.actions.predictions import compute_slice, start_run
 from studyapp.models import PredictionRun
 from tests.studyapp.questions import entries

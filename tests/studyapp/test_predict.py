@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from accounts import queue, waiting
+from accounts.errors import RunFailed
 from accounts.terminal import Bar
 from modelserver.errors import DeadlineExceeded, Unavailable
 from modelserver.fake import FAILS, FakeModelServer
 from studyapp import tasks
 from studyapp.actions.predictions import start_run
-from studyapp.errors import RunFailed
-from studyapp.management import waiting
 from studyapp.models import Prediction, PredictionRun
 from tests.studyapp.questions import entries, entry
 from tests.studyapp.serving import eager, failing, made_dataset, model_server, no_model_server
@@ -124,7 +124,7 @@ def test_a_task_gives_up_in_the_end_and_says_so(
     monkeypatch: pytest.MonkeyPatch, error: Exception, tries: str
 ):
     run = start_run(dataset=made_dataset("films", entries(1)), system="fake", revision="1")
-    monkeypatch.setattr(tasks, "TRIES", 5)
+    monkeypatch.setattr(queue, "TRIES", 5)
 
     def away(**_: int) -> None:
         raise error
@@ -133,7 +133,7 @@ def test_a_task_gives_up_in_the_end_and_says_so(
     tasks.predict_slice.apply((run.pk, 1, 1))
     run.refresh_from_db()
     assert run.status == "failed"
-    assert run.error == f"given up after {getattr(tasks, tries) + 1} tries: {error}"
+    assert run.error == f"given up after {getattr(queue, tries) + 1} tries: {error}"
 
 
 # --- waiting -----------------------------------------------------------------------------------------

@@ -7,11 +7,12 @@ import pytest
 from django.db import connection
 from pytest_django.fixtures import Settings
 
+from accounts.model_server import served_system
 from modelserver.errors import Unavailable
 from modelserver.fake import FAILS, INVALID, FakeModelServer, FakeSystem
 from modelserver.server import ServerLimits
 from studyapp.actions import predictions
-from studyapp.actions.model_server import Outcome, ask, served_system
+from studyapp.actions.model_server import Outcome, ask
 from studyapp.actions.predictions import cancel_run, compute_slice, fail_run, finish_run, start_run
 from studyapp.models import Dataset, Event, Prediction, PredictionRun
 from studyapp.queries.predictions import (

@@ -89,7 +89,7 @@ WORK: dict[str, Callable[[PredictionRun], object]] = {
 
 @pytest.mark.parametrize("name", WORK)
 def test_the_number_of_queries_does_not_grow(name: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tasks, "_publish", lambda task, calls: None)
+    monkeypatch.setattr(tasks, "publish", lambda task, calls: None)
 
     def queries(run: PredictionRun) -> int:
         with CaptureQueriesContext(connection) as captured:

@@ -2,9 +2,9 @@
 
 import pytest
 
+from accounts.errors import NoBroker
 from studyapp import tasks
 from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
-from studyapp.errors import NoBroker
 from studyapp.models import SizePlan
 from studyapp.sizes import SizeSettings, simulate
 from studyapp.views import staff_sizes

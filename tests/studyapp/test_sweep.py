@@ -6,10 +6,10 @@ import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from accounts.model_server import served_system
 from config.celery import app
 from modelserver.fake import FakeModelServer
 from studyapp import tasks
-from studyapp.actions.model_server import served_system
 from studyapp.actions.predictions import start_run
 from studyapp.models import Event, PredictionRun
 from tests.studyapp.questions import entries
@@ -31,7 +31,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
 def published(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What was enqueued, instead of enqueueing it."""
     calls: list[object] = []
-    monkeypatch.setattr(tasks, "_publish", lambda task, parts: calls.extend(parts))
+    monkeypatch.setattr(tasks, "publish", lambda task, parts: calls.extend(parts))
     return calls
 
 

@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 from kombu import Connection
 
+from accounts import tracing
 from modelserver.fake import FakeSystem
-from studyapp import tracing
 from studyapp.actions.predictions import start_run
 from studyapp.middleware import RequestId
 from studyapp.tasks import predict_slice

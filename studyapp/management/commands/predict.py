@@ -6,13 +6,13 @@ import time
 from typing import Any
 
 from accounts.commands import JobCommand, count, system_name
+from accounts.errors import RunFailed
+from accounts.model_server import served_system
 from accounts.terminal import Bar
+from accounts.waiting import POLL_SECONDS, Job, wait
 from modelserver.errors import Unavailable
 from modelserver.schema import SystemInfo
-from studyapp.actions.model_server import served_system
 from studyapp.actions.predictions import start_run
-from studyapp.errors import RunFailed
-from studyapp.management.waiting import POLL_SECONDS, Job, wait
 from studyapp.models import PredictionRun
 from studyapp.queries.data import dataset_named
 from studyapp.queries.predictions import progress

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from accounts.commands import JobCommand, count, system_name
-from accounts.errors import BadFile
+from accounts.errors import BadFile, RunFailed
 from accounts.terminal import Bar
+from accounts.waiting import Job, wait
 from studyapp import scoring
 from studyapp.actions.scores import farm_obstacle, retry_failed_reductions, score_run, server_obstacle
-from studyapp.errors import NotFound, RunFailed
-from studyapp.management.waiting import Job, wait
+from studyapp.errors import NotFound
 from studyapp.models import Dataset, PredictionRun, Score
 from studyapp.payloads import scores_document
 from studyapp.queries.data import dataset_named

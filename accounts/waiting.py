@@ -7,13 +7,14 @@ from typing import Any
 
 from celery import Task
 
+from accounts.errors import NoBroker, RunFailed
+from accounts.model_server import server_problem
+from accounts.queue import under_way, workers
 from accounts.terminal import Bar
-from studyapp.actions.model_server import server_problem
-from studyapp.errors import NoBroker, RunFailed
-from studyapp.tasks import LOST_LIMIT, under_way, workers
 
 POLL_SECONDS = 0.3
 STALL_SECONDS = 5.0
+LOST_LIMIT = 3  # a slice that never comes back breaks its worker; enqueueing it for ever would hide that
 
 WORKER_COMMAND = "celery -A config worker"
 

@@ -1,0 +1,100 @@
+"""Have a modular network of the model server execute the programs of a project's items."""
+
+import argparse
+import sys
+import time
+from typing import Any
+
+from accounts.commands import JobCommand, count, slug, system_name
+from accounts.errors import RunFailed
+from accounts.model_server import served_system
+from accounts.terminal import Bar
+from accounts.waiting import POLL_SECONDS, Job, wait
+from annotation.actions.runs import start_run
+from annotation.models import OutputRun
+from annotation.queries.bots import project_named
+from annotation.queries.runs import progress
+from annotation.tasks import SLICE, enqueue_missing, execute_slice
+from modelserver.errors import Unavailable
+from modelserver.schema import SystemInfo
+
+Status = OutputRun.Status
+
+
+class Command(JobCommand):
+    help = (
+        "Have workers send a project's items to a modular network of the model server, and store what each "
+        "module put out; what is there already is not done again."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("project", type=slug, help="the project")
+        parser.add_argument("--system", required=True, type=system_name, help="a system of the model server")
+        parser.add_argument("--wait", action="store_true", help="stay until all is done, with a progress bar")
+        parser.add_argument(
+            "--slice", type=count, default=SLICE, metavar="N", help="items per task (default: %(default)s)"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = project_named(options["project"])
+        with Bar(f"{options['system']} on {project.slug}", project.items.count()) as bar:
+            try:
+                served = _served(options["system"], bar, patient=options["wait"])
+                run = start_run(project=project, system=served.name, revision=served.revision)
+                enqueued = enqueue_missing(run, size=options["slice"])
+                if options["wait"]:
+                    wait(_job(run, options["slice"]), bar)
+            except KeyboardInterrupt:
+                bar.say(
+                    "Stopped waiting. What is enqueued goes on; run execute_programs again to take it up."
+                )
+                sys.exit(130)
+        if enqueued and not options["wait"]:
+            self.stdout.write(f"{run}: {enqueued} slices enqueued")
+        else:
+            self._tell(run)
+
+    def _tell(self, run: OutputRun) -> None:
+        counts = progress(run)
+        self.stdout.write(f"{run}: outputs for {counts.outputs} of {counts.items} items")
+        first = run.failures.select_related("item").first()
+        if first is not None:
+            self.stderr.write(
+                f"warning: {counts.failures} items failed; the first, {first.item.external_id}: "
+                f"{first.message}. Run execute_programs again to try them once more."
+            )
+            if not counts.outputs:
+                raise RunFailed(f"{run}: every item failed")
+
+
+def _served(name: str, bar: Bar, *, patient: bool) -> SystemInfo:
+    """What the server says about a system; with ``patient`` wait until it answers."""
+    said = ""
+    while True:
+        try:
+            return served_system(name, "modular")
+        except Unavailable as error:
+            if not patient:
+                raise
+            if str(error) != said:
+                said = str(error)
+                bar.say(f"Waiting for the model server: {error}.")
+        time.sleep(POLL_SECONDS)
+
+
+def _job(run: OutputRun, size: int) -> Job:
+    def finished(done: int) -> bool:
+        run.refresh_from_db(fields=["status", "error"])
+        if run.status == Status.FAILED:
+            raise RunFailed(f"{run}: {run.error}")
+        if run.status == Status.CANCELLED:
+            raise RunFailed(f"{run}: cancelled")
+        return run.status == Status.DONE
+
+    return Job(
+        run_id=run.pk,
+        task=execute_slice,
+        done=lambda: progress(run).done,
+        finished=finished,
+        enqueue=lambda: enqueue_missing(run, size=size),
+    )

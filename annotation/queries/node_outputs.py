@@ -1,0 +1,190 @@
+"""One item of a system, node by node: what each module put out beside the gold, and how it scores.
+
+What is drawn comes as units of an SVG, and words as pieces with a strength, so that templates only print.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from analysis.programs import Node, Program, Value, describe
+from annotation.editing import executed
+from annotation.models import Gold, Item, Project, SystemOutput
+from annotation.payloads import Box, Span
+from annotation.queries.outputs import Pair, gold_by_node, outputs_by_node, score_of_node
+from annotation.queries.works import images
+from annotation.subjects import document_of, program_of
+
+LIKELY = 0.5  # a proposal above this is output
+STRENGTHS = ((0.7, 3), (0.4, 2), (0.1, 1))  # least share of the largest attention, and its strength
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A box in an image that is 1000 units wide. ``percent`` is None for gold."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    label: str
+    percent: int | None = None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image with the boxes of a node. ``url`` is empty where only the image's name is known."""
+
+    name: str
+    url: str
+    high: int
+    proposed: list[Drawn]
+    gold: list[Drawn]
+
+
+@dataclass(frozen=True)
+class Words:
+    """A stretch of the passage: strength of the attention from 0 to 3, and whether it is gold."""
+
+    text: str
+    strength: int
+    is_gold: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """A node: its output, the gold, both values, and the score where there is one.
+
+    ``same_as`` is the number of an equal step whose output it shares. ``table`` has what each proposal or
+    token got, the most first. ``score`` is F1 for boxes, and a loss in nats for spans.
+    """
+
+    number: int
+    depth: int
+    label: str
+    value: Value | None
+    gold_value: Value | None
+    gold_count: int | None
+    has_output: bool
+    same_as: int | None
+    pictures: list[Picture]
+    words: list[Words]
+    table: list[tuple[str, float]]
+    score: float | None
+
+
+def steps(output: SystemOutput, item: Item, project: Project) -> list[Step]:
+    """Every node of the item's program, in pre-order, with the current gold where there is some."""
+    program = program_of(item, project.kind)
+    gold = Gold.objects.filter(item=item, current=True).first()
+    drawn = gold_by_node(program, gold.document) if gold else {}
+    values = executed(document_of(gold.document), program).values if gold else (None,) * len(program.nodes)
+    pair = Pair(
+        item.external_id,
+        len(item.images),
+        drawn,
+        output.proposals,
+        outputs_by_node(program, {one["index"]: one for one in output.modules}),
+    )
+    shown = images(project, item.images)
+    return [_step(node, program, item, pair, shown, values[node.index]) for node in program.nodes]
+
+
+def _step(
+    node: Node, program: Program, item: Item, pair: Pair, shown: Sequence[dict[str, Any]], value: Value | None
+) -> Step:
+    output = pair.outputs.get(node.index, {})
+    gold = pair.gold[node.index][1] if node.index in pair.gold else None
+    first = program.representative[node.index]
+    probabilities, attention = output.get("probabilities", []), output.get("attention", [])
+    return Step(
+        number=node.index + 1,
+        depth=node.depth,
+        label=describe(node),
+        value=output.get("value"),
+        gold_value=value,
+        gold_count=None if gold is None else len(gold),
+        has_output=bool(output),
+        same_as=None if first == node.index else first + 1,
+        pictures=list(_pictures(shown, pair.proposals, probabilities, gold or []))
+        if probabilities or (gold and shown)
+        else [],
+        words=words(
+            item.passage, item.tokens, attention, [one for one in gold or [] if isinstance(one, Span)]
+        )
+        if item.passage and (attention or gold)
+        else [],
+        table=list(_table(item, pair.proposals, probabilities, attention)),
+        score=score_of_node(pair, node.index),
+    )
+
+
+def _pictures(
+    shown: Sequence[dict[str, Any]],
+    proposals: Sequence[Sequence[Sequence[float]]],
+    probabilities: Sequence[float],
+    gold: Sequence[Box | Span],
+) -> Iterator[Picture]:
+    start = 0
+    for place, image in enumerate(shown):
+        high = round(1000 * (image["height"] or 3) / (image["width"] or 4))
+        placed = proposals[place] if place < len(proposals) else []
+        found = probabilities[start : start + len(placed)]
+        proposed = [
+            _drawn(box, high, f"{number} · {p:.0%}", round(100 * p))
+            for number, (box, p) in enumerate(zip(placed, found, strict=False), start=start + 1)
+            if p > LIKELY
+        ]
+        start += len(placed)
+        marked = [_drawn(one.box, high, "") for one in gold if isinstance(one, Box) and one.image == place]
+        yield Picture(image["name"], image["url"], high, proposed, marked)
+
+
+def _drawn(box: Sequence[float], high: int, label: str, percent: int | None = None) -> Drawn:
+    left, top, right, bottom = box
+    x, y = round(1000 * left), round(high * top)
+    return Drawn(x, y, round(1000 * (right - left)), round(high * (bottom - top)), label, percent)
+
+
+def words(
+    passage: str, tokens: Sequence[Sequence[int]], attention: Sequence[float], gold: Iterable[Span]
+) -> list[Words]:
+    """Cut a passage where the strength of the attention changes, or gold begins or ends."""
+    marks = [(0, False)] * len(passage)
+    most = max(attention, default=0.0)
+    for (start, end), weight in zip(tokens, attention, strict=False):
+        marks[start:end] = [(strength_of(weight, most), False)] * (end - start)
+    for span in gold:
+        start, end = span.span
+        marks[start:end] = [(strength, True) for strength, _gold in marks[start:end]]
+    runs = groupby(range(len(passage)), key=lambda at: marks[at])
+    return [Words("".join(passage[at] for at in run), strength, is_gold) for (strength, is_gold), run in runs]
+
+
+def strength_of(weight: float, most: float) -> int:
+    """From 0 (next to nothing) to 3, relative to the largest attention."""
+    if most <= 0:
+        return 0
+    return next((strength for least, strength in STRENGTHS if weight / most >= least), 0)
+
+
+def _table(
+    item: Item,
+    proposals: Sequence[Sequence[Sequence[float]]],
+    probabilities: Sequence[float],
+    attention: Sequence[float],
+) -> Iterator[tuple[str, float]]:
+    """The most likely proposals by image and number, or the words with the most attention; ten of them."""
+    places = [place for place, boxes in enumerate(proposals) for _box in boxes]
+    named = [
+        (f"{item.images[place]}: {number}", p)
+        for number, (place, p) in enumerate(zip(places, probabilities, strict=False), start=1)
+        if place < len(item.images)
+    ]
+    named += [
+        (item.passage[start:end], weight)
+        for (start, end), weight in zip(item.tokens, attention, strict=False)
+        if weight > 0
+    ]
+    yield from sorted(named, key=lambda one: -one[1])[:10]
