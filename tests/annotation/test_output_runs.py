@@ -91,10 +91,12 @@ def test_images_are_read_from_the_site_and_sent(server, eager, tmp_path, setting
     import_items(records=[make_record("one")], project=project, image_folder=tmp_path)
     sent: list[ModuleItem] = []
     original = asking.ask
-    monkeypatch.setattr(
-        "annotation.actions.runs.ask",
-        lambda *, items, **more: [sent.extend(items), original(items=items, **more)][1],
-    )
+
+    def noted(*, items, **more):
+        sent.extend(items)
+        return original(items=items, **more)
+
+    monkeypatch.setattr("annotation.actions.runs.ask", noted)
     executed(project, "--wait")
     left, right = sent[0].images
     assert left.data == (tmp_path / "left.png").read_bytes()
