@@ -26,6 +26,7 @@ from analysis.preregistration import Plan, load_frozen, preregistration
 from analysis.question_scores import read_question_scores
 from analysis.ranks import Direction
 from analysis.reading import read_json, sha256
+from analysis.reasons import command as reasons
 from analysis.report import build_correlation_report, build_report
 from analysis.sample_size import assumed, design_sentence, plan_size
 from analysis.sequential import Spending, boundaries
@@ -222,6 +223,7 @@ def _parser() -> argparse.ArgumentParser:
     faithfulness.add_commands(commands, _print_result)
     visual_bias.add_command(commands, _visual_bias)
     alignment_report.add_command(commands, _print_result, _natural)
+    reasons.add_command(commands, _print_result)
     _design_commands(commands)
     return parser
 

@@ -77,6 +77,36 @@ class ScoreAdmin(ReadOnlyAdmin):
     search_fields = ["run__system__name", "run__dataset__name"]
 
 
+@admin.register(models.ReadingInstance)
+class ReadingInstanceAdmin(ReadOnlyAdmin):
+    """Counterfactual instances."""
+
+    list_display = ["__str__", "question"]
+    list_filter = ["question__dataset"]
+    list_select_related = ["question"]
+    search_fields = ["question__external_id", "digest"]
+
+
+@admin.register(models.ReadingProbe)
+class ReadingProbeAdmin(ReadOnlyAdmin):
+    """Probes of reading."""
+
+    list_display = ["system", "dataset", "method", "revision", "created_at"]
+    list_filter = ["system", "dataset"]
+    list_select_related = ["system", "dataset"]
+    search_fields = ["system__name", "dataset__name", "revision"]
+
+
+@admin.register(models.ReadingRecord)
+class ReadingRecordAdmin(ReadOnlyAdmin):
+    """What probes found."""
+
+    list_display = ["__str__", "probe", "error"]
+    list_filter = ["probe__system", "probe__dataset"]
+    list_select_related = ["probe__system", "probe__dataset"]
+    search_fields = ["instance__question__external_id", "error"]
+
+
 @admin.register(models.Study)
 class StudyAdmin(ReadOnlyAdmin):
     """Studies; they are written by create_study and the staff pages."""

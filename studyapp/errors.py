@@ -2,6 +2,7 @@
 
 StudyappError (a TouchstoneError, as are BadFile, RunFailed and NoBroker of accounts.errors)
 ├── Conflict       what is to be stored contradicts what is stored
+├── NoSaliency     a system has no way to say which words counted
 ├── NotFound       no dataset, system or run of that name
 ├── DefinitionError   (definition) a study's file is wrong; names file, line and field of every problem
 ├── StudyRefused      (queries.designs) what a definition refers to is missing; names the field
@@ -26,3 +27,7 @@ class Conflict(StudyappError):
 
 class NotFound(StudyappError):
     """Nothing has that name; the message lists what there is."""
+
+
+class NoSaliency(StudyappError):
+    """A system has no way to say which words counted."""

@@ -1,4 +1,4 @@
-"""The work that Celery hands to workers: slices of prediction runs and of their reduced inputs.
+"""The work that Celery hands to workers: slices of prediction runs, their reduced inputs, and probes.
 
 A slice computes what is missing in a range of keys, so any worker may run it, twice does no harm, and a
 lost one only waits until somebody enqueues what is missing again.
@@ -18,12 +18,17 @@ from accounts.waiting import LOST_LIMIT
 from modelserver.errors import Unavailable
 from studyapp.actions.predictions import compute_slice, fail_run, finish_run, record_sweep
 from studyapp.actions.privacy import apply_retention
+from studyapp.actions.reading import compute_records
 from studyapp.actions.scores import compute_reductions
 from studyapp.actions.sizes import run_plan
-from studyapp.models import PredictionRun, SizePlan
+from studyapp.models import PredictionRun, ReadingProbe, SizePlan
 from studyapp.queries.predictions import Slice, missing_sizes, slices, stalled_runs, sweeps
+from studyapp.queries.reading import pending_slices
 
 SLICE_TOKENS = 32_768  # about 20 questions of HotpotQA: enough for a batch, and seconds to lose
+PROBE_TOKENS = (
+    131_072  # in all passes that saliency takes: seconds of a small system, a minute of a large one
+)
 SLICE = 128  # questions or predictions at most, however short they are
 
 
@@ -44,6 +49,17 @@ def reduce_slice(self: Task[Any, Any], run_id: int, first: int, last: int) -> No
     """Answer the reduced inputs of the predictions ``first`` to ``last`` of a run, as far as unanswered."""
     try:
         compute_reductions(run_id=run_id, first=first, last=last)
+    except (Unavailable, OperationalError) as error:
+        if not may_try_again(self, error):
+            raise
+        raise self.retry(exc=error, countdown=pause(self)) from error
+
+
+@shared_task(bind=True, max_retries=None)
+def read_slice(self: Task[Any, Any], probe_id: int, first: int, last: int) -> None:
+    """Compute the records ``first`` to ``last`` of a reading probe, as far as they are missing."""
+    try:
+        compute_records(probe_id=probe_id, first=first, last=last)
     except (Unavailable, OperationalError) as error:
         if not may_try_again(self, error):
             raise
@@ -75,6 +91,13 @@ def enqueue_reductions(run: PredictionRun, parts: Sequence[Slice]) -> int:
     Raises NoBroker.
     """
     publish(reduce_slice, [(run.pk, *part) for part in parts])
+    return len(parts)
+
+
+def enqueue_records(probe: ReadingProbe, *, size: int = SLICE) -> int:
+    """Enqueue slices for what a reading probe lacks and return their number. Raises NoBroker."""
+    parts = pending_slices(probe, tokens=PROBE_TOKENS, most=size)
+    publish(read_slice, [(probe.pk, *part) for part in parts])
     return len(parts)
 
 

@@ -39,33 +39,35 @@ class Example(TypedDict):
     level: str
 
 
-def generate(split: Split, n: int, seed: int) -> Iterator[Example]:
-    """Yield ``n`` examples of a split, one at a time.
+def generate(split: Split, n: int, seed: int, articles: int = ARTICLES) -> Iterator[Example]:
+    """Yield ``n`` examples of a split, one at a time, each with so many articles, 2 to 8.
 
     The same split and seed give the same examples in every process, and the first examples of a longer
-    run are those of a shorter one.
+    run are those of a shorter one. With 2 articles there are only those that the question needs.
     """
     if split not in SPLITS:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
+    if not 2 <= articles <= ARTICLES:
+        raise ValueError(f"articles must be from 2 to {ARTICLES}, not {articles}")
     for index in range(n):
-        yield _example(f"{seed}/{split}/{index}", split)
+        yield _example(f"{seed}/{split}/{index}", split, articles)
 
 
-def write_split(path: Path, split: Split, n: int, seed: int) -> None:
+def write_split(path: Path, split: Split, n: int, seed: int, articles: int = ARTICLES) -> None:
     """Write ``n`` examples as one JSON list, one example a line; the file appears whole or not at all."""
     partial = path.with_name(path.name + ".part")
     with partial.open("w", encoding="utf-8") as file:
-        for index, example in enumerate(generate(split, n, seed)):
+        for index, example in enumerate(generate(split, n, seed, articles)):
             file.write(("[\n" if index == 0 else ",\n") + json.dumps(example, ensure_ascii=False))
         file.write("\n]\n" if n else "[]\n")
     os.replace(partial, path)
 
 
-def _example(key: str, split: Split) -> Example:
+def _example(key: str, split: Split, count: int) -> Example:
     rng = random.Random(key)  # a string seed is digested by SHA-512, whatever PYTHONHASHSEED says
     world = World(rng, Names(rng, split))
     question = ask(world, rng)
-    articles = _articles(world, question, rng)
+    articles = _articles(world, question, rng, count)
     by_title = {article.title: article for article in articles}
     facts = [(entity.title, by_title[entity.title].place[need]) for entity, need in question.needs]
     rng.shuffle(articles)
@@ -80,11 +82,11 @@ def _example(key: str, split: Split) -> Example:
     )
 
 
-def _articles(world: World, question: Question, rng: random.Random) -> list[Article]:
+def _articles(world: World, question: Question, rng: random.Random, count: int) -> list[Article]:
     """Write the articles that the question needs, then others that look like them."""
     gold = [entity for entity, _ in question.needs]
     keys = {entity.kind: need for entity, need in question.needs}
-    others = _distractors(world, gold, rng)
+    others = _distractors(world, gold, rng)[: count - len(gold)]
     articles = [_write(entity, {need}, rng) for entity, need in question.needs]
     for entity in others:
         # Most distractors state what is asked as well, of someone or something else.
@@ -113,6 +115,12 @@ def _distractors(world: World, gold: list[Entity], rng: random.Random) -> list[E
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for train.json, dev.json, test.json")
     parser.add_argument("--seed", type=int, default=1, help="seed of the world (default 1)")
+    parser.add_argument(
+        "--articles",
+        type=int,
+        default=ARTICLES,
+        help=f"of each example, 2 to {ARTICLES} (default {ARTICLES})",
+    )
     for split, default in zip(SPLITS, (10_000, 500, 1000), strict=True):
         parser.add_argument(f"--{split}", type=int, default=default, help=f"examples (default {default})")
 
@@ -123,8 +131,11 @@ def run(args: argparse.Namespace) -> int:
         if getattr(args, split) < 0:
             print(f"--{split} must not be negative", file=sys.stderr)  # noqa: T201
             return 2
+    if not 2 <= args.articles <= ARTICLES:
+        print(f"--articles must be from 2 to {ARTICLES}", file=sys.stderr)  # noqa: T201
+        return 2
     args.out.mkdir(parents=True, exist_ok=True)
     for split in SPLITS:
-        write_split(args.out / f"{split}.json", split, getattr(args, split), args.seed)
+        write_split(args.out / f"{split}.json", split, getattr(args, split), args.seed, args.articles)
         print(args.out / f"{split}.json", getattr(args, split), "examples")  # noqa: T201
     return 0

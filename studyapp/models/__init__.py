@@ -20,6 +20,7 @@ from studyapp.models.predictions import (
     Score,
     System,
 )
+from studyapp.models.reading import ReadingInstance, ReadingProbe, ReadingRecord
 from studyapp.models.recruitment import ExternalIds, ReceivedNotice
 from studyapp.models.sizes import SizePlan
 from studyapp.models.studies import Condition, EntryLink, Item, Mode, Stimulus, Study, StudyVersion
@@ -41,6 +42,9 @@ __all__ = [
     "PredictionRun",
     "Question",
     "QuestionScore",
+    "ReadingInstance",
+    "ReadingProbe",
+    "ReadingRecord",
     "ReceivedNotice",
     "ReducedAnswer",
     "Score",

@@ -19,8 +19,9 @@ from annotation.formats.report import Report
 from annotation.models import Item
 from studyapp.actions.data import ImportReport, import_questions
 from studyapp.formats.hotpot import read_hotpot
+from studyapp.formats.squad import read_quoref, read_squad
 
-QUESTIONS = {"hotpot": read_hotpot}
+QUESTIONS = {"hotpot": read_hotpot, "squad": read_squad, "quoref": read_quoref}
 ANNOTATION_OPTIONS = ("images", "programs", "nlvr2", "annotators", "purpose")
 
 

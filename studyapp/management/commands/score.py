@@ -2,20 +2,19 @@
 
 import argparse
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from accounts.commands import JobCommand, count, system_name
-from accounts.errors import BadFile, RunFailed
+from accounts.errors import RunFailed
 from accounts.terminal import Bar
 from accounts.waiting import Job, wait
 from studyapp import scoring
 from studyapp.actions.scores import farm_obstacle, retry_failed_reductions, score_run, server_obstacle
 from studyapp.errors import NotFound
+from studyapp.management.files import require_folder, write_whole
 from studyapp.models import Dataset, PredictionRun, Score
 from studyapp.payloads import scores_document
 from studyapp.queries.data import dataset_named
@@ -44,7 +43,7 @@ class Command(JobCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         out: Path | None = options["out"]
-        _require_folder(out)
+        require_folder(out)
         runs = _runs(dataset_named(options["dataset"]), list(dict.fromkeys(options["system"])))
         try:
             scores = [_scored(run, options["slice"]) for run in runs]
@@ -56,7 +55,8 @@ class Command(JobCommand):
             for line in _reasons(score):
                 self.stderr.write(line)
         if out is not None:
-            _write(out, scores_document(score.run for score in scores))
+            document = scores_document(score.run for score in scores)
+            write_whole(out, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
 
 
 def _runs(dataset: Dataset, names: Sequence[str]) -> list[PredictionRun]:
@@ -131,17 +131,3 @@ def _reasons(score: Score) -> list[str]:
     for key, reason in score.reasons.items():
         by_reason.setdefault(reason, []).append(key)
     return [f"{score.run.system.name}: no {', '.join(keys)}: {reason}" for reason, keys in by_reason.items()]
-
-
-def _require_folder(out: Path | None) -> None:
-    """Refuse a file that could not be written before an hour is spent on computing it."""
-    if out is not None and (out.is_dir() or not os.access(out.parent, os.W_OK)):
-        raise BadFile(out, "cannot be written: a folder, or no writable folder around it")
-
-
-def _write(out: Path, document: dict[str, Any]) -> None:
-    """Write the file whole or not at all."""
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as folder:
-        part = Path(folder) / out.name
-        part.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        part.replace(out)

@@ -1,0 +1,219 @@
+"""Probes of reading: storing instances, asking the model server about them, keeping what it said."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from django.db import transaction
+
+from accounts.errors import RunFailed
+from accounts.models import User
+from analysis.reasons.instances import Instance, Version
+from analysis.xqa import answer_f1, exact_match
+from modelserver.errors import ModelServerError, Unavailable
+from modelserver.schema import Explanation, ItemError, QAItem, QAPrediction, SaliencyOptions
+from studyapp.actions import events
+from studyapp.actions.model_server import Outcome, ask, ask_why
+from studyapp.errors import NoSaliency, NotFound
+from studyapp.models import Dataset, ReadingInstance, ReadingProbe, ReadingRecord, System
+from studyapp.queries.reading import pending
+
+BATCH = 500
+DEFAULTS = SaliencyOptions()
+
+Why = Explanation | ItemError
+
+
+def method_name(options: SaliencyOptions | None) -> str:
+    """A name for how saliency is computed: the method, and what differs from the defaults; empty without."""
+    if options is None:
+        return ""
+    given = options.model_dump(exclude={"method"})
+    changed = [f"{key} {value}" for key, value in given.items() if value != getattr(DEFAULTS, key)]
+    return ", ".join([options.method, *changed])
+
+
+@transaction.atomic
+def store_instances(*, dataset: Dataset, instances: Sequence[Instance]) -> list[int]:
+    """Store what the dataset lacks of the instances and return the keys of all, in their order.
+
+    Raises NotFound for an instance of a question that the dataset does not hold.
+    """
+    keys: list[int] = []
+    stream = iter(instances)
+    while batch := list(islice(stream, BATCH)):
+        keys += _stored(dataset, batch)
+    return keys
+
+
+def _stored(dataset: Dataset, batch: Sequence[Instance]) -> list[int]:
+    ids = {one.question_id for one in batch}
+    questions = dict(dataset.questions.filter(external_id__in=ids).values_list("external_id", "pk"))
+    for one in batch:
+        if one.question_id not in questions:
+            raise NotFound(f"{one.id}: the dataset {dataset.name!r} has no question {one.question_id!r}")
+    rows = [(questions[one.question_id], digest(one), one) for one in batch]
+    ReadingInstance.objects.bulk_create(
+        [
+            ReadingInstance(question_id=question, digest=name, content=one.model_dump(mode="json"))
+            for question, name, one in rows
+        ],
+        ignore_conflicts=True,
+    )
+    known = ReadingInstance.objects.filter(question__in=set(questions.values()))
+    found = {(question, name): key for key, question, name in known.values_list("pk", "question", "digest")}
+    return [found[question, name] for question, name, _ in rows]
+
+
+def digest(instance: Instance) -> str:
+    """Return 64 hex digits that change with anything in the instance."""
+    text = json.dumps(instance.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@transaction.atomic
+def start_probe(
+    *,
+    dataset: Dataset,
+    system: str,
+    revision: str,
+    options: SaliencyOptions | None,
+    instances: Sequence[int],
+    by: User | None = None,
+) -> ReadingProbe:
+    """Return the probe with a record for each instance; what has no result is then to be enqueued.
+
+    Results that are there stay. Those that failed before are asked for again.
+    """
+    probe, made = ReadingProbe.objects.get_or_create(
+        dataset=dataset,
+        system=System.objects.get_or_create(name=system)[0],
+        revision=revision,
+        method=method_name(options),
+        defaults={"saliency": None if options is None else options.model_dump(mode="json")},
+    )
+    for at in range(0, len(instances), BATCH):
+        rows = [ReadingRecord(probe=probe, instance_id=key) for key in instances[at : at + BATCH]]
+        ReadingRecord.objects.bulk_create(rows, ignore_conflicts=True)
+    probe.records.exclude(error="").update(error="")
+    if made:
+        data = {"dataset": dataset.name, "system": system, "revision": revision, "method": probe.method}
+        events.record(kind="reading_probed", by=by, data=data)
+    return probe
+
+
+def compute_records(*, probe_id: int, first: int, last: int) -> int:
+    """Compute what a probe still lacks among the records ``first`` to ``last``; return how many those were.
+
+    Doing it twice, or twice at once, stores nothing twice. Raises Unavailable when the server cannot answer
+    now; any other error is kept with the records.
+    """
+    probe = ReadingProbe.objects.select_related("system").get(pk=probe_id)
+    records = list(pending(probe).filter(pk__range=(first, last)).select_related("instance__question"))
+    if not records:
+        return 0
+    instances = [Instance.model_validate_json(json.dumps(record.instance.content)) for record in records]
+    try:
+        found = _results(probe, instances)
+    except Unavailable:
+        raise
+    except (ModelServerError, RunFailed) as error:  # no retry heals it now; the next start_probe forgets it
+        found = [str(error)] * len(records)
+    for record, result in zip(records, found, strict=True):
+        _keep(record, result)
+    return len(records)
+
+
+def _results(probe: ReadingProbe, instances: Sequence[Instance]) -> list[dict[str, Any] | str]:
+    """Ask the model server, each distinct text once, and return the result or error of each instance."""
+    originals = {text_key(one.original): _item(one.original) for one in instances}
+    items = originals | {text_key(one.counterfactual): _item(one.counterfactual) for one in instances}
+    who = {"system": probe.system.name, "revision": probe.revision}
+    answers = dict(zip(items, ask(items=list(items.values()), **who), strict=True))
+    if probe.saliency is None:
+        return [_result(probe, instance, answers, {}) for instance in instances]
+    options = SaliencyOptions.model_validate(probe.saliency)
+    try:
+        told: Sequence[Why | str] = ask_why(items=list(originals.values()), options=options, **who)
+    except NoSaliency as error:
+        told = [str(error)] * len(originals)
+    reasons = dict(zip(originals, told, strict=True))
+    return [_result(probe, instance, answers, reasons) for instance in instances]
+
+
+def text_key(version: Version) -> str:
+    """Return what names a text, whatever its right answer: the same text is asked once."""
+    text = json.dumps([version.question, version.context], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _item(version: Version) -> QAItem:
+    return QAItem(id=text_key(version), question=version.question, context=version.context)
+
+
+def _result(
+    probe: ReadingProbe, instance: Instance, answers: Mapping[str, Outcome], reasons: Mapping[str, Why | str]
+) -> dict[str, Any] | str:
+    """Return the record of an instance, in the form of `analysis.alignment.Record` and more, or an error."""
+    found: dict[str, Any] = {
+        "id": instance.id, "question_id": instance.question_id, "dataset": probe.dataset.name,
+        "system": probe.system.name, "revision": probe.revision, "step": instance.step,
+        "method": probe.method, "context": instance.extent, "distribution": instance.distribution,
+        "near_synonym": instance.near_synonym, "verdict": instance.verdict,
+    }  # fmt: skip
+    for name in ("original", "counterfactual"):
+        version: Version = getattr(instance, name)
+        outcome = answers[text_key(version)]
+        if isinstance(outcome, ItemError):
+            return f"{name}: {outcome.error}: {outcome.message}"
+        found |= _judged(name, version, outcome)
+    if reasons:
+        why = reasons[text_key(instance.original)]
+        if isinstance(why, ItemError) and why.error != "prediction_failed":
+            return f"saliency: {why.error}: {why.message}"
+        found |= _parts(instance, why)
+    return found
+
+
+def _judged(name: str, version: Version, outcome: QAPrediction) -> dict[str, Any]:
+    assert version.answer is not None  # an instance without one is never stored
+    return {
+        f"{name}_correct": exact_match(version.answer, outcome.answer),
+        f"{name}_f1": answer_f1(version.answer, outcome.answer).f1,
+        f"{name}_answer": outcome.answer,
+        f"{name}_gold": version.answer,
+    }
+
+
+def _parts(instance: Instance, why: Why | str) -> dict[str, Any]:
+    """Saliency of both parts; left out, with the reason, for a system that has none.
+
+    Both are empty, with the reason, where the system read nothing that has a logit: such an instance cannot
+    be tested, and counts as one that does not align.
+    """
+    if isinstance(why, str):
+        return {"no_saliency": why}
+    if isinstance(why, ItemError):
+        return {"positive": [], "negative": [], "saliency_error": why.message}
+    weights = ((one.article, one.index, one.start, one.end, one.score) for one in why.scores)
+    positive, negative = instance.partition.scores(instance.tokens(weights))
+    return {"positive": positive, "negative": negative}
+
+
+def _keep(record: ReadingRecord, found: dict[str, Any] | str) -> None:
+    """Store a result unless somebody else has."""
+    values = {"error": found} if isinstance(found, str) else {"result": found, "error": ""}
+    ReadingRecord.objects.filter(pk=record.pk, result__isnull=True).update(**values)
+
+
+def checked(instances: Iterable[Instance]) -> list[Instance]:
+    """Those with two right answers that nobody rejected."""
+    return [
+        one
+        for one in instances
+        if one.verdict != "rejected"
+        and one.original.answer is not None
+        and one.counterfactual.answer is not None
+    ]
