@@ -11,7 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Flag = Literal["impossible_speed", "straight_lining", "identical_pattern", "honeypot", "focus_loss"]
+Flag = Literal[
+    "impossible_speed",
+    "straight_lining",
+    "identical_pattern",
+    "honeypot",
+    "focus_loss",
+    "failed_attention",
+    "failed_comprehension",
+]
 FLAGS: tuple[Flag, ...] = get_args(Flag)
 
 HONEYPOT_FIELD = "homepage"  # of every page with questions; people do not see it
@@ -27,6 +35,8 @@ MEANINGS: dict[Flag, str] = {
     "identical_pattern": f"the same answers at the same items as somebody else, at least {FEWEST_ITEMS}",
     "honeypot": "a field that people do not see was filled",
     "focus_loss": f"the page was hidden for more than {100 * HIDDEN_SHARE:g} % of the time on the items",
+    "failed_attention": "an attention item was not answered as it asks",
+    "failed_comprehension": "a try of the comprehension check failed; a later one may have passed",
 }
 
 

@@ -1,13 +1,16 @@
 """Which participants of a study are flagged, and why: `studyapp.flags` over what is stored."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
+
+from django.db.models import QuerySet
 
 from studyapp import flags
 from studyapp.flags import Flag, ItemPage
-from studyapp.models import Event, Item, Mode, Participant, Study, Trial
+from studyapp.models import Event, Item, Mode, Participant, Stage, StageResponse, Study, Trial
 
 HONEYPOT = "honeypot_filled"  # kind of the event
 
@@ -37,11 +40,27 @@ def participant_flags(study: Study) -> dict[int, list[Flag]]:
         for participant, one in of_people.items():
             if one in twice:
                 found[participant].add("identical_pattern")
-    trapped = Event.objects.filter(study=study, kind=HONEYPOT, participant__isnull=False)
-    trapped = trapped.exclude(participant__status=Participant.Status.WITHDRAWN)
-    for participant in trapped.values_list("participant", flat=True).distinct():
-        found[participant].add("honeypot")
+    for flag, people in _stored(study):
+        for participant in people:
+            found[participant].add(flag)
     return {participant: flags.in_order(own) for participant, own in found.items() if own}
+
+
+def _stored(study: Study) -> Iterator[tuple[Flag, Iterable[int]]]:
+    """The flags that were found out while the participant was there: the trap, and the checks that failed."""
+    trapped = Event.objects.filter(study=study, kind=HONEYPOT, participant__isnull=False)
+    checks = Trial.objects.filter(participant__version__study=study, passed=False)
+    comprehension = StageResponse.objects.filter(
+        participant__version__study=study, stage=Stage.COMPREHENSION, passed=False
+    )
+    found: list[tuple[Flag, QuerySet[Any]]] = [
+        ("honeypot", trapped),
+        ("failed_attention", checks),
+        ("failed_comprehension", comprehension),
+    ]
+    for flag, rows in found:
+        stayed = rows.exclude(participant__status=Participant.Status.WITHDRAWN)
+        yield flag, stayed.order_by().values_list("participant", flat=True).distinct()
 
 
 def flagged_participants(study: Study, mode: str = Mode.LIVE) -> list[Flagged]:

@@ -7,10 +7,14 @@ import pytest
 from django.conf import settings
 
 from analysis.exclusions import apply_rules
+from studyapp.actions.participants import show_stage, submit_stage
 from studyapp.exports.bundle import write_bundle
 from studyapp.flags import FLAGS, MEANINGS, ItemPage, own_flags, pattern, shared
 from studyapp.models import Event, Trial
+from studyapp.queries.bots import plan_of
 from studyapp.queries.flags import flag_counts, flagged_participants, participant_flags
+from studyapp.queries.studies import current_page
+from studyapp.timing import PageTiming
 from tests.studyapp import factories
 
 
@@ -140,3 +144,34 @@ def test_the_how_to_states_the_flags():
     page = (settings.BASE_DIR / "docs" / "how-to" / "run-a-study.md").read_text(encoding="utf-8")
     for flag, meaning in MEANINGS.items():
         assert f"| `{flag}` | {meaning}" in page
+
+
+def test_failed_checks_are_flags_that_a_registered_rule_may_read(db, tmp_path):
+    checks = [
+        {"name": "does-not-read", "kind": "flagged", "flag": "failed_attention"},
+        {"name": "does-not-understand", "kind": "flagged", "flag": "failed_comprehension"},
+    ]
+    study = factories.make_everything(exclusions=checks)
+    careless, careful = (factories.make_participant(study=study) for _number in range(2))
+    while (page := current_page(careless).stage) is not None and page.stage != "comprehension":
+        show_stage(page=page)
+        passing = plan_of(study).heeded.get(page.stage, {})
+        submit_stage(page=page, answers=passing, changes={}, timing=PageTiming(9_000))
+        careless.refresh_from_db()
+    assert page is not None
+    show_stage(page=page)
+    wrong = {"look_up": True, "judged": "style"}
+    submit_stage(page=page, answers=wrong, changes={}, timing=PageTiming(9_000))
+    assert participant_flags(study) == {careless.pk: ["failed_comprehension"]}
+    for participant, asked in ((careless, {"certainty": 2}), (careful, {"rated_correct": False})):
+        factories.go_through_stages(participant)
+        while participant.trials.filter(item__kind="attention", answers__isnull=True).exists():
+            factories.answer_item(participant, **asked)
+    assert "failed_attention" in participant_flags(study)[careless.pk]
+    assert not {"failed_attention", "failed_comprehension"} & set(participant_flags(study)[careful.pk])
+    write_bundle(study, tmp_path / "out")
+    with (tmp_path / "out" / "trials.csv").open() as file:
+        excluded = {
+            row["participant_id"]: row["excluded_by"] for row in csv.DictReader(file) if row["excluded_by"]
+        }
+    assert excluded == {careless.public_id: "does-not-read;does-not-understand"}
