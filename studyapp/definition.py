@@ -291,15 +291,20 @@ def load_definition(path: Path) -> StudyDefinition:
         DefinitionError: the file cannot be read, is no YAML, or breaks a rule of the form; every problem of
             the form is named at once.
     """
-    node, data = _read(path)
+    return read_definition(_text(path), str(path))
+
+
+def read_definition(text: str, name: str) -> StudyDefinition:
+    """Read a definition from the text of a YAML file that goes by a name. Raises as `load_definition`."""
+    node, data = _read(text, name)
     problems = [Problem(line, "", f"the key {key!r} is given twice") for line, key in _repeated(node)]
     if problems:
-        raise _error(path, problems)
+        raise _error(name, problems)
     try:
         return StudyDefinition.model_validate(data)
     except ValidationError as error:
-        found = [(_as_written(node, one), _sentence(one)) for one in error.errors(include_url=False)]
-        raise definition_error(path, found) from error
+        found = [(_as_written(node, one), sentence(one)) for one in error.errors(include_url=False)]
+        raise _error(name, [Problem(*_place(node, location), said) for location, said in found]) from error
 
 
 def _as_written(node: yaml.Node | None, found: Any) -> Location:
@@ -335,33 +340,38 @@ class Problem(NamedTuple):
 
 def definition_error(path: Path, found: Sequence[tuple[Location, str]]) -> DefinitionError:
     """The error about fields of a file, each with the line on which the field stands."""
-    node, _data = _read(path)
-    return _error(path, [Problem(*_place(node, location), message) for location, message in found])
+    node, _data = _read(_text(path), str(path))
+    return _error(str(path), [Problem(*_place(node, location), message) for location, message in found])
 
 
-def _error(path: Path, problems: Sequence[Problem]) -> DefinitionError:
+def _error(name: str, problems: Sequence[Problem]) -> DefinitionError:
     return DefinitionError(
         "\n".join(
-            f"{path}:{line}: {field + ': ' if field else ''}{message}" for line, field, message in problems
+            f"{name}:{line}: {field + ': ' if field else ''}{message}" for line, field, message in problems
         )
     )
 
 
-def _read(path: Path) -> tuple[yaml.Node | None, Any]:
-    """The document with its places, and as plain data."""
+def _text(path: Path) -> str:
     try:
-        loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
-        node = loader.get_single_node()
-        return node, None if node is None else loader.construct_document(node)
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise DefinitionError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise DefinitionError(f"{path}: is not UTF-8 text ({error.reason})") from error
+
+
+def _read(text: str, name: str) -> tuple[yaml.Node | None, Any]:
+    """The document with its places, and as plain data."""
+    try:
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        return node, None if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise _error(path, [Problem(line, "", f"is no valid YAML: {error.problem}")]) from error
+        raise _error(name, [Problem(line, "", f"is no valid YAML: {error.problem}")]) from error
     except yaml.YAMLError as error:
-        raise _error(path, [Problem(1, "", f"is no valid YAML: {str(error).splitlines()[0]}")]) from error
+        raise _error(name, [Problem(1, "", f"is no valid YAML: {str(error).splitlines()[0]}")]) from error
 
 
 def _repeated(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
@@ -400,7 +410,7 @@ def _child(node: yaml.Node | None, part: int | str) -> tuple[int, yaml.Node] | N
     return None
 
 
-def _sentence(found: Any) -> str:
+def sentence(found: Any) -> str:
     """The message of pydantic, in our words where its own are for programmers."""
     kind, message, context = found["type"], str(found["msg"]), found.get("ctx", {})
     if kind == "missing":

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from studyapp.answers import Sent
+from studyapp.freezing import FrozenStudy
 from studyapp.models import Mode, StudyVersion
 from studyapp.queries.studies import localised
 from studyapp.questionnaires import Kind, Question, Scale
@@ -84,7 +85,11 @@ def _texts(sent: str | list[str]) -> tuple[str, ...]:
 
 def questions_of(version: StudyVersion, page: PageName, language: str = "") -> Sequence[Question]:
     """The frozen questions of a page, in one of the languages of the study."""
-    content = localised(version, language)
+    return questions_on(localised(version, language), page)
+
+
+def questions_on(content: FrozenStudy, page: PageName) -> Sequence[Question]:
+    """The questions of a page."""
     asked: dict[PageName, Sequence[Question]] = {
         "item": content.item_questionnaire,
         "survey": content.post_survey,

@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from django.utils.html import linebreaks
 from django.utils.safestring import SafeString, mark_safe
 
-from studyapp.freezing import Explanation, Shown
+from studyapp.freezing import Explanation, FrozenStudy, Shown
 from studyapp.models import StudyVersion
 from studyapp.queries.studies import localised
 
@@ -100,7 +100,11 @@ def instructions_html(version: StudyVersion, language: str = "") -> SafeString:
 
 @lru_cache(maxsize=128)
 def _instructions_html(version_hash: str, version_pk: int, language: str) -> SafeString:
-    content = localised(StudyVersion(pk=version_pk, hash=version_hash), language)
+    return rendered_instructions(localised(StudyVersion(pk=version_pk, hash=version_hash), language))
+
+
+def rendered_instructions(content: FrozenStudy) -> SafeString:
+    """The instructions of content that need not be launched."""
     return mark_safe(linebreaks(content.instructions or "", autoescape=True))  # noqa: S308 (escaped there)
 
 
@@ -118,6 +122,11 @@ def _stimulus_html(
     version_hash: str, version_pk: int, condition: str, item_id: str, language: str
 ) -> SafeString:
     content = localised(StudyVersion(pk=version_pk, hash=version_hash), language)
+    return rendered_stimulus(content, condition, item_id)
+
+
+def rendered_stimulus(content: FrozenStudy, condition: str, item_id: str) -> SafeString:
+    """As `stimulus_html`, of content that need not be launched; rendered anew each time."""
     check = content.attention_item(item_id)
     if check is not None:
         shown = Shown(answer=check.answer, facts=check.facts)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from studyapp import api, staff_urls
+from studyapp import api, staff_urls, studio_urls
 from studyapp.views import home, participants, privacy, recruitment, staff
 
 app_name = "studyapp"
@@ -30,6 +30,7 @@ urlpatterns = [
     path("staff/studies/<slug:slug>/close/", staff.close, name="staff_close"),
     path("staff/studies/<slug:slug>/reopen/", staff.reopen, name="staff_reopen"),
     *staff_urls.urlpatterns,
+    *studio_urls.urlpatterns,
     path("staff/studies/<slug:slug>/privacy/", privacy.study_privacy, name="staff_privacy"),
     path("api/studies/", api.StudyList.as_view(), name="api_studies"),
     path("api/studies/<slug:slug>/progress/", api.Progress.as_view(), name="api_progress"),

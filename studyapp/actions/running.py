@@ -7,10 +7,10 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from studyapp import states
 from studyapp.actions import events
-from studyapp.actions.studies import create_study
+from studyapp.actions.drafts import start_draft
 from studyapp.errors import StudyappError
 from studyapp.models import Condition, Event, Study
-from studyapp.queries.drafts import definition_of
+from studyapp.queries.drafts import edited
 
 
 class CannotRun(StudyappError):
@@ -100,14 +100,13 @@ def restore_study(*, study: Study, by: User | None) -> Study:
 def duplicate_study(*, study: Study, slug: str, title: str, by: User | None) -> Study:
     """Make a new draft with the draft of another study under another name. Nobody's data is copied.
 
+    A draft that is not complete is copied as it is.
+
     Raises:
         CannotRun: a study has that name already.
-        StudyRefused: the draft is none, or what it refers to is missing.
     """
-    definition = definition_of(study)
     if Study.objects.filter(slug=slug).exists():
         raise CannotRun(_("There is a study of that name already."))
-    named = definition.model_dump(mode="json") | {"study": slug, "title": title}
-    copy = create_study(definition=type(definition).model_validate(named), by=by)
+    copy = start_draft(draft={**edited(study).draft, "study": slug, "title": title}, by=by)
     events.record(kind="study_duplicated", study=copy, by=by, data={"from": study.slug})
     return copy

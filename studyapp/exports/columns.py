@@ -455,11 +455,16 @@ FIELDS: dict[str, Field] = {
     "Study.slug": _out("study_version.json"),
     "Study.title": _out("study_version.json"),
     "Study.status": _stays("of the site, not of the data"),
+    "Study.draft_number": _stays("of the draft; what participants saw is StudyVersion.frozen"),
     "Study.archived_at": _stays("of the site, not of the data"),
     "Study.definition": _stays("the draft; what participants saw is StudyVersion.frozen"),
     "Study.pseudonym_key": _stays("secret that keys the public pseudonyms"),
     "Study.created_at": _stays("of the site, not of the data"),
     "Study.created_by": _stays("a member of staff"),
+    **{
+        f"DraftRevision.{name}": _stays("of the draft; what participants saw is StudyVersion.frozen")
+        for name in ("id", "study", "number", "before", "content", "changed", "made_at", "made_by")
+    },
     "StudyVersion.id": _KEY,
     "StudyVersion.study": _out("study_version.json"),
     "StudyVersion.number": _out("every table"),

@@ -2,6 +2,7 @@
 
 from studyapp.models.correctness import JudgedAnswer, Judgement
 from studyapp.models.data import Dataset, Question
+from studyapp.models.drafts import DraftRevision
 from studyapp.models.participants import (
     Event,
     Outcome,
@@ -28,6 +29,7 @@ from studyapp.models.studies import Condition, EntryLink, Item, Mode, Stimulus, 
 __all__ = [
     "Condition",
     "Dataset",
+    "DraftRevision",
     "EntryLink",
     "Event",
     "ExternalIds",

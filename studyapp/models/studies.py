@@ -27,6 +27,8 @@ def new_pseudonym_key() -> str:
 class Study(models.Model):
     """A study. ``definition`` is the draft; what participants see is always a frozen version.
 
+    ``draft_number`` is the `DraftRevision` that ``definition`` was made from, NULL for one that never was in
+    the studio.
     ``archived_at`` takes it out of the list; nothing is lost by it.
     ``pseudonym_key`` keys the participant pseudonyms of public exports; it never leaves the database.
     """
@@ -41,6 +43,7 @@ class Study(models.Model):
     title = models.CharField(max_length=200)
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
     definition = models.JSONField()
+    draft_number = models.PositiveIntegerField(null=True, blank=True, editable=False)
     archived_at = models.DateTimeField(null=True)
     pseudonym_key = models.CharField(max_length=64, default=new_pseudonym_key, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

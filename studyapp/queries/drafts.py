@@ -1,10 +1,23 @@
-"""Reads of the draft of a study."""
+"""Reads of the draft of a study: as a definition, as the studio edits it, and what it would show."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
 from pydantic import ValidationError
 
+from analysis import xqa
 from studyapp.definition import StudyDefinition
-from studyapp.models import Study
-from studyapp.queries.designs import StudyRefused
+from studyapp.freezing import FrozenStudy
+from studyapp.models import Dataset, DraftRevision, Prediction, PredictionRun, Question, Study, System
+from studyapp.queries.designs import StudyRefused, design
+from studyapp.queries.predictions import latest_run
+from studyapp.studio import sample
+from studyapp.studio.drafts import Draft, Problem, opened, problems, stored, valid
+from studyapp.studio.forms import Known
 
 
 def definition_of(study: Study) -> StudyDefinition:
@@ -13,5 +26,151 @@ def definition_of(study: Study) -> StudyDefinition:
         return StudyDefinition.model_validate(study.definition)
     except ValidationError as error:
         raise StudyRefused(
-            (), f"study {study.slug!r} has no definition that can be launched; give it one with create_study"
+            (),
+            f"study {study.slug!r} has no definition that can be launched; complete it in the studio, or "
+            "give it one with create_study",
         ) from error
+
+
+@dataclass(frozen=True)
+class Edited:
+    """A draft as the studio edits it. ``number`` is its revision, 0 where it is not one yet."""
+
+    number: int
+    draft: Draft
+
+
+def edited(study: Study) -> Edited:
+    """The revision that counts; where the study was given another definition since, that definition."""
+    revision = current_revision(study)
+    if revision is not None and stored(revision.content) == study.definition:
+        return Edited(revision.number, revision.content)
+    return Edited(0, opened(study.definition))
+
+
+def current_revision(study: Study) -> DraftRevision | None:
+    number = study.draft_number
+    return None if number is None else study.revisions.filter(number=number).first()
+
+
+def undoable(study: Study, now: Edited) -> DraftRevision | None:
+    """The revision that undoing goes back to; None where there is none."""
+    revision = current_revision(study) if now.number else None
+    if revision is None or revision.before is None:
+        return None
+    return study.revisions.filter(number=revision.before).first()
+
+
+def redoable(study: Study, now: Edited) -> DraftRevision | None:
+    """The newest revision that was made from the one that counts."""
+    if not now.number:
+        return None
+    return study.revisions.filter(before=now.number).order_by("-number").first()
+
+
+def revisions(study: Study) -> QuerySet[DraftRevision]:
+    """The revisions without their content, newest first."""
+    return study.revisions.defer("content").select_related("made_by").order_by("-number")
+
+
+def known(dataset: str) -> Known:
+    """What a draft over a dataset can refer to: systems are those with finished predictions on it."""
+    done = PredictionRun.objects.filter(status=PredictionRun.Status.DONE, dataset__name=dataset)
+    return Known(
+        datasets=list(Dataset.objects.order_by("name").values_list("name", flat=True)),
+        systems=list(
+            System.objects.filter(pk__in=done.values("system"))
+            .order_by("name")
+            .values_list("name", flat=True)
+        ),
+        languages=[(code, str(name)) for code, name in settings.LANGUAGES],
+    )
+
+
+def all_problems(draft: Mapping[str, Any]) -> list[Problem]:
+    """What keeps a draft from being launched: what the definition says, else what it refers to."""
+    definition = valid(draft)
+    if definition is None:
+        return problems(draft)
+    try:
+        design(definition)
+    except StudyRefused as error:
+        return [Problem(error.location, str(error))]
+    return []
+
+
+def preview_of(draft: Draft) -> tuple[FrozenStudy, str]:
+    """What participants would see of a draft, and why an item is made up where it is."""
+    definition = sample.rest(draft)
+    try:
+        return design(definition).content, ""
+    except StudyRefused as error:
+        return sample.content(definition), str(error)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A question that may be an item. ``right`` says of each system whether its answer matches."""
+
+    external_id: str
+    text: str
+    answer: str
+    right: list[tuple[str, bool | None]]
+
+
+def candidates(dataset: str, systems: Sequence[str], wanted: str, limit: int) -> tuple[list[Candidate], int]:
+    """Questions of a dataset whose id, text or answer holds some words, and how many there are in all."""
+    rows = Question.objects.filter(dataset__name=dataset).order_by("pk")
+    for word in wanted.split():
+        rows = rows.filter(Q(external_id=word) | Q(text__icontains=word) | Q(answer__icontains=word))
+    return _described(list(rows[:limit]), dataset, systems), rows.count()
+
+
+def drawn(draft: Draft) -> list[Candidate]:
+    """The items that a launch would take now. Raises StudyRefused where it cannot tell yet."""
+    definition = valid(draft)
+    if definition is None:
+        raise StudyRefused((), "the draft is not complete yet")
+    systems = [one for arm in definition.conditions if (one := arm.system) is not None]
+    return _described(design(definition).questions, definition.dataset, list(dict.fromkeys(systems)))
+
+
+def named(dataset: str, systems: Sequence[str], ids: Sequence[str]) -> list[Candidate]:
+    """The questions of these ids, in their order; those that the dataset has not are left out."""
+    found = Question.objects.filter(dataset__name=dataset, external_id__in=ids)
+    by_id = {question.external_id: question for question in found}
+    return _described([by_id[one] for one in ids if one in by_id], dataset, systems)
+
+
+def _described(questions: Sequence[Question], dataset: str, systems: Sequence[str]) -> list[Candidate]:
+    """The questions with what the systems answer. A run per system is read, and its answers at once."""
+    found = Dataset.objects.filter(name=dataset).first()
+    answers: dict[str, dict[int, str]] = {}
+    for system in systems:
+        run = latest_run(found, system) if found else None
+        rows = (
+            Prediction.objects.filter(run=run, question__in=questions) if run else Prediction.objects.none()
+        )
+        answers[system] = dict(rows.values_list("question_id", "answer"))
+    return [
+        Candidate(
+            question.external_id,
+            question.text,
+            question.answer,
+            [(system, _is_right(question, of.get(question.pk))) for system, of in answers.items()],
+        )
+        for question in questions
+    ]
+
+
+def _is_right(question: Question, answer: str | None) -> bool | None:
+    return None if answer is None else xqa.exact_match(question.answer, answer)
+
+
+def correct_counts(items: Sequence[Candidate]) -> list[tuple[str, int]]:
+    """How many of the items each system answers correctly, by exact match."""
+    counts: Counter[str] = Counter()
+    for item in items:
+        for system, is_right in item.right:
+            counts[system] += is_right is True
+    return list(counts.items())

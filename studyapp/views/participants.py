@@ -128,14 +128,14 @@ def _consented(request: HttpRequest, link: EntryLink) -> Participant:
 
 def _wanted_language(request: HttpRequest, content: FrozenStudy) -> str:
     """The language chosen, else that of the browser, where the study has it; else that of the study."""
-    offered = _offered(content)
+    offered = offered_languages(content)
     wanted = request.POST.get("language") or request.GET.get("language") or ""
     if wanted not in offered:
         wanted = translation.get_language_from_request(request)
     return wanted if wanted in offered else content.language
 
 
-def _offered(content: FrozenStudy) -> dict[str, str]:
+def offered_languages(content: FrozenStudy) -> dict[str, str]:
     """The languages that both the study and the site speak, with their own names."""
     spoken = {code for code, _name in settings.LANGUAGES}
     return {
@@ -147,7 +147,7 @@ def _offered(content: FrozenStudy) -> dict[str, str]:
 
 def _ask_consent(request: HttpRequest, version: StudyVersion, language: str) -> HttpResponse:
     content = localised(version, language)
-    offered = _offered(content)
+    offered = offered_languages(content)
     missing = request.method == "POST"
     context = {
         "title": content.title,
@@ -333,7 +333,7 @@ def _render_page(
     if page.trial is not None:
         context |= _item_context(participant, page, page.trial)
     elif page.stage is not None:
-        context |= _stage_context(content, page.stage)
+        context |= stage_context(content, page.stage)
     else:
         context |= {"place": _("Last page"), "submit_text": _("Finish"), "step": page.items}
     return render(request, "studyapp/participant/page.html", context, status=422 if filled else 200)
@@ -363,7 +363,7 @@ def _item_context(participant: Participant, page: CurrentPage, trial: Trial) -> 
     }
 
 
-def _stage_context(content: FrozenStudy, page: StageResponse) -> dict[str, Any]:
+def stage_context(content: FrozenStudy, page: StageResponse) -> dict[str, Any]:
     """What a page before the items has beside its questions."""
     headings = {
         Stage.SCREENING: _("A few questions first"),

@@ -11,6 +11,7 @@ from studyapp.exports.bundle import FILES, write_bundle
 from studyapp.exports.columns import FIELDS, TABLES, Column, question_columns
 from studyapp.models import (
     Condition,
+    DraftRevision,
     EntryLink,
     Event,
     Item,
@@ -29,8 +30,8 @@ from studyapp.questionnaires import LikertScale, Question
 from tests.studyapp.factories import make_participant, make_study
 
 MODELS: list[type[Model]] = [
-    Study, StudyVersion, Condition, Item, Stimulus, EntryLink, Participant, Trial, StageResponse,
-    SurveyResponse, Event, JudgedAnswer, Judgement, QuestionScore,
+    Study, DraftRevision, StudyVersion, Condition, Item, Stimulus, EntryLink, Participant, Trial,
+    StageResponse, SurveyResponse, Event, JudgedAnswer, Judgement, QuestionScore,
 ]  # fmt: skip
 
 

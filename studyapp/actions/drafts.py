@@ -1,0 +1,132 @@
+"""Writes of drafts in the studio: a new one, a change, undoing and redoing."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from studyapp.actions import events
+from studyapp.errors import StudyappError
+from studyapp.models import DraftRevision, Study
+from studyapp.queries.drafts import Edited, current_revision, edited, redoable, undoable
+from studyapp.studio.drafts import Draft, opened, stored
+
+
+class DraftChanged(StudyappError):
+    """Somebody else changed the draft meanwhile; the message is for the person who wanted to save."""
+
+
+class NothingToDo(StudyappError):
+    """There is nothing to undo or to redo."""
+
+
+@transaction.atomic
+def start_draft(*, draft: Mapping[str, Any], by: User | None) -> Study:
+    """Make a study with a draft, which need not be complete.
+
+    Raises:
+        DraftChanged: a study of that name is there already.
+    """
+    slug = draft["study"]
+    if Study.objects.filter(slug=slug).exists():
+        raise DraftChanged(_("There is a study of that name already."))
+    content = opened(draft)
+    study = Study.objects.create(slug=slug, title=_title(slug, content), definition={}, created_by=by)
+    events.record(kind="study_created", study=study, by=by)
+    _store(study, None, content, "start", by)
+    return study
+
+
+@transaction.atomic
+def save_draft(
+    *, study: Study, base: int, draft: Mapping[str, Any], changed: str, by: User | None
+) -> DraftRevision | None:
+    """Make a draft the one that counts. ``base`` is the revision that it was made from.
+
+    Returns None where nothing differs: then nothing is stored.
+
+    Raises:
+        DraftChanged: another revision counts by now.
+    """
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    now = edited(study)
+    if now.number != base:
+        raise DraftChanged(
+            _("The draft was changed meanwhile, here or by somebody else. Look at it and change it again.")
+        )
+    content = {**draft, "study": study.slug}
+    if stored(content) == stored(now.draft):
+        return None
+    return _store(study, _based(study, now, by), content, changed, by)
+
+
+@transaction.atomic
+def undo_draft(*, study: Study, by: User | None) -> DraftRevision:
+    """Go back to the revision before. Raises NothingToDo where there is none."""
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    revision = undoable(study, edited(study))
+    if revision is None:
+        raise NothingToDo(_("There is nothing to undo."))
+    return _go(study, revision, "undo", by)
+
+
+@transaction.atomic
+def redo_draft(*, study: Study, by: User | None) -> DraftRevision:
+    """Take the last undoing back. Raises NothingToDo where there is none."""
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    revision = redoable(study, edited(study))
+    if revision is None:
+        raise NothingToDo(_("There is nothing to redo."))
+    return _go(study, revision, "redo", by)
+
+
+@transaction.atomic
+def go_to_revision(*, study: Study, number: int, by: User | None) -> DraftRevision:
+    """Make an earlier or later revision the one that counts. Raises NothingToDo where there is none."""
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    revision = study.revisions.filter(number=number).first()
+    if revision is None:
+        raise NothingToDo(_("There is no such revision."))
+    return _go(study, revision, "go to", by)
+
+
+def _based(study: Study, now: Edited, by: User | None) -> int:
+    """The revision that is changed. A definition that came by another way becomes one first."""
+    if now.number:
+        return now.number
+    before = current_revision(study)
+    return _store(study, before.number if before else None, now.draft, "definition", by).number
+
+
+def _store(study: Study, before: int | None, content: Draft, changed: str, by: User | None) -> DraftRevision:
+    last = study.revisions.aggregate(last=Max("number"))["last"] or 0
+    revision = DraftRevision.objects.create(
+        study=study, number=last + 1, before=before, content=content, changed=changed, made_by=by
+    )
+    _count(study, revision)
+    events.record(
+        kind="study_edited", study=study, by=by, data={"revision": revision.number, "changed": changed}
+    )
+    return revision
+
+
+def _go(study: Study, revision: DraftRevision, act: str, by: User | None) -> DraftRevision:
+    _count(study, revision)
+    events.record(kind="study_edited", study=study, by=by, data={"revision": revision.number, "changed": act})
+    return revision
+
+
+def _count(study: Study, revision: DraftRevision) -> None:
+    """Make a revision the one that counts."""
+    study.draft_number = revision.number
+    study.definition = stored(revision.content)
+    study.title = _title(study.slug, revision.content)
+    study.save(update_fields=["draft_number", "definition", "title"])
+
+
+def _title(slug: str, content: Mapping[str, Any]) -> str:
+    title = content.get("title")
+    return title if isinstance(title, str) and 0 < len(title) <= 200 else slug

@@ -1,0 +1,169 @@
+"""Edits of a draft that buttons make: a row more, a row less, a row up or down. Pure: no Django.
+
+Nothing is changed in place: every edit gives another draft, so that the one before can be taken back.
+"""
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from studyapp.definition import Location
+from studyapp.errors import StudyappError
+from studyapp.scales import expand
+from studyapp.studio.drafts import Draft
+from studyapp.studio.widgets import new_scale
+
+QUESTIONS = {
+    ("questionnaire", "item"),
+    ("questionnaire", "pre_survey"),
+    ("questionnaire", "post_survey"),
+    ("screening",),
+    ("comprehension", "questions"),
+}
+PARTS = {("practice",), ("comprehension",), ("recruitment",)}
+
+
+class CannotEdit(StudyappError):
+    """The draft has no such place; it was changed meanwhile, or the address is wrong."""
+
+
+def location_of(path: str) -> Location:
+    """The place that a dotted path names."""
+    return tuple(int(part) if part.isdecimal() else part for part in path.split("."))
+
+
+def value_at(draft: Any, location: Location) -> Any:
+    """What stands at a place; None where nothing does. Raises CannotEdit where there is no such place."""
+    for part in location:
+        if isinstance(draft, list) and isinstance(part, int) and part < len(draft):
+            draft = draft[part]
+        elif isinstance(draft, dict) and isinstance(part, str):
+            draft = draft.get(part)
+        elif draft is None:
+            return None
+        else:
+            raise CannotEdit(f"the draft has no {_dotted(location)}")
+    return draft
+
+
+def with_value(draft: Draft, location: Location, value: Any) -> Draft:
+    """The draft with a value at a place; None takes it away."""
+    changed = copy.deepcopy(draft)
+    parent: Any = changed
+    for part in location[:-1]:
+        parent = parent.setdefault(part, {}) if isinstance(parent, dict) else parent[part]
+    if value is None:
+        if isinstance(parent, dict):
+            parent.pop(location[-1], None)
+        else:
+            del parent[location[-1]]
+    else:
+        parent[location[-1]] = value
+    return changed
+
+
+def added(draft: Draft, location: Location, what: str = "") -> tuple[Draft, Location]:
+    """The draft with a row more at the end of a list, or with an optional part, and where that is."""
+    if location in PARTS or location[0] == "translations":
+        return with_value(draft, location, _part(location)), location
+    rows = _rows(draft, location)
+    new = _row(draft, location, rows, what)
+    return with_value(draft, location, [*rows, new]), (*location, len(rows))
+
+
+def removed(draft: Draft, location: Location) -> Draft:
+    """The draft without a row or an optional part."""
+    if value_at(draft, location) is None:
+        raise CannotEdit(f"the draft has no {_dotted(location)}")
+    return with_value(draft, location, None)
+
+
+def moved(draft: Draft, location: Location, by: int) -> Draft:
+    """The draft with a row moved up (-1) or down (1); at the end of its list it stays."""
+    *rest, place = location
+    rows = list(_rows(draft, tuple(rest)))
+    if not isinstance(place, int) or place >= len(rows):
+        raise CannotEdit(f"the draft has no {_dotted(location)}")
+    rows.insert(max(place + by, 0), rows.pop(place))
+    return with_value(draft, tuple(rest), rows)
+
+
+def with_scale(draft: Draft, location: Location, name: str, items: Sequence[str]) -> Draft:
+    """The draft with the questions of a scale at the end of a list.
+
+    Raises:
+        CannotEdit: there is no such scale, or its items are to be entered and are not whole.
+    """
+    entry: dict[str, Any] = {"template": name, **({"items": list(items)} if items else {})}
+    try:
+        questions = expand([entry])
+    except ValueError as error:
+        raise CannotEdit(str(error)) from error
+    return with_value(draft, location, [*_rows(draft, location), *questions])
+
+
+def _rows(draft: Draft, location: Location) -> list[Any]:
+    rows = value_at(draft, location)
+    if rows is not None and not isinstance(rows, list):
+        raise CannotEdit(f"{_dotted(location)} is no list")
+    return rows or []
+
+
+def _part(location: Location) -> Any:
+    """An optional part with what it needs filled in."""
+    if location == ("practice",):
+        return {"count": 2, "seed": 1}
+    if location == ("comprehension",):
+        return {"questions": [_question([])], "tries": 2}
+    return {"platform": "prolific"} if location == ("recruitment",) else {}
+
+
+def _row(draft: Draft, location: Location, rows: list[Any], what: str) -> Any:
+    """A new row of a list."""
+    if location in QUESTIONS:
+        return _question(rows, what or "yes_no")
+    if location == ("conditions",):
+        return {"ground_truth": True} if what == "ground_truth" else {"system": what} if what else {}
+    if location == ("attention",):
+        position = 1 + max((row.get("position", 0) for row in rows if _has_number(row)), default=2)
+        return {"id": _free(rows, "id", "attention"), "kind": what, "position": position, "expected": {}}
+    if location == ("exclusions",):
+        return _rule(rows, what)
+    raise CannotEdit(f"nothing can be added to {_dotted(location)}")
+
+
+def _has_number(row: Any) -> bool:
+    return isinstance(row, dict) and isinstance(row.get("position"), int)
+
+
+def _question(rows: list[Any], kind: str = "yes_no") -> dict[str, Any]:
+    return {"key": _free(rows, "key", "question", "_"), "scale": new_scale(kind), "required": True}
+
+
+def _rule(rows: list[Any], kind: str) -> dict[str, Any]:
+    fields: dict[str, dict[str, Any]] = {
+        "min_time": {"name": "too-fast", "clock": "client_total", "seconds": 15},
+        "max_time": {"name": "too-slow", "clock": "client_total", "seconds": 300},
+        "answered": {"name": "answered"},
+        "item": {"name": "item"},
+        "flagged": {"name": "does-not-read", "flag": "failed_attention"},
+    }
+    if kind not in fields:
+        raise CannotEdit(f"there is no rule of the kind {kind!r}")
+    rule = fields[kind]
+    taken = {row.get("name") for row in rows if isinstance(row, dict)}
+    name = rule["name"] if rule["name"] not in taken else _free(rows, "name", rule["name"])
+    return {"kind": kind, **rule, "name": name}
+
+
+def _free(rows: list[Any], field: str, stem: str, sign: str = "-") -> str:
+    """A name that no row has."""
+    taken = {row.get(field) for row in rows if isinstance(row, dict)}
+    number = 1
+    while f"{stem}{sign}{number}" in taken:
+        number += 1
+    return f"{stem}{sign}{number}"
+
+
+def _dotted(location: Location) -> str:
+    return ".".join(str(part) for part in location)

@@ -1,0 +1,520 @@
+"""The form of a step, built from the types of the definition. Pure: no Django.
+
+A field that is new to the definition shows up here by itself, with its description. Only what a plain field
+cannot say has a builder of its own: the scale of a question, and the answers that a check or a rule names.
+"""
+
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from studyapp.arms import ConditionDefinition, ItemsDefinition, PracticeDefinition
+from studyapp.definition import Location, StudyDefinition
+from studyapp.flags import MEANINGS
+from studyapp.questionnaires import (
+    LikertScale,
+    MultipleChoice,
+    NumberScale,
+    Question,
+    Questionnaire,
+    SingleChoice,
+    TextField,
+)
+from studyapp.recruitment import PLATFORMS
+from studyapp.rules import (
+    AnsweredDefinition,
+    FlaggedDefinition,
+    ItemDefinition,
+    MaxTimeDefinition,
+    MinTimeDefinition,
+)
+from studyapp.stages import AttentionDefinition, ComprehensionQuestion, ScreeningQuestion
+from studyapp.studio import steps
+from studyapp.studio.drafts import Draft, Problem, ends_of
+from studyapp.studio.steps import Step
+from studyapp.studio.translating import translations
+from studyapp.studio.widgets import Widget
+
+_SCALES: dict[str, type[BaseModel]] = {
+    "likert": LikertScale,
+    "single": SingleChoice,
+    "multiple": MultipleChoice,
+    "number": NumberScale,
+    "text": TextField,
+}
+_RULES: dict[str, type[BaseModel]] = {
+    "min_time": MinTimeDefinition,
+    "max_time": MaxTimeDefinition,
+    "answered": AnsweredDefinition,
+    "item": ItemDefinition,
+    "flagged": FlaggedDefinition,
+}
+
+
+class Known(NamedTuple):
+    """What a draft can refer to, by name; languages with their names."""
+
+    datasets: Sequence[str] = ()
+    systems: Sequence[str] = ()
+    languages: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form of a step: its widgets, and the problems with the widget that each belongs to."""
+
+    widgets: list[Widget]
+    problems: list[tuple[Widget, str]]
+
+
+def form(step: Step, draft: Draft, known: Known, found: Sequence[Problem] = (), opened: str = "") -> Form:
+    """Build the form of a step. ``opened`` is the path of a row that was just added."""
+    build = _Builder(draft, known)
+    fields = StudyDefinition.model_fields
+    widgets = [build.field(fields[name], (name,), draft.get(name)) for name in step.fields]
+    by_location = {widget.location: widget for top in widgets for widget in top.all()}
+    placed = []
+    for problem in found:
+        if problem.location and problem.location[0] in step.fields:
+            widget = next(
+                by_location[problem.location[:length]]
+                for length in range(len(problem.location), 0, -1)
+                if problem.location[:length] in by_location
+            )
+            widget.errors.append(problem.message)
+            placed.append((widget, problem.message))
+    for top in widgets:
+        _open(top, opened)
+    return Form(widgets, placed)
+
+
+def _open(widget: Widget, opened: str) -> bool:
+    """Open the rows that hold an error, or that were just added."""
+    inside = [_open(child, opened) for child in widget.children]
+    widget.is_open = any(inside) or bool(widget.errors) or widget.path == opened
+    return widget.is_open
+
+
+def questions_in(rows: Any, kind: type[Question] = Question) -> list[Question]:
+    """Those of a list that are questions already."""
+    found = []
+    for row in rows if isinstance(rows, list) else []:
+        try:
+            found.append(kind.model_validate({**row, "text": row.get("text") or "…"}))
+        except (ValidationError, TypeError):
+            continue
+    return found
+
+
+class _Builder:
+    """Builds widgets for the fields of one draft."""
+
+    def __init__(self, draft: Draft, known: Known) -> None:
+        self.draft, self.known = draft, known
+        asked = draft.get("questionnaire")
+        self.asked = questions_in(asked.get("item") if isinstance(asked, dict) else None)
+
+    def field(self, info: FieldInfo, location: Location, value: Any) -> Widget:
+        """The widget of one field of a model."""
+        hint = steps.said(steps.HINTS, location)
+        named = Widget(
+            "text",
+            location,
+            label=steps.said(steps.LABELS, location) or str(location[-1]).replace("_", " ").capitalize(),
+            hint=_sentence(info.description or "") if hint is None else hint,
+            value="" if value is None else value,
+        )
+        if (special := _SPECIAL.get(_pattern(location))) is not None:
+            return special(self, named, value)
+        return self._typed(named, info.annotation, value, _default(info))
+
+    def _typed(self, widget: Widget, annotation: Any, value: Any, default: Any) -> Widget:
+        kind, is_optional = _plain_type(annotation)
+        if get_origin(kind) is Literal:
+            return self._select(widget, get_args(kind), value, default, is_optional=is_optional)
+        if get_origin(kind) is list:
+            return self._list(widget, get_args(kind)[0], value)
+        if get_origin(kind) is dict and get_origin(get_args(kind)[0]) is Literal:
+            keys, inner = get_args(kind)
+            return self._keyed(widget, keys, inner, value)
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return self._group(widget, kind, value, is_optional=is_optional)
+        if kind is bool:
+            widget.kind, widget.value = "check", default if value is None else bool(value)
+        elif kind in (int, float):
+            widget.kind, widget.value = "number", _shown(default if value is None else value)
+        elif kind is date:
+            widget.kind = "date"
+        else:
+            widget.kind = "area" if steps.is_area(widget.location) else "text"
+            widget.value = _shown(value)
+        return widget
+
+    def _select(
+        self, widget: Widget, values: Sequence[Any], value: Any, default: Any, *, is_optional: bool = False
+    ) -> Widget:
+        said = _OPTIONS.get(str(widget.location[-1]), {})
+        chosen = "" if value is None else str(value)
+        options = [(str(one), said.get(one, str(one).replace("_", " "))) for one in values]
+        if is_optional or (default is None and not chosen):
+            options.insert(0, ("", "–"))
+        if chosen and chosen not in dict(options):
+            options.append((chosen, chosen))
+        widget.kind, widget.options = "select", options
+        widget.value = chosen or ("" if is_optional or default is None else str(default))
+        return widget
+
+    def _list(self, widget: Widget, inner: Any, value: Any) -> Widget:
+        kind, _optional = _plain_type(inner)
+        rows = value if isinstance(value, list) else []
+        if kind is str:
+            widget.kind, widget.value = "lines", "\n".join(str(one) for one in rows)
+            return widget
+        widget.kind, widget.adds = "rows", _adds(widget.location, self.known, rows)
+        widget.children = [
+            self._row(kind, (*widget.location, place), row if isinstance(row, dict) else {})
+            for place, row in enumerate(rows)
+        ]
+        return widget
+
+    def _row(self, kind: Any, location: Location, row: Mapping[str, Any]) -> Widget:
+        model = kind if isinstance(kind, type) else _RULES.get(str(row.get("kind")), MinTimeDefinition)
+        return Widget(
+            "row", location, summary=_summary(model, row), children=list(self._fields(model, location, row))
+        )
+
+    def _group(self, widget: Widget, model: type[BaseModel], value: Any, *, is_optional: bool) -> Widget:
+        if is_optional and value is None:
+            widget.kind, widget.adds = "absent", [("", "Add")]
+            return widget
+        fields = value if isinstance(value, dict) else {}
+        widget.kind, widget.is_removable = "group", is_optional
+        widget.children = list(self._fields(model, widget.location, fields))
+        return widget
+
+    def _fields(self, model: type[BaseModel], location: Location, row: Mapping[str, Any]) -> Iterator[Widget]:
+        fields = model.model_fields
+        # People meet the questions before first.
+        names = ("pre_survey", "item", "post_survey") if model is Questionnaire else tuple(fields)
+        for name, info in ((name, fields[name]) for name in names):
+            if not info.exclude and _has(model, name, row):
+                yield self.field(info, (*location, name), row.get(name))
+
+    def _keyed(self, widget: Widget, keys: Any, inner: Any, value: Any) -> Widget:
+        """A mapping with a fixed set of keys; those of which nothing is filled are left out."""
+        fields = value if isinstance(value, dict) else {}
+        widget.kind, widget.is_dropped_empty = "group", True
+        for key in get_args(keys):
+            named = Widget("group", (*widget.location, key), is_dropped_empty=True)
+            named.label = steps.said(steps.LABELS, named.location) or key
+            part = fields.get(key)
+            named.children = list(self._fields(inner, named.location, part if isinstance(part, dict) else {}))
+            widget.children.append(named)
+        return widget
+
+    def language(self, widget: Widget, value: Any) -> Widget:
+        widget = self._named(widget, [code for code, _name in self.known.languages], value or "en")
+        names = dict(self.known.languages)
+        widget.options = [(code, names.get(code, code)) for code, _label in widget.options[1:]]
+        return widget
+
+    def dataset(self, widget: Widget, value: Any) -> Widget:
+        return self._named(widget, self.known.datasets, value)
+
+    def system(self, widget: Widget, value: Any) -> Widget:
+        return self._named(widget, self.known.systems, value)
+
+    def _named(self, widget: Widget, names: Sequence[str], value: Any) -> Widget:
+        """A name among those that are known, or the one that is written already."""
+        chosen = "" if value is None else str(value)
+        names = [*names, *([chosen] if chosen and chosen not in names else [])]
+        widget.kind, widget.value = "select", chosen
+        widget.options = [("", "–"), *((name, name) for name in names)]
+        return widget
+
+    def source(self, widget: Widget, value: Any) -> Widget:
+        """A condition shows the ground truth or a system."""
+        row = self.draft["conditions"][widget.location[1]]
+        widget = self._named(widget, self.known.systems, value)
+        widget.options = [
+            ("", "–"),
+            ("ground_truth:", "Ground truth"),
+            *((f"system:{name}", name) for name, _label in widget.options[1:]),
+        ]
+        widget.kind = "source"
+        widget.value = "ground_truth:" if row.get("ground_truth") else f"system:{value}" if value else ""
+        return widget
+
+    def nothing(self, widget: Widget, _value: Any) -> Widget:
+        """A field that another widget reads."""
+        widget.kind = "absent"
+        return widget
+
+    def fixed(self, widget: Widget, value: Any) -> Widget:
+        widget.kind, widget.value = "fixed", value
+        return widget
+
+    def items(self, widget: Widget, value: Any) -> Widget:
+        """The items, by one of three ways."""
+        fields = value if isinstance(value, dict) else {}
+        way = "hand" if fields.get("ids") is not None else "stratify" if fields.get("stratify") else "draw"
+        choice = Widget("select", ("items", "way"), "How the items are chosen", value=way)
+        choice.options = [
+            ("draw", "Drawn by a seed"),
+            ("stratify", "Drawn by a seed, with a share of correct answers"),
+            ("hand", "Chosen by hand"),
+        ]
+        children = list(self._fields(ItemsDefinition, ("items",), {"stratify": {}, **fields}))
+        widget.kind, widget.children = "items", [choice, *children]
+        return widget
+
+    def practice(self, widget: Widget, value: Any) -> Widget:
+        return self._group(widget, PracticeDefinition, value, is_optional=True)
+
+    def scale(self, widget: Widget, value: Any) -> Widget:
+        """The kind of answer, and the fields of that kind."""
+        fields = value if isinstance(value, dict) else {}
+        kind = "yes_no" if not isinstance(value, dict) else str(fields.get("kind", "likert"))
+        choice = Widget("select", (*widget.location, "kind"), steps.LABELS["*.scale.kind"], value=kind)
+        choice.options = [*steps.KINDS.items()]
+        widget.kind, widget.value, widget.children = "scale", kind, [choice]
+        if kind == "likert":
+            widget.children += self._rating(widget.location, fields)
+        elif kind in _SCALES:
+            for child in self._fields(_SCALES[kind], widget.location, fields):
+                if child.name != "kind":
+                    widget.children.append(child)
+        return widget
+
+    def _rating(self, location: Location, fields: Mapping[str, Any]) -> Iterator[Widget]:
+        ends = ends_of(fields)
+        labels = {} if ends else {"labels": fields.get("labels", LikertScale().labels)}
+        if not ends and "labels" not in fields and fields.get("points", 5) != 5:
+            labels = {}
+        yield from self._fields(LikertScale, location, {"points": fields.get("points", 5), **labels})
+        for name, end in zip(("low", "high"), ends or ("", ""), strict=True):
+            place = (*location, name)
+            yield Widget("text", place, steps.said(steps.LABELS, place) or name, value=end)
+
+    def choices(self, widget: Widget, value: Any) -> Widget:
+        rows = value.items() if isinstance(value, dict) else _pairs(value)
+        widget.kind, widget.value = "choices", "\n".join(f"{one} = {label}" for one, label in rows)
+        return widget
+
+    def accept(self, widget: Widget, value: Any) -> Widget:
+        """The answers that let pass, as the question's own choices."""
+        question = self._of_row(widget, ScreeningQuestion)
+        if question is None or question.kind == "text":
+            return self.nothing(widget, value)
+        if question.kind == "number":
+            bounds = value if isinstance(value, dict) else {}
+            widget.kind, widget.is_dropped_empty = "group", True
+            widget.hint = "Leave both empty to let everybody pass."
+            for name, label in (("at_least", "At least"), ("at_most", "At most")):
+                number = Widget("number", (*widget.location, name), label, value=_shown(bounds.get(name)))
+                widget.children.append(number)
+            return widget
+        return self._answers(widget, question, value)
+
+    def correct(self, widget: Widget, value: Any) -> Widget:
+        question = self._of_row(widget, ComprehensionQuestion)
+        if question is None or question.kind in ("number", "text"):
+            widget.value = _shown(value)
+            widget.kind = "number" if question is not None and question.kind == "number" else "text"
+            return widget
+        if question.kind == "multiple":
+            return self._answers(widget, question, value)
+        return _answer(widget, question, value)
+
+    def expected(self, widget: Widget, value: Any) -> Widget:
+        """A choice for each question beside the items."""
+        wanted = value if isinstance(value, dict) else {}
+        widget.kind = "group"
+        for question in self.asked:
+            named = Widget("text", (*widget.location, question.key), question.text)
+            named.value = _shown(wanted.get(question.key))
+            if question.kind == "multiple":
+                widget.children.append(self._answers(named, question, wanted.get(question.key)))
+            elif question.choices:
+                widget.children.append(_answer(named, question, wanted.get(question.key)))
+            elif question.kind == "number":
+                named.kind = "number"
+                widget.children.append(named)
+        return widget
+
+    def rule_answer(self, widget: Widget, value: Any) -> Widget:
+        """A question beside the items, and the answer to it that excludes."""
+        row = self.draft["exclusions"][widget.location[1]]
+        asked = [question for question in self.asked if question.kind in ("yes_no", "likert", "single")]
+        answers = {
+            f"{question.key}={sent}": (stored, f"{question.key}: {dict(question.choices)[sent]}")
+            for question in asked
+            for sent, stored in question.values.items()
+        }
+        chosen = next(
+            (
+                one
+                for one, (stored, _label) in answers.items()
+                if one.startswith(f"{value}=") and _same(stored, row.get("value"))
+            ),
+            "",
+        )
+        if value and not chosen:  # one that only a file can say, or of a question that is gone
+            chosen = f"{value}={row.get('value')}"
+            answers[chosen] = (row.get("value"), f"{value}: {row.get('value')}")
+        widget.kind, widget.value = "pick", chosen
+        widget.options = [("", "–"), *((one, label) for one, (_stored, label) in answers.items())]
+        widget.answers = {one: stored for one, (stored, _label) in answers.items()}
+        return widget
+
+    def translations(self, widget: Widget, value: Any) -> Widget:
+        return translations(widget, self.draft, value, self.known.languages)
+
+    def _answers(self, widget: Widget, question: Question, value: Any) -> Widget:
+        """Any number of the question's choices."""
+        chosen = value if isinstance(value, list) else []
+        widget.kind, widget.options, widget.answers = "answers", list(question.choices), question.values
+        widget.value = [
+            sent for sent, stored in question.values.items() if any(_same(stored, one) for one in chosen)
+        ]
+        return widget
+
+    def _of_row(self, widget: Widget, kind: type[Question]) -> Question | None:
+        """The question that a field belongs to, without what the check says of it."""
+        row: Any = self.draft
+        for part in widget.location[:-1]:
+            row = row[part]
+        plain = {name: row[name] for name in Question.model_fields if row.get(name) is not None}
+        return next(iter(questions_in([plain])), None)
+
+
+_SPECIAL: dict[tuple[str, ...], Any] = {
+    ("language",): _Builder.language,
+    ("dataset",): _Builder.dataset,
+    ("conditions", "*", "system"): _Builder.source,
+    ("conditions", "*", "ground_truth"): _Builder.nothing,
+    ("items",): _Builder.items,
+    ("items", "stratify", "system"): _Builder.system,
+    ("practice",): _Builder.practice,
+    ("attention", "*", "kind"): _Builder.fixed,
+    ("attention", "*", "expected"): _Builder.expected,
+    ("exclusions", "*", "kind"): _Builder.fixed,
+    ("exclusions", "*", "question"): _Builder.rule_answer,
+    ("exclusions", "*", "value"): _Builder.nothing,
+    ("screening", "*", "accept"): _Builder.accept,
+    ("comprehension", "questions", "*", "correct"): _Builder.correct,
+    ("translations",): _Builder.translations,
+    **{
+        (*place, "*", *rest): method
+        for place in (
+            ("questionnaire", "item"),
+            ("questionnaire", "pre_survey"),
+            ("questionnaire", "post_survey"),
+            ("screening",),
+            ("comprehension", "questions"),
+        )
+        for rest, method in ((("scale",), _Builder.scale), (("scale", "choices"), _Builder.choices))
+    },
+}
+_OPTIONS: dict[str, dict[str, str]] = {
+    **steps.OPTIONS,
+    "platform": {name: platform.label for name, platform in PLATFORMS.items()},
+    "flag": {flag: f"{flag}: {meaning}" for flag, meaning in MEANINGS.items()},
+}
+
+
+def _pattern(location: Location) -> tuple[str, ...]:
+    return tuple("*" if isinstance(part, int) else part for part in location)
+
+
+def _plain_type(annotation: Any) -> tuple[Any, bool]:
+    """A type without what is said about it, and whether None is allowed in its place."""
+    if get_origin(annotation) is Annotated:
+        return _plain_type(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, types.UnionType):
+        members = [one for one in get_args(annotation) if one is not type(None)]
+        if len(members) < len(get_args(annotation)):
+            inner, _none = _plain_type(members[0])
+            return inner, True
+        if all(get_origin(one) is Literal for one in members):
+            return Literal[*(value for one in members for value in get_args(one))], False
+        if all(_plain_type(one)[0] is str or get_origin(one) is Literal for one in members):
+            return str, False
+    return annotation, False
+
+
+def _default(info: FieldInfo) -> Any:
+    return None if info.is_required() else info.get_default(call_default_factory=True)
+
+
+def _sentence(description: str) -> str:
+    """A description as a sentence."""
+    return description and f"{description[:1].upper()}{description[1:]}."
+
+
+def _has(model: type[BaseModel], name: str, row: Mapping[str, Any]) -> bool:
+    """Whether a row of this kind has the field."""
+    if model is AttentionDefinition and name in ("text", "item", "answer"):
+        return (name == "text") == (row.get("kind") == "instructed")
+    return not (model is ConditionDefinition and name == "ground_truth")
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _pairs(rows: Any) -> list[tuple[str, str]]:
+    """The choices of a list, as far as they are some."""
+    return [
+        (str(row.get("value", "")), str(row.get("label", "")))
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, dict)
+    ]
+
+
+def _answer(widget: Widget, question: Question, value: Any) -> Widget:
+    """One of the question's choices."""
+    widget.kind, widget.answers = "answer", question.values
+    widget.options = [("", "–"), *question.choices]
+    widget.value = next((sent for sent, stored in question.values.items() if _same(stored, value)), "")
+    return widget
+
+
+def _same(stored: Any, value: Any) -> bool:
+    """Whether two answers are the same; True is not 1."""
+    return isinstance(stored, bool) == isinstance(value, bool) and stored == value
+
+
+def _adds(location: Location, known: Known, rows: list[Any]) -> list[tuple[str, str]]:
+    """What can be added to a list."""
+    if location == ("conditions",):
+        shown = {row.get("system") for row in rows if isinstance(row, dict)}
+        unused = next((name for name in known.systems if name not in shown), "")
+        first = unused or next(iter(known.systems), "")
+        return [(first, "Add a system"), ("ground_truth", "Add the ground truth")]
+    if location == ("exclusions",):
+        return [*steps.RULES.items()]
+    if location == ("attention",):
+        return [*steps.ATTENTION.items()]
+    return [*steps.KINDS.items()]
+
+
+def _summary(model: type[BaseModel], row: Mapping[str, Any]) -> str:
+    """What a closed row says."""
+    if issubclass(model, Question):
+        return str(row.get("text") or row.get("key") or "")
+    if model is ConditionDefinition:
+        shown = "Ground truth" if row.get("ground_truth") else row.get("system") or "–"
+        style = steps.OPTIONS["explanation"].get(str(row.get("explanation", "facts")), "")
+        named = row.get("label") or row.get("name")
+        return f"{named} – {shown}, {style}" if named else f"{shown}, {style}"
+    if model is AttentionDefinition:
+        return f"{row.get('id', '')} – {row.get('text') or row.get('answer') or ''}"
+    return str(row.get("name", ""))

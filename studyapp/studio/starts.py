@@ -1,0 +1,79 @@
+"""What a new study can start from. A literal table of drafts. Pure: no Django."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from studyapp.definition import StudyDefinition
+from studyapp.questionnaires import TEMPLATES
+from studyapp.rules import RULES_2020
+from studyapp.studio.drafts import Draft, opened
+
+CONSENT = """\
+You take part in a study of question answering systems and their explanations. You will see questions, each \
+with the answer of a system, and judge whether the answer is correct.
+
+Taking part is voluntary. You may stop at any time by closing the page. Your answers are stored under a \
+random number, without your name.
+
+[Say here who does the research and why, how long it takes, what is paid, and whom to ask.]"""
+
+INSTRUCTIONS = """\
+Read the question, the answer and what is highlighted. Then say whether you think that the answer is \
+correct. Please do not look anything up."""
+
+
+class Start(NamedTuple):
+    """A way to start: ``scales`` are asked after the items, by name, besides the template's own questions."""
+
+    title: str
+    about: str
+    design: str = "between"
+    scales: tuple[str, ...] = ()
+    is_empty: bool = False
+
+
+STARTS: dict[str, Start] = {
+    "xqa-2020": Start(
+        "The 2020 study",
+        "Questionnaire and exclusion rules of Schuff et al. (2020): 25 items, four questions beside each, "
+        "four at the end.",
+    ),
+    "workload": Start(
+        "The 2020 study with workload and usability",
+        "As above, and at the end the raw Task Load Index and UMUX-Lite.",
+        scales=("nasa-tlx", "umux-lite"),
+    ),
+    "within": Start(
+        "The 2020 study within subjects",
+        "As above, but every participant sees all conditions, in the order of a Latin square.",
+        design="within",
+    ),
+    "empty": Start(
+        "An empty study", "One question beside every item, no rules; everything else is yours.", is_empty=True
+    ),
+}
+
+
+def draft(start: Start, *, slug: str, title: str, dataset: str, systems: Sequence[str]) -> Draft:
+    """The draft of a new study: a condition per system, and the ground truth last."""
+    questionnaire = TEMPLATES["xqa-2020"].model_dump(mode="json", exclude_none=True)
+    if start.is_empty:
+        questionnaire = {"item": questionnaire["item"][:1], "post_survey": []}
+    questionnaire["post_survey"] += [{"template": name} for name in start.scales]
+    made: Draft = {
+        "study": slug,
+        "title": title,
+        **({"dataset": dataset} if dataset else {}),
+        "conditions": [*({"system": name} for name in systems), {"ground_truth": True}],
+        "items": {"count": 25, "seed": 1},
+        "questionnaire": questionnaire,
+        "consent": CONSENT,
+        "instructions": INSTRUCTIONS,
+        "exclusions": [] if start.is_empty else [rule.model_dump(mode="json") for rule in RULES_2020],
+    }
+    return made | ({"design": start.design} if start.design != "between" else {})
+
+
+def from_file(definition: StudyDefinition, *, slug: str) -> Draft:
+    """The draft of a definition that was read from a file, under the study's own name."""
+    return opened(definition.model_dump(mode="json") | {"study": slug})

@@ -1,0 +1,120 @@
+"""The form of the translations: a field for every text of the study. Pure: no Django."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from studyapp.definition import Location
+from studyapp.questionnaires import Question
+from studyapp.studio.drafts import Draft
+from studyapp.studio.widgets import Widget
+from studyapp.translations import labels_of
+from studyapp.wordings import WORDINGS
+
+_PART_TITLES = {
+    "screening": "Screening",
+    "comprehension": "Comprehension check",
+    "pre_survey": "Before the items",
+    "item": "Beside every item",
+    "post_survey": "After the items",
+}
+
+
+def parts_of(draft: Draft) -> dict[str, list[Question]]:
+    """The questions of each part, as far as they are questions already."""
+    asked, check = draft.get("questionnaire"), draft.get("comprehension")
+    rows = {
+        "screening": draft.get("screening"),
+        "comprehension": check.get("questions") if isinstance(check, dict) else None,
+        **{
+            name: asked.get(name) if isinstance(asked, dict) else None
+            for name in ("pre_survey", "item", "post_survey")
+        },
+    }
+    return {name: _questions(found) for name, found in rows.items()}
+
+
+def _questions(rows: Any) -> list[Question]:
+    found = []
+    for row in rows if isinstance(rows, list) else []:
+        try:
+            found.append(
+                Question.model_validate({key: row[key] for key in Question.model_fields if key in row})
+            )
+        except (ValidationError, TypeError):
+            continue
+    return found
+
+
+def translations(widget: Widget, draft: Draft, value: Any, languages: Sequence[tuple[str, str]]) -> Widget:
+    """A row per language, and a way to add those that the site speaks."""
+    given = value if isinstance(value, dict) else {}
+    names = dict(languages)
+    widget.kind, widget.is_dropped_empty = "group", True
+    widget.hint = (
+        "A language is offered to participants once all its texts are there. What our own templates and "
+        "scales say is known in German already."
+    )
+    widget.children = [
+        _language((*widget.location, code), draft, words if isinstance(words, dict) else {}, names)
+        for code, words in given.items()
+    ]
+    widget.adds = [
+        (code, name) for code, name in languages if code not in given and code != draft.get("language", "en")
+    ]
+    return widget
+
+
+def _language(location: Location, draft: Draft, words: Mapping[str, Any], names: Mapping[str, str]) -> Widget:
+    """The texts of one language."""
+    code = str(location[-1])
+    row = Widget("row", location, summary=names.get(code, code), is_removable=True)
+    for name in ("title", "consent", "instructions"):
+        if draft.get(name):
+            row.children.append(_text((*location, name), str(draft[name]), words.get(name), {}))
+    known = WORDINGS.get(code, {})
+    parts = parts_of(draft)
+    for part, title in _PART_TITLES.items():
+        texts = {question.key: question.text for question in parts[part]}
+        _add_group(row, (*location, part), title, texts, words, known)
+    attention = draft.get("attention")
+    instructed = {
+        str(check.get("id")): str(check.get("text"))
+        for check in (attention if isinstance(attention, list) else [])
+        if isinstance(check, dict) and check.get("kind") == "instructed" and check.get("text")
+    }
+    _add_group(row, (*location, "attention"), "Attention items", instructed, words, known)
+    labels = {label: label for rows in parts.values() for question in rows for label in labels_of(question)}
+    _add_group(row, (*location, "labels"), "Labels and units", labels, words, known)
+    return row
+
+
+def _add_group(
+    row: Widget,
+    location: Location,
+    title: str,
+    texts: Mapping[str, str],
+    words: Mapping[str, Any],
+    known: Mapping[str, str],
+) -> None:
+    """A field for each of some texts, by key."""
+    if not texts:
+        return
+    given = words.get(str(location[-1]))
+    given = given if isinstance(given, dict) else {}
+    group = Widget("group", location, title, is_dropped_empty=True)
+    dotted = ".".join(str(part) for part in location)
+    for number, (key, text) in enumerate(texts.items(), start=1):
+        field = _text((*location, key), text, given.get(key), known)
+        # A label may hold any sign, so its number stands for it in the form.
+        field.code = f"{dotted}.{number}"
+        group.children.append(field)
+    row.children.append(group)
+
+
+def _text(location: Location, original: str, value: Any, known: Mapping[str, str]) -> Widget:
+    hint = f"If left empty: {known[original]}" if original in known else ""
+    kind: Any = "area" if "\n" in original or len(original) > 80 else "text"
+    label = original if len(original) <= 300 else original[:300] + " …"
+    return Widget(kind, location, label, hint=hint, value="" if value is None else str(value))

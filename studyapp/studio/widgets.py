@@ -1,0 +1,232 @@
+"""The fields of a form, as data, and reading what was sent by them. Pure: no Django.
+
+A form is built from a draft and read by the same tree of widgets, so that what is shown and what is read
+cannot come apart. What is left empty is left out of the draft: the definition says whether it is missing.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from studyapp.definition import Location
+from studyapp.questionnaires import Answer
+
+Sent = Mapping[str, list[str]]
+Kind = Literal[
+    "text",
+    "area",
+    "number",
+    "date",
+    "check",
+    "select",
+    "lines",
+    "choices",
+    "source",
+    "answer",
+    "answers",
+    "pick",
+    "fixed",
+    "group",
+    "rows",
+    "row",
+    "scale",
+    "items",
+    "absent",
+]
+
+
+@dataclass
+class Widget:
+    """One field, or a group of them.
+
+    ``location`` is its place in the draft and ``name`` what its parent calls it. ``answers`` maps what is
+    sent to what is stored. ``is_dropped_empty`` leaves a group out in which nothing was filled. ``adds`` are
+    the rows, or the group, that can be added: name and label.
+    """
+
+    kind: Kind
+    location: Location
+    label: str = ""
+    hint: str = ""
+    value: Any = ""
+    options: list[tuple[str, str]] = field(default_factory=list)
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+    children: "list[Widget]" = field(default_factory=list)
+    adds: list[tuple[str, str]] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    summary: str = ""
+    is_dropped_empty: bool = False
+    is_removable: bool = False
+    is_open: bool = False
+    code: str = ""
+
+    @property
+    def name(self) -> Any:
+        return self.location[-1]
+
+    @property
+    def path(self) -> str:
+        """The name in the form."""
+        return self.code or ".".join(str(part) for part in self.location)
+
+    @property
+    def id(self) -> str:
+        """The id on the page; a label may hold anything, so its place stands for it."""
+        return "f-" + re.sub(r"[^A-Za-z0-9_-]", "-", self.path)
+
+    @property
+    def describedby(self) -> str:
+        """The ids of the hint and the errors."""
+        named = [f"{self.id}-hint"] if self.hint else []
+        return " ".join([*named, *([f"{self.id}-errors"] if self.errors else [])])
+
+    @property
+    def lines(self) -> int:
+        """Height of a text of several lines."""
+        written = str(self.value)
+        return min(max(written.count("\n") + len(written) // 60 + 2, 3), 16)
+
+    @property
+    def is_kind(self) -> bool:
+        """Whether it decides which fields there are besides it."""
+        return self.location[-2:] == ("scale", "kind")
+
+    @property
+    def parent_path(self) -> str:
+        """The path of the row or group around the group that it is in."""
+        return ".".join(str(part) for part in self.location[:-2])
+
+    @property
+    def is_of_questions(self) -> bool:
+        """Whether its rows are questions, so that there are kinds and scales to choose among."""
+        return self.kind == "rows" and self.location[-1] in (
+            *("item", "pre_survey", "post_survey", "screening", "questions"),
+        )
+
+    def all(self) -> "Iterator[Widget]":
+        """This one and all within it."""
+        yield self
+        for child in self.children:
+            yield from child.all()
+
+
+def read(widgets: Iterable[Widget], sent: Sent) -> dict[Any, Any]:
+    """The fields that were sent, for the draft. Nothing is checked: a draft may be wrong."""
+    fields: dict[Any, Any] = {}
+    for widget in widgets:
+        fields |= _read(widget, sent)
+    return fields
+
+
+def _read(widget: Widget, sent: Sent) -> dict[Any, Any]:
+    match widget.kind:
+        case "absent":
+            return {}
+        case "fixed":
+            return {widget.name: widget.value}
+        case "group" | "row":
+            inside = read(widget.children, sent)
+            return {} if widget.is_dropped_empty and not inside else {widget.name: inside}
+        case "rows":
+            return {widget.name: [read(row.children, sent) for row in widget.children]}
+        case "scale":
+            return {widget.name: _scale(widget, sent)}
+        case "items":
+            return {widget.name: _items(read(widget.children, sent))}
+        case "check":
+            return {widget.name: widget.path in sent}
+        case "answers":
+            chosen = [widget.answers[one] for one in sent.get(widget.path, []) if one in widget.answers]
+            return {widget.name: chosen} if chosen else {}
+    text = sent.get(widget.path, [""])[-1].replace("\r\n", "\n").strip()
+    return _written(widget, text) if text else {}
+
+
+def _written(widget: Widget, text: str) -> dict[Any, Any]:
+    """What one text says."""
+    match widget.kind:
+        case "number":
+            return {widget.name: _number(text)}
+        case "lines":
+            return {widget.name: [line.strip() for line in text.split("\n") if line.strip()]}
+        case "choices":
+            return {widget.name: _choices(text)}
+        case "source":
+            kind, _colon, name = text.partition(":")
+            return {"ground_truth": True} if kind == "ground_truth" else {"system": name}
+        case "answer":
+            return {widget.name: widget.answers.get(text, text)}
+        case "pick":
+            return {"question": text.partition("=")[0], "value": widget.answers.get(text, text)}
+    return {widget.name: text}
+
+
+def _number(text: str) -> int | float | str:
+    """A number where it is one; anything else stays as it was written, for the definition to refuse."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _choices(text: str) -> list[dict[str, str]]:
+    """Lines of ``value = label`` or of a label alone, whose value is made from it."""
+    rows: list[dict[str, str]] = []
+    for line in (line.strip() for line in text.split("\n")):
+        if not line:
+            continue
+        value, sign, label = (part.strip() for part in line.partition("="))
+        if not sign:
+            value, label = _value_of(line, {row["value"] for row in rows}), line
+        rows.append({"value": value, "label": label})
+    return rows
+
+
+def _value_of(label: str, taken: set[str]) -> str:
+    made = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")[:36] or "choice"
+    number, name = 1, made
+    while name in taken:
+        number += 1
+        name = f"{made}_{number}"
+    return name
+
+
+def _scale(widget: Widget, sent: Sent) -> Any:
+    """The scale of a question. Another kind than the page showed keeps what both kinds have."""
+    fields = read(widget.children, sent)
+    kind = fields.pop("kind", None)
+    if kind == "yes_no":
+        return "yes_no"
+    if kind != widget.value:
+        return new_scale(str(kind), fields)
+    if kind != "likert":
+        return {"kind": kind, **fields}
+    low, high = fields.pop("low", None), fields.pop("high", None)
+    if low is not None or high is not None:
+        fields["ends"] = [low or "", high or ""]
+    return fields
+
+
+def new_scale(kind: str, before: Mapping[str, Any] | None = None) -> Any:
+    """A scale of a kind with what it needs filled in; choices are kept."""
+    choices = (before or {}).get("choices", [])
+    blank: dict[str, Any] = {
+        "yes_no": "yes_no",
+        "likert": {"points": 5},
+        "single": {"choices": choices},
+        "multiple": {"choices": choices},
+        "number": {"min": 0, "max": 100},
+        "text": {},
+    }
+    scale = blank.get(kind, {})
+    return scale if kind in ("yes_no", "likert") else {"kind": kind, **scale}
+
+
+def _items(fields: dict[Any, Any]) -> dict[Any, Any]:
+    """The items by the way that was chosen; what the other ways need is left out."""
+    way = fields.pop("way", "draw")
+    kept = {"hand": {"ids"}, "stratify": {"count", "seed", "stratify"}}.get(way, {"count", "seed"})
+    return {name: value for name, value in fields.items() if name in kept}

@@ -1,0 +1,391 @@
+"""The studio: a study made on web pages, step by step, without writing a file."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from studyapp.actions import drafts as actions
+from studyapp.actions.studies import launch_study
+from studyapp.definition import DefinitionError, read_definition
+from studyapp.errors import StudyappError
+from studyapp.models import Dataset, Study
+from studyapp.queries.drafts import (
+    Edited,
+    all_problems,
+    edited,
+    known,
+    preview_of,
+    redoable,
+    revisions,
+    undoable,
+)
+from studyapp.queries.studies import latest_version
+from studyapp.scales import SCALES
+from studyapp.states import ForbiddenTransition
+from studyapp.studio import edits, sample, starts
+from studyapp.studio.drafts import Draft, Problem, as_yaml
+from studyapp.studio.forms import form
+from studyapp.studio.steps import BY_NAME, STEPS, Step
+from studyapp.studio_forms import ImportForm, ScaleForm, StartForm
+from studyapp.views.access import staff_only, staff_user, study_or_404
+from studyapp.views.studio_forms import submitted
+from studyapp.views.studio_preview import choices
+
+HISTORY = 30  # revisions on the page
+
+
+@require_safe
+@staff_only
+def home(request: HttpRequest) -> HttpResponse:
+    """Start a study: from a template, or from a file."""
+    return _home(request, StartForm(), ImportForm())
+
+
+@require_POST
+@staff_only
+def start(request: HttpRequest) -> HttpResponse:
+    """Make a study with a first draft, over the systems that have answers on the dataset."""
+    filled = StartForm(request.POST)
+    if not filled.is_valid():
+        return _home(request, filled, ImportForm(), status=422)
+    data = filled.cleaned_data
+    draft = starts.draft(
+        starts.STARTS[data["start"]],
+        slug=data["slug"],
+        title=data["title"],
+        dataset=data["dataset"],
+        systems=known(data["dataset"]).systems,
+    )
+    return _made(request, filled, draft)
+
+
+@require_POST
+@staff_only
+def start_from_file(request: HttpRequest) -> HttpResponse:
+    """Make a study from a definition in YAML."""
+    filled = ImportForm(request.POST, request.FILES)
+    if not filled.is_valid():
+        return _home(request, StartForm(), filled, status=422)
+    try:
+        definition = read_definition(filled.text, filled.name)
+    except DefinitionError as error:
+        filled.add_error("file", str(error).splitlines())
+        return _home(request, StartForm(), filled, status=422)
+    return _made(request, filled, starts.from_file(definition, slug=definition.study))
+
+
+def _made(request: HttpRequest, filled: Any, draft: Draft) -> HttpResponse:
+    try:
+        study = actions.start_draft(draft=draft, by=staff_user(request))
+    except StudyappError as error:
+        filled.add_error("slug" if isinstance(filled, StartForm) else "file", str(error))
+        forms = (filled, ImportForm()) if isinstance(filled, StartForm) else (StartForm(), filled)
+        return _home(request, *forms, status=422)
+    return redirect("studyapp:studio_step", study.slug, STEPS[0].name)
+
+
+def _home(request: HttpRequest, new: StartForm, file: ImportForm, *, status: int = 200) -> HttpResponse:
+    context = {
+        "new": new,
+        "file": file,
+        "starts": starts.STARTS,
+        "has_datasets": Dataset.objects.exists(),
+    }
+    return render(request, "studyapp/studio/home.html", context, status=status)
+
+
+@require_safe
+@staff_only
+def review(request: HttpRequest, slug: str) -> HttpResponse:
+    """The whole draft: what is left to do, its history, its file, and the launch."""
+    return _review(request, study_or_404(slug), ImportForm())
+
+
+def _review(request: HttpRequest, study: Study, file: ImportForm, *, status: int = 200) -> HttpResponse:
+    now = edited(study)
+    found = all_problems(now.draft)
+    context = {
+        **_frame(study, now, found, "review"),
+        "found": [(_step_of(problem), _named(problem), problem.message) for problem in found],
+        "history": revisions(study)[:HISTORY],
+        "version": latest_version(study),
+        "file": file,
+    }
+    return render(request, "studyapp/studio/review.html", context, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def step(request: HttpRequest, slug: str, name: str, go_on: bool = False) -> HttpResponse:
+    """One step: show its form, or save what was sent by it."""
+    study, found = study_or_404(slug), _step_or_404(name)
+    if request.method == "POST":
+        return _save(request, study, found, go_on=go_on)
+    now = edited(study)
+    problems = all_problems(now.draft)
+    offered = known(str(now.draft.get("dataset", "")))
+    at = request.GET.get("at", "")
+    built = form(found, now.draft, offered, problems, at)
+    content, made_up = preview_of(now.draft)
+    context = {
+        **_frame(study, now, problems, name),
+        "step": found,
+        "form": built,
+        "at": at,
+        "made_up": made_up,
+        "preview": {
+            "chosen": choices(content, {"preview_page": found.preview, **request.GET.dict()}),
+            "pages": sample.pages(content),
+            "conditions": [(arm.name, arm.label or arm.name) for arm in content.conditions],
+            "items": [item.id for item in (*content.items, *content.practice)],
+            "languages": content.languages,
+        },
+    }
+    return render(request, "studyapp/studio/step.html", context)
+
+
+def _save(request: HttpRequest, study: Study, found: Step, *, go_on: bool) -> HttpResponse:
+    sent = submitted(request, study, found)
+    try:
+        actions.save_draft(
+            study=study, base=sent.base, draft=sent.draft, changed=found.name, by=staff_user(request)
+        )
+    except StudyappError as error:
+        messages.error(request, str(error))
+        return redirect("studyapp:studio_step", study.slug, found.name)
+    left = [one for one in all_problems(sent.draft) if _step_of(one) == found]
+    messages.success(request, _("Saved. Something is left to do here.") if left else _("Saved."))
+    if go_on and not left:
+        place = STEPS.index(found) + 1
+        if place == len(STEPS):
+            return redirect("studyapp:studio_review", study.slug)
+        found = STEPS[place]
+    return redirect("studyapp:studio_step", study.slug, found.name)
+
+
+@require_POST
+@staff_only
+def add(request: HttpRequest, slug: str, name: str, path: str) -> HttpResponse:
+    """Save, and add a row or an optional part."""
+    return _edit(
+        request, slug, name, lambda draft: edits.added(draft, edits.location_of(path), _what(request, path))
+    )
+
+
+@require_POST
+@staff_only
+def remove(request: HttpRequest, slug: str, name: str, path: str) -> HttpResponse:
+    """Save, and take a row or an optional part away."""
+    location = edits.location_of(path)
+    return _edit(request, slug, name, lambda draft: (edits.removed(draft, location), location[:-1]))
+
+
+@require_POST
+@staff_only
+def move(request: HttpRequest, slug: str, name: str, path: str, by: int) -> HttpResponse:
+    """Save, and move a row up or down."""
+    location = edits.location_of(path)
+    place = location[-1]
+    to = (*location[:-1], max(place + by, 0)) if isinstance(place, int) else location
+    return _edit(request, slug, name, lambda draft: (edits.moved(draft, location, by), to))
+
+
+@require_POST
+@staff_only
+def change_kind(request: HttpRequest, slug: str, name: str, path: str) -> HttpResponse:
+    """Save, and show the fields of the kind of answer that was chosen."""
+    location = edits.location_of(path)
+    return _edit(request, slug, name, lambda draft: (draft, location))
+
+
+def _what(request: HttpRequest, path: str) -> str:
+    """What is to be added: a button says it, or the list beside the button."""
+    return request.POST.get("what") or request.POST.get(f"what:{path}") or ""
+
+
+def _edit(
+    request: HttpRequest,
+    slug: str,
+    name: str,
+    change: Callable[[Draft], tuple[Draft, tuple[int | str, ...]]],
+) -> HttpResponse:
+    """Save what was sent by a step with one more change, and show where it was made."""
+    study, found = study_or_404(slug), _step_or_404(name)
+    sent = submitted(request, study, found)
+    at: tuple[int | str, ...] = ()
+    try:
+        draft, at = change(sent.draft)
+        actions.save_draft(study=study, base=sent.base, draft=draft, changed=name, by=staff_user(request))
+    except StudyappError as error:
+        messages.error(request, str(error))
+    return redirect(_address(study, found, at))
+
+
+def _address(study: Study, found: Step, at: tuple[int | str, ...]) -> str:
+    address = reverse("studyapp:studio_step", args=[study.slug, found.name])
+    return f"{address}?{urlencode({'at': '.'.join(str(part) for part in at)})}" if at else address
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpResponse:
+    """Choose a scale by name, for one of the lists of questions."""
+    study, found = study_or_404(slug), _step_or_404(name)
+    now, location = edited(study), edits.location_of(path)
+    if location not in edits.QUESTIONS:
+        raise Http404(_("Scales can be added to lists of questions only."))
+    filled = ScaleForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and filled.is_valid():
+        try:
+            draft = edits.with_scale(
+                now.draft, location, filled.cleaned_data["scale"], filled.cleaned_data["items"]
+            )
+            actions.save_draft(
+                study=study, base=now.number, draft=draft, changed=name, by=staff_user(request)
+            )
+        except StudyappError as error:
+            filled.add_error("items", str(error))
+        else:
+            return redirect(_address(study, found, location))
+    context = {
+        **_frame(study, now, all_problems(now.draft), name),
+        "step": found,
+        "path": path,
+        "form": filled,
+        "scales": SCALES,
+    }
+    return render(request, "studyapp/studio/scales.html", context, status=422 if filled.errors else 200)
+
+
+@require_POST
+@staff_only
+def go_to_scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpResponse:
+    """Save, and go to the page of scales."""
+    response = _edit(request, slug, name, lambda draft: (draft, ()))
+    address = reverse("studyapp:studio_scales", args=[slug, name, path])
+    return redirect(address) if "at=" not in response["Location"] else response
+
+
+@require_POST
+@staff_only
+def undo(request: HttpRequest, slug: str) -> HttpResponse:
+    """Go back to the revision before."""
+    return _travel(request, slug, actions.undo_draft, _("The last change is undone."))
+
+
+@require_POST
+@staff_only
+def redo(request: HttpRequest, slug: str) -> HttpResponse:
+    """Take the last undoing back."""
+    return _travel(request, slug, actions.redo_draft, _("The change is made again."))
+
+
+@require_POST
+@staff_only
+def go_to(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Make another revision the one that counts."""
+    done = _("Revision %(n)d counts now.") % {"n": number}
+    return _travel(request, slug, actions.go_to_revision, done, number=number)
+
+
+def _travel(
+    request: HttpRequest, slug: str, action: Callable[..., Any], done: str, **arguments: Any
+) -> HttpResponse:
+    """Go to another revision, and back to the page where the button stood."""
+    try:
+        action(study=study_or_404(slug), by=staff_user(request), **arguments)
+    except StudyappError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, done)
+    name = request.POST.get("from", "")
+    return (
+        redirect("studyapp:studio_step", slug, name)
+        if name in BY_NAME
+        else redirect("studyapp:studio_review", slug)
+    )
+
+
+@require_safe
+@staff_only
+def export(request: HttpRequest, slug: str) -> HttpResponse:
+    """The draft as a YAML file."""
+    text = as_yaml(edited(study_or_404(slug)).draft)
+    headers = {"Content-Disposition": f'attachment; filename="{slug}.yaml"'}
+    return HttpResponse(text, content_type="application/yaml; charset=utf-8", headers=headers)
+
+
+@require_POST
+@staff_only
+def replace(request: HttpRequest, slug: str) -> HttpResponse:
+    """Give the study the definition of a file, under its own name."""
+    study = study_or_404(slug)
+    filled = ImportForm(request.POST, request.FILES)
+    if filled.is_valid():
+        try:
+            definition = read_definition(filled.text, filled.name)
+            draft = starts.from_file(definition, slug=slug)
+            now = edited(study)
+            actions.save_draft(
+                study=study, base=now.number, draft=draft, changed="file", by=staff_user(request)
+            )
+        except DefinitionError as error:
+            filled.add_error("file", str(error).splitlines())
+        else:
+            messages.success(request, _("The draft is that of the file."))
+            return redirect("studyapp:studio_review", slug)
+    return _review(request, study, filled, status=422)
+
+
+@require_POST
+@staff_only
+def launch(request: HttpRequest, slug: str) -> HttpResponse:
+    """Freeze the draft into a version and open the study."""
+    study = study_or_404(slug)
+    try:
+        version = launch_study(study=study, by=staff_user(request))
+    except (StudyappError, ForbiddenTransition) as error:
+        messages.error(request, str(error))
+        return redirect("studyapp:studio_review", slug)
+    messages.success(
+        request, _("Version %(n)d is open. Make a link to let people in.") % {"n": version.number}
+    )
+    return redirect("studyapp:staff_study", slug)
+
+
+def _step_or_404(name: str) -> Step:
+    if name not in BY_NAME:
+        raise Http404(_("The studio has no such step."))
+    return BY_NAME[name]
+
+
+def _step_of(problem: Problem) -> Step | None:
+    """The step that edits what is wrong."""
+    first = problem.location[0] if problem.location else ""
+    return next((one for one in STEPS if first in one.fields), None)
+
+
+def _named(problem: Problem) -> str:
+    """The field as a person would say it: places are counted from one."""
+    return " › ".join(str(part + 1) if isinstance(part, int) else part for part in problem.location)
+
+
+def _frame(study: Study, now: Edited, found: list[Problem], here: str) -> dict[str, Any]:
+    """What every page of the studio has: the steps with what is left to do, undo and redo."""
+    left = [_step_of(problem) for problem in found]
+    return {
+        "study": study,
+        "now": now,
+        "here": here,
+        "steps": [(one, left.count(one)) for one in STEPS],
+        "left": len(found),
+        "undoable": undoable(study, now),
+        "redoable": redoable(study, now),
+    }

@@ -1,0 +1,83 @@
+"""The page of the studio on which items are chosen by hand."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from studyapp.actions.drafts import save_draft
+from studyapp.errors import StudyappError
+from studyapp.queries.designs import StudyRefused
+from studyapp.queries.drafts import candidates, correct_counts, drawn, edited, known, named
+from studyapp.studio.edits import with_value
+from studyapp.views.access import staff_only, staff_user, study_or_404
+
+SHOWN = 50  # questions of a search
+
+
+@require_safe
+@staff_only
+def pick(request: HttpRequest, slug: str) -> HttpResponse:
+    """The items as they are, and questions of the dataset to add to them."""
+    study = study_or_404(slug)
+    now = edited(study)
+    dataset = str(now.draft.get("dataset", ""))
+    systems = known(dataset).systems
+    ids, problem = _ids(now.draft), ""
+    items = named(dataset, systems, ids)
+    if not ids:
+        try:
+            items = drawn(now.draft)
+        except StudyRefused as error:
+            problem = str(error)
+    wanted = request.GET.get("q", "")
+    found, count = candidates(dataset, systems, wanted, SHOWN)
+    chosen = {item.external_id for item in items}
+    context = {
+        "study": study,
+        "now": now,
+        "dataset": dataset,
+        "items": items,
+        "is_by_hand": bool(ids),
+        "counts": correct_counts(items),
+        "problem": problem,
+        "wanted": wanted,
+        "found": [(one, one.external_id in chosen) for one in found],
+        "count": count,
+        "shown": SHOWN,
+    }
+    return render(request, "studyapp/studio/items.html", context)
+
+
+@require_POST
+@staff_only
+def change(request: HttpRequest, slug: str) -> HttpResponse:
+    """Make the items those that were there and are kept, and those that were added."""
+    study = study_or_404(slug)
+    now = edited(study)
+    base = request.POST.get("base", "")
+    ids = list(dict.fromkeys(request.POST.getlist("keep") + request.POST.getlist("add")))
+    draft = with_value(now.draft, ("items",), {"ids": ids} if ids else {"count": 25, "seed": 1})
+    try:
+        save_draft(
+            study=study,
+            base=int(base) if base.isdecimal() else -1,
+            draft=draft,
+            changed="items",
+            by=staff_user(request),
+        )
+    except StudyappError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("The items are chosen by hand: %(n)d.") % {"n": len(ids)})
+    address = reverse("studyapp:studio_items", args=[slug])
+    return redirect(f"{address}?{urlencode({'q': request.POST.get('q', '')})}")
+
+
+def _ids(draft: dict[str, object]) -> list[str]:
+    items = draft.get("items")
+    ids = items.get("ids") if isinstance(items, dict) else None
+    return [str(one) for one in ids] if isinstance(ids, list) else []

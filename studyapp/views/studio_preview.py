@@ -1,0 +1,138 @@
+"""The pages of participants as a draft would make them, for the frame beside the forms of the studio.
+
+They are rendered by the templates of participants. Nothing is stored, nothing can be sent from them, and no
+script runs in them.
+"""
+
+from typing import Any, cast
+
+from csp.constants import NONE, SELF
+from csp.decorators import csp_replace
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.views.decorators.clickjacking import xframe_options_sameorigin
+from django.views.decorators.http import require_http_methods
+
+from studyapp.flags import HONEYPOT_FIELD
+from studyapp.forms import CLOCK_FIELDS, PageName, questions_html, questions_on, rows
+from studyapp.freezing import FrozenStudy
+from studyapp.models import Stage, StageResponse
+from studyapp.queries.drafts import edited, preview_of
+from studyapp.recruitment import Arrival, WayBack
+from studyapp.stimuli import rendered_instructions, rendered_stimulus
+from studyapp.studio import sample
+from studyapp.studio.drafts import Draft
+from studyapp.studio.steps import BY_NAME
+from studyapp.views.access import staff_only, study_or_404
+from studyapp.views.participants import offered_languages, stage_context
+from studyapp.views.studio_forms import draft_sent
+
+EXAMPLE_CODE = "EXAMPLE"
+
+
+_CSP = {"frame-ancestors": [SELF], "form-action": [NONE], "script-src": [NONE]}
+
+
+@csp_replace(_CSP)  # type: ignore[arg-type]  # it is typed for views without arguments only
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+@xframe_options_sameorigin
+def page(request: HttpRequest, slug: str, step: str) -> HttpResponse:
+    """One page of the draft; what the form of a step sends is shown without being saved."""
+    study = study_or_404(slug)
+    draft = edited(study).draft
+    if request.method == "POST":
+        draft = draft_sent(request, BY_NAME.get(step), draft)
+    return shown(request, draft, request.POST if request.method == "POST" else request.GET)
+
+
+def shown(request: HttpRequest, draft: Draft, wanted: Any) -> HttpResponse:
+    """The page that is wanted, by name, condition, item and language; the first of each where none is."""
+    content, made_up = preview_of(draft)
+    chosen = choices(content, wanted)
+    with translation.override(chosen["language"]):
+        words = content.in_language(chosen["language"])
+        if chosen["page"] == "consent":
+            return render(request, "studyapp/participant/consent.html", _consent(words, chosen["language"]))
+        if chosen["page"] == "done":
+            return render(request, "studyapp/participant/done.html", _done(words))
+        context = _timed(words, chosen) | {"made_up": made_up}
+        return render(request, "studyapp/participant/page.html", context)
+
+
+def choices(content: FrozenStudy, wanted: Any) -> dict[str, str]:
+    """What is chosen of pages, conditions, items and languages."""
+    offered = {
+        "page": [name for name, _title in sample.pages(content)],
+        "condition": [arm.name for arm in content.conditions],
+        "item": [item.id for item in (*content.items, *content.practice)],
+        "language": content.languages,
+    }
+    chosen = {}
+    for name, values in offered.items():
+        value = wanted.get(f"preview_{name}", "")
+        chosen[name] = value if value in values else "item" if name == "page" else values[0]
+    return chosen
+
+
+def _consent(content: FrozenStudy, language: str) -> dict[str, Any]:
+    offered = offered_languages(content)
+    return {
+        "title": content.title,
+        "consent": content.consent,
+        "instructions": "" if content.instructions_page else content.instructions,
+        "page_key": "",
+        "language": language,
+        "languages": offered if len(offered) > 1 else {},
+    }
+
+
+def _done(content: FrozenStudy) -> dict[str, Any]:
+    """The end of somebody who did everything."""
+    recruitment, back = content.recruitment, WayBack()
+    if recruitment is not None:
+        arrival = Arrival(recruitment.platform, "PERSON", "STUDY", "SESSION")
+        back = recruitment.way_back("done", arrival, EXAMPLE_CODE)
+    if not back.url:
+        code = back.code or EXAMPLE_CODE
+        back = WayBack(code, (content.redirect_url or "").replace("{code}", code))
+    return {"title": content.title, "outcome": "done", "has_withdrawn": False, "back": back,
+            "withdrawal_code": EXAMPLE_CODE}  # fmt: skip
+
+
+def _timed(content: FrozenStudy, chosen: dict[str, str]) -> dict[str, Any]:
+    """A page with questions: of a stage, an item, an attention item, or the survey."""
+    name = chosen["page"]
+    kind = cast("PageName", "item" if name == "attention" else name)
+    context = {
+        "title": content.title,
+        "instructions": rendered_instructions(content),
+        "steps": content.pages,
+        "page_key": "",
+        "clocks": CLOCK_FIELDS,
+        "honeypot": HONEYPOT_FIELD,
+        "questions": questions_html(rows(questions_on(content, kind), {}, {})),
+        "errors": [],
+        "resume_url": "…",
+        "kind": kind,
+    }
+    if kind == "survey":
+        return context | {"place": _("Last page"), "submit_text": _("Finish"), "step": content.pages}
+    if kind != "item":
+        return context | stage_context(content, StageResponse(stage=Stage(kind), attempt=1))
+    return context | _item(content, chosen)
+
+
+def _item(content: FrozenStudy, chosen: dict[str, str]) -> dict[str, Any]:
+    ids = [item.id for item in content.items]
+    shown = content.attention[0].id if chosen["page"] == "attention" else chosen["item"]
+    number = ids.index(shown) + 1 if shown in ids else 1
+    return {
+        "place": _("Question %(n)d of %(all)d") % {"n": number, "all": content.pages},
+        "step": number - 1,
+        "is_practice": shown in [item.id for item in content.practice],
+        "submit_text": _("Save and go on"),
+        "stimulus": rendered_stimulus(content, chosen["condition"], shown),
+    }

@@ -1,0 +1,374 @@
+"""The pages of the studio: from an empty study to a launched one, without JavaScript and without a file."""
+
+import re
+from html import unescape
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from studyapp.models import DraftRevision, Event, Participant, Study
+from studyapp.queries.drafts import all_problems, edited
+from studyapp.studio.steps import STEPS
+from tests.studyapp import factories
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def staff(client):
+    client.force_login(factories.make_user())
+    return client
+
+
+@pytest.fixture
+def dataset():
+    made = factories.make_dataset(questions=30)
+    factories.make_run(dataset=made, system="qi2019")
+    return made
+
+
+def page(staff, address, status=200):
+    response = staff.get(address)
+    assert response.status_code == status, response.content.decode()[:2000]
+    return response.content.decode()
+
+
+def form_of(html):
+    """What a browser would send of the form of a step: names and values in the order of the page."""
+    body = html.split('<form method="post" id="step"')[1].split("</form>")[0]
+    found = []
+    tags = r"<select\b.*?</select>|<textarea\b.*?</textarea>|<input\b[^>]*>"
+    for tag in re.findall(tags, body, re.DOTALL):
+        name = re.search(r'name="([^"]*)"', tag)
+        if name is None:
+            continue
+        if tag.startswith("<select"):
+            chosen = re.findall(r'<option value="([^"]*)" selected', tag)
+            found.append((name[1], (chosen or re.findall(r'value="([^"]*)"', tag))[0]))
+        elif tag.startswith("<textarea"):
+            found.append((name[1], tag.split(">\n", 1)[1].removesuffix("</textarea>")))
+        elif 'type="checkbox"' not in tag or " checked" in tag:
+            found.append((name[1], (*re.findall(r'value="([^"]*)"', tag), "on")[0]))
+    fields: dict[str, list[str]] = {}
+    for name, value in found:
+        fields.setdefault(name, []).append(unescape(value))
+    return fields
+
+
+def send(staff, slug, step, act="", **changes):
+    """Send the form of a step with some fields changed, by one of its buttons."""
+    at = f"/staff/studio/{slug}/step/{step}/"
+    fields = form_of(page(staff, at))
+    for name, value in changes.items():
+        fields[name.replace("__", ".")] = value
+    return staff.post(
+        at + act, {name: value for name, value in fields.items() if value is not None}, follow=True
+    )
+
+
+def start(staff, dataset, slug="mine", template="xqa-2020"):
+    sent = {"title": "Do they help?", "slug": slug, "dataset": dataset.name, "start": template}
+    response = staff.post("/staff/studio/new/", sent, follow=True)
+    assert response.status_code == 200
+    return Study.objects.get(slug=slug)
+
+
+def test_it_works(staff, dataset):
+    study = start(staff, dataset)
+    assert all_problems(edited(study).draft) == []
+    for step in STEPS:
+        assert "What participants see" in page(staff, f"/staff/studio/mine/step/{step.name}/")
+    assert "Nothing is missing" in page(staff, "/staff/studio/mine/review/")
+    response = staff.post("/staff/studio/mine/launch/", follow=True)
+    assert "Version 1 is open" in response.content.decode()
+    study.refresh_from_db()
+    assert study.status == "open"
+    assert [arm.name for arm in study.versions.get().conditions.all()] == ["qi2019", "ground truth"]
+
+
+def test_who_may_not(client, dataset):
+    study = factories.make_study(launched=False)
+    client.force_login(factories.make_user(is_staff=False))
+    for address in ("/staff/studio/", f"/staff/studio/{study.slug}/review/"):
+        assert client.get(address).status_code == 403
+    assert client.post(f"/staff/studio/{study.slug}/undo/").status_code == 403
+    client.logout()
+    assert client.get(f"/staff/studio/{study.slug}/step/texts/").status_code == 302
+    client.force_login(factories.make_user())
+    assert client.get("/staff/studio/nothing/review/").status_code == 404
+    assert client.get(f"/staff/studio/{study.slug}/step/nothing/").status_code == 404
+    assert client.get(f"/staff/studio/{study.slug}/undo/").status_code == 405
+    assert not DraftRevision.objects.exists()
+
+
+def test_an_incomplete_draft_is_kept_and_says_what_is_missing(staff, dataset):
+    start(staff, dataset)
+    html = send(staff, "mine", "texts", title="", consent="").content.decode()
+    assert "2 things are left to do here" in html
+    assert "Title: is missing" in html
+    study = Study.objects.get()
+    assert "consent" not in edited(study).draft
+    assert study.title == "mine"
+    html = page(staff, "/staff/studio/mine/review/")
+    assert "This is left to do" in html
+    assert 'action="/staff/studio/mine/launch/"' not in html
+    assert (
+        "complete it in the studio" in staff.post("/staff/studio/mine/launch/", follow=True).content.decode()
+    )
+    assert page(staff, "/staff/studies/mine/")
+    assert page(staff, "/staff/studies/mine/compare/")
+
+
+@pytest.mark.parametrize("value", ["abc", "0", "1.5", "9999999"])
+def test_a_wrong_value_stands_in_its_field_with_the_definitions_words(staff, dataset, value):
+    start(staff, dataset)
+    html = send(staff, "mine", "items", items__count=value).content.decode()
+    assert f'name="items.count" value="{value}"' in html
+    assert 'aria-describedby="f-items-count-errors"' in html
+
+
+def test_undo_and_redo_go_through_what_was_saved(staff, dataset):
+    study = start(staff, dataset)
+    for title in ("First", "Second", "Third"):
+        send(staff, "mine", "texts", title=title)
+    for act, title in (("undo", "Second"), ("undo", "First"), ("redo", "Second"), ("redo", "Third")):
+        staff.post(f"/staff/studio/mine/{act}/")
+        study.refresh_from_db()
+        assert study.title == study.definition["title"] == title
+    assert "There is nothing to redo" in staff.post("/staff/studio/mine/redo/", follow=True).content.decode()
+    staff.post("/staff/studio/mine/undo/")
+    send(staff, "mine", "texts", title="Another")
+    staff.post("/staff/studio/mine/undo/")
+    staff.post("/staff/studio/mine/redo/")
+    study.refresh_from_db()
+    assert study.title == "Another"
+    assert {one.content["title"] for one in study.revisions.all()} == {
+        "Do they help?", "First", "Second", "Third", "Another",
+    }  # fmt: skip
+    number = study.revisions.get(content__title="Third").number
+    staff.post(f"/staff/studio/mine/revisions/{number}/")
+    study.refresh_from_db()
+    assert study.title == "Third"
+    assert Event.objects.filter(study=study, kind="study_edited", data__changed="undo").count() == 4
+
+
+def test_saving_nothing_new_makes_no_revision(staff, dataset):
+    study = start(staff, dataset)
+    for step in STEPS:
+        send(staff, "mine", step.name)
+    assert study.revisions.count() == 1
+
+
+def test_two_people_do_not_overwrite_each_other(staff, dataset):
+    study = start(staff, dataset)
+    fields = form_of(page(staff, "/staff/studio/mine/step/texts/"))
+    send(staff, "mine", "texts", title="Mine")
+    fields["title"] = ["Theirs"]
+    html = staff.post("/staff/studio/mine/step/texts/", fields, follow=True).content.decode()
+    assert "The draft was changed meanwhile" in html
+    study.refresh_from_db()
+    assert study.title == "Mine"
+
+
+def test_the_questionnaire_is_edited_by_buttons(staff, dataset):
+    start(staff, dataset)
+    post = "questionnaire.post_survey"
+    send(staff, "mine", "questionnaire", f"add/{post}/", **{f"what:{post}": "likert"})
+    asked = edited(Study.objects.get()).draft["questionnaire"]["post_survey"]
+    assert asked[-1] == {"key": "question_1", "scale": {"points": 5}, "required": True}
+    at = f"{post}.4"
+    html = send(
+        staff, "mine", "questionnaire",
+        **{f"{at}.text": "How sure?", f"{at}.scale.points": "7", f"{at}.scale.labels": "",
+           f"{at}.scale.low": "Not", f"{at}.scale.high": "Very", f"{at}.required": None},
+    ).content.decode()  # fmt: skip
+    assert "left to do" not in html
+    asked = edited(Study.objects.get()).draft["questionnaire"]["post_survey"]
+    assert asked[-1] == {
+        "key": "question_1", "text": "How sure?", "scale": {"points": 7, "ends": ["Not", "Very"]},
+        "required": False,
+    }  # fmt: skip
+    send(staff, "mine", "questionnaire", f"up/{at}/")
+    send(staff, "mine", "questionnaire", f"remove/{post}.0/")
+    keys = [one["key"] for one in edited(Study.objects.get()).draft["questionnaire"]["post_survey"]]
+    assert keys == ["relevant_information", "irrelevant_information", "question_1", "satisfaction"]
+    for kind, fields in (
+        ("single", {"choices": "a = Yes, often\r\nNever at all"}),
+        ("multiple", {}),
+        ("number", {"min": "1", "max": "99", "unit": "years"}),
+        ("text", {"lines": "5"}),
+        ("yes_no", {}),
+    ):
+        place = f"{post}.2.scale"
+        send(staff, "mine", "questionnaire", f"kind/{post}.2/", **{f"{place}.kind": kind})
+        sent = {f"{place}.{name}": value for name, value in fields.items()}
+        send(staff, "mine", "questionnaire", **sent)
+        draft = edited(Study.objects.get()).draft
+        assert all_problems(draft) == [], kind
+        scale = draft["questionnaire"]["post_survey"][2]["scale"]
+        assert scale == "yes_no" if kind == "yes_no" else scale["kind"] == kind
+        if kind in ("single", "multiple"):
+            assert scale["choices"] == [
+                {"value": "a", "label": "Yes, often"}, {"value": "never_at_all", "label": "Never at all"},
+            ]  # fmt: skip
+
+
+def test_a_scale_is_added_by_name(staff, dataset):
+    start(staff, dataset)
+    at = "/staff/studio/mine/step/questionnaire/scales/questionnaire.post_survey/"
+    assert "Hart and Staveland 1988" in page(staff, at)
+    assert staff.post(at, {"scale": "umux-lite", "items": ""}).status_code == 302
+    refused = staff.post(at, {"scale": "trust-jian", "items": "one\ntwo"})
+    assert refused.status_code == 422
+    assert "they stand in its source" in refused.content.decode()
+    staff.post(at, {"scale": "trust-jian", "items": "\n".join(f"Item {n}" for n in range(1, 13))})
+    draft = edited(Study.objects.get()).draft
+    assert [one["key"] for one in draft["questionnaire"]["post_survey"]][-14:-11] == [
+        "umux_capabilities", "umux_ease", "trust_jian_1",
+    ]  # fmt: skip
+    assert all_problems(draft) == []
+
+
+def test_conditions_checks_rules_and_translations_are_made_by_buttons(staff, dataset):
+    start(staff, dataset)
+    send(staff, "mine", "conditions", "add/conditions/", what="qi2019")
+    send(staff, "mine", "conditions", **{"conditions.2.explanation": "none"})
+    assert [arm["explanation"] for arm in edited(Study.objects.get()).draft["conditions"]] == [
+        "facts", "facts", "none",
+    ]  # fmt: skip
+    send(staff, "mine", "checks", "add/screening/", **{"what:screening": "yes_no"})
+    send(staff, "mine", "checks", **{"screening.0.text": "Are you 18 or older?", "screening.0.accept": "yes"})
+    send(staff, "mine", "checks", "add/comprehension/")
+    question = "comprehension.questions.0"
+    send(staff, "mine", "checks",
+         **{f"{question}.text": "May you look something up?", f"{question}.key": "look_up",
+            f"{question}.correct": "no"})  # fmt: skip
+    send(staff, "mine", "checks", "add/attention/", what="instructed")
+    send(staff, "mine", "checks",
+         **{"attention.0.text": "Please choose no.", "attention.0.expected.rated_correct": "no"})  # fmt: skip
+    send(staff, "mine", "rules", "add/exclusions/", what="flagged")
+    send(staff, "mine", "rules", "add/exclusions/", what="answered")
+    send(staff, "mine", "rules", **{"exclusions.4.question": "certainty=1"})
+    draft = edited(Study.objects.get()).draft
+    assert all_problems(draft) == []
+    assert draft["screening"][0]["accept"] == [True]
+    assert draft["comprehension"]["questions"][0]["correct"] is False
+    assert draft["attention"][0]["expected"] == {"rated_correct": False}
+    assert draft["exclusions"][3:] == [
+        {"kind": "flagged", "name": "does-not-read", "flag": "failed_attention"},
+        {"kind": "answered", "name": "answered", "question": "certainty", "value": 1},
+    ]
+    send(staff, "mine", "translations", "add/translations.de/")
+    send(staff, "mine", "translations",
+         **{"translations.de.title": "Helfen sie?", "translations.de.consent": "Ja.",
+            "translations.de.instructions": "Lies.",
+            "translations.de.screening.1": "Volljährig?", "translations.de.comprehension.1": "Nachschlagen?",
+            "translations.de.attention.1": "Nein."})  # fmt: skip
+    study = Study.objects.get()
+    staff.post("/staff/studio/mine/launch/")
+    version = study.versions.get()
+    assert list(version.frozen["translations"]) == ["de"]
+    assert version.frozen["translations"]["de"]["attention"] == {"attention-1": "Nein."}
+    assert [rule["kind"] for rule in version.frozen["rules"]][-2:] == ["flagged", "answered"]
+
+
+def test_items_are_drawn_stratified_or_chosen_by_hand(staff, dataset):
+    start(staff, dataset)
+    html = page(staff, "/staff/studio/mine/items/?q=q7")
+    assert "qi2019 answers" in html
+    assert "1 question fits" in html
+    send(staff, "mine", "items", **{"items.way": "stratify", "items.stratify.system": "qi2019",
+         "items.stratify.correct": "0.5", "items.count": "10"})  # fmt: skip
+    study = Study.objects.get()
+    assert edited(study).draft["items"] == {
+        "count": 10, "seed": 1, "stratify": {"system": "qi2019", "correct": 0.5},
+    }  # fmt: skip
+    assert "qi2019 answers 5 of 10 correctly" in page(staff, "/staff/studio/mine/items/")
+    sent = {"base": edited(study).number, "keep": ["q7"], "add": ["q2", "q7"], "q": ""}
+    staff.post("/staff/studio/mine/items/change/", sent)
+    study.refresh_from_db()
+    assert edited(study).draft["items"] == {"ids": ["q7", "q2"]}
+    send(staff, "mine", "items", **{"items.ids": "q3\nq1"})
+    study.refresh_from_db()
+    assert edited(study).draft["items"] == {"ids": ["q3", "q1"]}
+    assert (
+        "has no question with the id"
+        in send(staff, "mine", "items", **{"items.ids": "q3\nzz"}).content.decode()
+    )
+
+
+def test_the_preview_shows_what_is_not_saved_and_stores_nothing(staff, dataset):
+    study = start(staff, dataset)
+    at = "/staff/studio/mine/step/texts/"
+    fields = form_of(page(staff, at)) | {"consent": ["Brand new words."], "preview_page": "consent"}
+    events, revisions = Event.objects.count(), DraftRevision.objects.count()
+    response = staff.post("/staff/studio/mine/preview/texts/", fields)
+    html = response.content.decode()
+    assert "Brand new words." in html
+    assert "I agree to take part" in html
+    policy = response["Content-Security-Policy"]
+    assert "frame-ancestors 'self'" in policy
+    assert "form-action 'none'" in policy
+    assert "script-src 'none'" in policy
+    assert response["X-Frame-Options"] == "SAMEORIGIN"
+    assert "frame-ancestors 'none'" in staff.get(at)["Content-Security-Policy"]
+    for name, words in (
+        ("item", "What do you think?"), ("survey", "Looking back"), ("done", "completion code"),
+    ):  # fmt: skip
+        shown = staff.get(f"/staff/studio/mine/preview/texts/?preview_page={name}").content.decode()
+        assert words in shown
+    study.refresh_from_db()
+    assert "Brand new" not in study.definition["consent"]
+    assert (events, revisions) == (Event.objects.count(), DraftRevision.objects.count())
+    assert not Participant.objects.exists()
+
+
+def test_a_preview_of_almost_nothing_has_a_made_up_item(staff):
+    staff.post("/staff/studio/new/", {"title": "Bare", "slug": "bare", "dataset": "", "start": "empty"})
+    html = page(staff, "/staff/studio/bare/step/conditions/")
+    assert "The item is made up" in html
+    assert "Dataset: is missing" in html
+    assert "Night Harbour" in page(staff, "/staff/studio/bare/preview/conditions/?preview_page=item")
+
+
+def test_a_file_comes_in_and_goes_out(staff, dataset, tmp_path):
+    study = start(staff, dataset)
+    text = staff.get("/staff/studio/mine/definition.yaml").content
+    renamed = text.replace(b"study: mine", b"study: other")
+    sent = {"file": SimpleUploadedFile("other.yaml", renamed)}
+    assert staff.post("/staff/studio/file/", sent).status_code == 302
+    other = Study.objects.get(slug="other")
+    assert other.definition == {**study.definition, "study": "other"}
+    wrong = SimpleUploadedFile("wrong.yaml", text.replace(b"count: 25", b"count: many"))
+    response = staff.post("/staff/studio/other/file/", {"file": wrong})
+    assert response.status_code == 422
+    assert re.search(r"wrong.yaml:\d+: items.count: ", response.content.decode())
+    assert staff.post("/staff/studio/file/", {"file": SimpleUploadedFile("x", b"\xff")}).status_code == 422
+    changed = SimpleUploadedFile("new.yaml", text.replace(b"title: Do they help?", b"title: New"))
+    staff.post("/staff/studio/other/file/", {"file": changed})
+    other.refresh_from_db()
+    assert (other.slug, other.title) == ("other", "New")
+
+
+def test_a_study_from_a_file_is_edited_without_losing_its_history(staff):
+    study = factories.make_study()
+    assert "came from a file" in page(staff, f"/staff/studio/{study.slug}/review/")
+    send(staff, study.slug, "texts", title="Edited")
+    assert [one.changed for one in study.revisions.all()] == ["definition", "texts"]
+    staff.post(f"/staff/studio/{study.slug}/undo/")
+    study.refresh_from_db()
+    assert study.title == "Do the explanations help?"
+    assert study.versions.count() == 1
+    send(staff, study.slug, "texts", title="Edited again")
+    staff.post(f"/staff/studio/{study.slug}/launch/")
+    assert [one.frozen["title"] for one in study.versions.order_by("number")] == [
+        "Do the explanations help?", "Edited again",
+    ]  # fmt: skip
+
+
+def test_an_incomplete_draft_can_be_duplicated(staff, dataset):
+    start(staff, dataset)
+    send(staff, "mine", "texts", consent="")
+    staff.post("/staff/studies/mine/duplicate/", {"slug": "twin", "title": "Twin"})
+    twin = edited(Study.objects.get(slug="twin")).draft
+    assert (twin["title"], "consent" in twin) == ("Twin", False)
