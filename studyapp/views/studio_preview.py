@@ -35,7 +35,7 @@ EXAMPLE_CODE = "EXAMPLE"
 _CSP = {"frame-ancestors": [SELF], "form-action": [NONE], "script-src": [NONE]}
 
 
-@csp_replace(_CSP)  # type: ignore[arg-type]  # it is typed for views without arguments only
+@csp_replace(_CSP)
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 @xframe_options_sameorigin

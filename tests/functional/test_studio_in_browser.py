@@ -5,7 +5,6 @@ With SCREENSHOTS set to a folder, pictures of the pages are written there.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import pytest

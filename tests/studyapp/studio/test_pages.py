@@ -50,8 +50,8 @@ def form_of(html):
         elif 'type="checkbox"' not in tag or " checked" in tag:
             found.append((name[1], (*re.findall(r'value="([^"]*)"', tag), "on")[0]))
     fields: dict[str, list[str]] = {}
-    for name, value in found:
-        fields.setdefault(name, []).append(unescape(value))
+    for key, value in found:
+        fields.setdefault(key, []).append(unescape(value))
     return fields
 
 
