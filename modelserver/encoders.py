@@ -155,14 +155,11 @@ def new_encoder(
     The weights come from torch's generator; the same texts give the same tokenizer in every process.
     Raises UnreadableWeights for a hidden size that the heads do not divide.
     """
-    found = _learn_pieces(texts, pieces)
-    tokenizer = BertTokenizer(
-        vocab={piece: number for number, piece in enumerate(found)}, model_max_length=POSITIONS
-    )
+    tokenizer = new_tokenizer(texts, pieces)
     with _blaming(Path("new encoder")), device:
         model = BertForQuestionAnswering(
             BertConfig(
-                vocab_size=len(found),
+                vocab_size=len(tokenizer),
                 hidden_size=hidden,
                 num_hidden_layers=layers,
                 num_attention_heads=heads,
@@ -171,6 +168,14 @@ def new_encoder(
             )
         )
     return model, tokenizer
+
+
+def new_tokenizer(texts: Iterable[str], pieces: int) -> PreTrainedTokenizerBase:
+    """Return a tokenizer of at most ``pieces`` made from texts, the same for the same texts."""
+    found = _learn_pieces(texts, pieces)
+    return BertTokenizer(
+        vocab={piece: number for number, piece in enumerate(found)}, model_max_length=POSITIONS
+    )
 
 
 def _learn_pieces(texts: Iterable[str], most: int) -> list[str]:

@@ -48,7 +48,7 @@ def propose(scene: Scene, image: int) -> list[Box]:
 
 def features(image: Image.Image, boxes: Iterable[Box]) -> Numbers:
     """Return [boxes, `FEATURES`]: 8 × 8 × 3 mean colours from 0 to 1, then 4 × 4 × 8 edges of length 1."""
-    crops = [image.resize((SIDE, SIDE), Image.Resampling.BILINEAR, _pixels(box)) for box in boxes]
+    crops = [image.resize((SIDE, SIDE), Image.Resampling.BILINEAR, _pixels(box, image)) for box in boxes]
     pixels = np.stack([np.asarray(crop, dtype=np.float32) for crop in crops]) / 255  # [n, side, side, 3]
     n, step = len(pixels), SIDE // COLOUR_GRID
     colours = pixels.reshape(n, COLOUR_GRID, step, COLOUR_GRID, step, 3).mean(axis=(2, 4))
@@ -115,9 +115,9 @@ def _anywhere(rng: random.Random) -> Box:
     return _box([round(edge, 5) for edge in (left, top, left + wide, top + high)])
 
 
-def _pixels(box: Box) -> Box:
+def _pixels(box: Box, image: Image.Image) -> Box:
     left, top, right, bottom = box
-    return left * WIDTH, top * HEIGHT, right * WIDTH, bottom * HEIGHT
+    return left * image.width, top * image.height, right * image.width, bottom * image.height
 
 
 def _overlap(one: Box, other: Box) -> float:

@@ -1,0 +1,1 @@
+"""Modular networks: programs of small modules, executed over images or a passage."""

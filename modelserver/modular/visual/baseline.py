@@ -1,0 +1,41 @@
+"""`lxmert`: the end-to-end baseline, which reads the sentence with each image and answers without a program.
+
+Source: Tan and Bansal 2019 (their head for NLVR2): the pooled outputs of both images, one after the other,
+through a two-layer network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from transformers import LxmertModel, PreTrainedTokenizerBase
+
+from modelserver.modular.visual.plans import IMAGES
+from modelserver.modular.visual.regions import Sights
+
+
+class Baseline(nn.Module):
+    """Sentences and images in, the probability that each sentence is true out."""
+
+    def __init__(self, encoder: LxmertModel, tokenizer: PreTrainedTokenizerBase) -> None:
+        super().__init__()
+        hidden = encoder.config.hidden_size
+        self.encoder, self.tokenizer = encoder, tokenizer
+        self.head = nn.Sequential(
+            nn.Linear(IMAGES * hidden, 2 * hidden), nn.GELU(), nn.LayerNorm(2 * hidden), nn.Linear(2 * hidden, 1)
+        )
+
+    def forward(self, sentences: Sequence[str], sights: Sights) -> Tensor:
+        """Return the probability, [n], that each sentence is true of its images."""
+        tokens = self.tokenizer(list(sentences), padding=True, return_tensors="pt").to(sights.boxes.device)
+        seen = self.encoder(
+            input_ids=tokens["input_ids"].repeat_interleave(IMAGES, dim=0),
+            attention_mask=tokens["attention_mask"].repeat_interleave(IMAGES, dim=0),
+            visual_feats=sights.features.flatten(0, 1),
+            visual_pos=sights.boxes.flatten(0, 1),
+            visual_attention_mask=sights.present.flatten(0, 1),
+        )
+        pooled = seen.pooled_output.unflatten(0, (-1, IMAGES)).flatten(1)
+        return torch.sigmoid(self.head(pooled)).squeeze(-1)

@@ -1,0 +1,198 @@
+"""Executing the programs of a batch together, all nodes of one module and level in one step.
+
+Source: Subramanian et al. 2020, Table 3. What is learned comes in as scores; the rest is fixed arithmetic, so
+that with scores of 0 and 1 the outcome is that of `analysis.programs.execute`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from modelserver.modular.visual import numbers
+from modelserver.modular.visual.counting import Counter
+from modelserver.modular.visual.numbers import Number
+from modelserver.modular.visual.plans import Job, Plan
+
+Partner = Literal["best", "any"]
+Place = tuple[int, int]  # an example of the batch and a node, or a job, of its program
+
+SIDES = {"in-left-image": 0, "in-right-image": 1}
+COMPARISONS = {
+    "equal": numbers.equal,
+    "less": numbers.less,
+    "less-equal": numbers.less_equal,
+    "greater": numbers.greater,
+    "greater-equal": numbers.greater_equal,
+}
+ARITHMETIC = {"sum": numbers.plus, "difference": numbers.minus, "division": numbers.divided}
+BOTH, EITHER = frozenset({"and", "in-each-image"}), frozenset({"or", "in-at-least-one-image"})
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What the learned modules of a batch say, with the row of each example's node.
+
+    score: [rows, images, m], how well the words fit a box, 0 to 1. pair: [rows, images, m, m], how well a
+    box stands so to another.
+    """
+
+    score: Tensor
+    score_row: Mapping[Place, int]
+    pair: Tensor
+    pair_row: Mapping[Place, int]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The boxes of a batch: present [n, images, m] (0 for padding), boxes [… , 4], regions [… , hidden]."""
+
+    present: Tensor
+    boxes: Tensor
+    regions: Tensor
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What came out: the outputs of all jobs by type, and the row of each example's job among its type's."""
+
+    boxes: Tensor  # [rows, images, m]
+    number: Number
+    truth: Tensor  # [rows]
+    row: Mapping[Place, int]
+
+
+class Executor:
+    """One batch in execution."""
+
+    def __init__(
+        self, plans: Sequence[Plan], scores: Scores, scene: Scene, counter: Counter, partner: Partner
+    ) -> None:
+        self.plans, self.scores, self.scene = plans, scores, scene
+        self.counter, self.partner = counter, partner
+        self.row: dict[Place, int] = {}
+        self.boxes = scene.present[:0]
+        self.mean = self.variance = self.truth = scene.present.new_zeros(0)
+        self.exact = scene.present.new_zeros(0, numbers.K + 1)
+
+    def run(self) -> Outputs:
+        """Execute all programs and return the outputs of every job."""
+        levels: dict[int, dict[str, list[Place]]] = defaultdict(lambda: defaultdict(list))
+        for example, plan in enumerate(self.plans):
+            for place, job in enumerate(plan.jobs):
+                module = "number" if job.module.isdecimal() else job.module
+                levels[job.level][module].append((example, place))
+        for level in sorted(levels):
+            for module, places in levels[level].items():
+                self._step(module, places)
+        exact = self.exact if self.counter.kind == "exact" else None
+        return Outputs(self.boxes, Number(self.mean, self.variance, exact), self.truth, self.row)
+
+    def _job(self, place: Place) -> Job:
+        return self.plans[place[0]].jobs[place[1]]
+
+    def _step(self, module: str, places: list[Place]) -> None:
+        jobs = [self._job(place) for place in places]
+        match jobs[0].type:
+            case "boxes":
+                out = self._of_boxes(module, places, jobs)
+                self._note(places, len(self.boxes))
+                self.boxes = torch.cat([self.boxes, out])
+            case "number":
+                number = self._number(module, places, jobs)
+                self._note(places, len(self.mean))
+                self.mean = torch.cat([self.mean, number.mean])
+                self.variance = torch.cat([self.variance, number.variance])
+                if self.counter.kind == "exact":
+                    self.exact = torch.cat([self.exact, number.probabilities])
+            case _:
+                truth = self._truth(module, places)
+                self._note(places, len(self.truth))
+                self.truth = torch.cat([self.truth, truth])
+
+    def _note(self, places: list[Place], first: int) -> None:
+        self.row.update({place: first + number for number, place in enumerate(places)})
+
+    def _rows(self, places: list[Place], child: int) -> list[int]:
+        return [self.row[example, self._job((example, job)).children[child]] for example, job in places]
+
+    def _boxes_below(self, places: list[Place], child: int = 0) -> Tensor:
+        return self.boxes[self._rows(places, child)]
+
+    def _number_below(self, places: list[Place], child: int) -> Number:
+        rows = self._rows(places, child)
+        exact = self.exact[rows] if self.counter.kind == "exact" else None
+        return Number(self.mean[rows], self.variance[rows], exact)
+
+    def _of_boxes(self, module: str, places: list[Place], jobs: list[Job]) -> Tensor:
+        """Return the boxes [n, images, m] that a module puts out."""
+        if module in ("find", "project"):
+            seen = self.scene.present.new_tensor([job.images for job in jobs])[..., None]
+            found = self._score(places, jobs) * seen
+            return found if module == "find" else found * self._related(places, jobs, child=0)
+        below = self._boxes_below(places)
+        match module:
+            case "filter":
+                return below * self._score(places, jobs)
+            case "with-relation":
+                return below * self._related(places, jobs, child=1)
+            case "intersect":
+                return below * self._boxes_below(places, 1)
+            case "discard":
+                return (below - self._boxes_below(places, 1)).clamp(min=0)
+            case "in-left-image" | "in-right-image":
+                side = below.new_zeros(below.shape[1])
+                side[SIDES[module]] = 1
+                return below * side[:, None]
+        return below  # in-one-image and in-other-image: their scope has done it
+
+    def _score(self, places: list[Place], jobs: list[Job]) -> Tensor:
+        rows = [self.scores.score_row[place[0], job.node] for place, job in zip(places, jobs, strict=True)]
+        present = self.scene.present[[example for example, _ in places]]
+        return self.scores.score[rows] * present
+
+    def _related(self, places: list[Place], jobs: list[Job], *, child: int) -> Tensor:
+        """Return, [n, images, m], whether each box stands so to one of the child's other boxes.
+
+        ``best`` asks only about the most probable of them, as Table 3 does: max(p₂) · MLP([x; v₁; v₂]).
+        ``any`` asks about all: max over j of p₂ⱼ · MLP([x; v₁; v₂ⱼ]).
+        """
+        rows = [self.scores.pair_row[place[0], job.node] for place, job in zip(places, jobs, strict=True)]
+        pair, others = self.scores.pair[rows], self._boxes_below(places, child)
+        itself = torch.eye(others.shape[-1], dtype=torch.bool, device=others.device)
+        others = others[..., None, :].expand_as(pair).masked_fill(itself, 0)
+        if self.partner == "any":
+            return (others * pair).amax(dim=-1)
+        best, which = others.max(dim=-1, keepdim=True)
+        return (best * pair.gather(-1, which)).squeeze(-1)
+
+    def _count(self, places: list[Place]) -> Number:
+        examples = [example for example, _ in places]
+        scene = self.scene
+        return self.counter(self._boxes_below(places), scene.regions[examples], scene.boxes[examples])
+
+    def _number(self, module: str, places: list[Place], jobs: list[Job]) -> Number:
+        if module == "number":
+            stated = [float(job.module) for job in jobs]
+            return self.counter.constant(self.scene.present.new_tensor(stated))
+        if module == "count":
+            return self._count(places)
+        return ARITHMETIC[module](self._number_below(places, 0), self._number_below(places, 1))
+
+    def _truth(self, module: str, places: list[Place]) -> Tensor:
+        if module == "exist":
+            counted = self._count(places)
+            return numbers.greater_equal(counted, self.counter.constant(torch.ones_like(counted.mean)))
+        if module in COMPARISONS:
+            return COMPARISONS[module](self._number_below(places, 0), self._number_below(places, 1))
+        one, other = (self.truth[self._rows(places, child)] for child in (0, 1))
+        if module in BOTH:
+            return one * other
+        if module in EITHER or module == "in-one-other-image":
+            return one + other - one * other
+        raise ValueError(f"no module over boxes is called {module!r}")

@@ -1,0 +1,123 @@
+"""The folder of a network: config.json, model.safetensors and the files of its tokenizer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import LxmertConfig, LxmertModel, PreTrainedTokenizerBase
+
+from modelserver import encoders
+from modelserver.errors import UnreadableWeights
+from modelserver.modular.visual.baseline import Baseline
+from modelserver.modular.visual.network import Config, VisualNetwork
+
+Network = VisualNetwork | Baseline
+WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer"
+PIECES = 400
+LONGEST = 128  # tokens that a new encoder reads
+
+
+def new_encoder(
+    texts: Iterable[str], *, hidden: int, features: int, layers: int = 1
+) -> tuple[LxmertModel, PreTrainedTokenizerBase]:
+    """Return an untrained LXMERT, its weights from torch's generator, and a tokenizer made from texts.
+
+    Without a layer for regions alone, and without dropout: both only slow down what is as small as this.
+    The weights begin larger than transformers' 0.02, with which words and regions meet too faintly to learn.
+    """
+    tokenizer = encoders.new_tokenizer(texts, PIECES)
+    config = LxmertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=hidden,
+        num_attention_heads=4,
+        intermediate_size=2 * hidden,
+        l_layers=layers,
+        r_layers=0,
+        x_layers=layers,
+        visual_feat_dim=features,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        max_position_embeddings=LONGEST,
+        initializer_range=0.1,
+    )
+    return LxmertModel(config), tokenizer
+
+
+def open_encoder(folder: Path) -> tuple[LxmertModel, PreTrainedTokenizerBase]:
+    """Load a pretrained LXMERT and its tokenizer from a folder of transformers. Raises UnreadableWeights."""
+    with _blaming(folder):
+        tokenizer = encoders.open_tokenizer(folder)
+        model = LxmertModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
+    return model, tokenizer
+
+
+def build(
+    config: Config, encoder: LxmertModel, tokenizer: PreTrainedTokenizerBase
+) -> Network:
+    """Return the network that a configuration asks for, its heads untrained."""
+    if config.system == "lxmert":
+        return Baseline(encoder, tokenizer)
+    return VisualNetwork(config, encoder, tokenizer)
+
+
+def save(folder: Path, network: Network, config: Config) -> None:
+    """Write a network; config.json last, so that a folder that has it has all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
+    described = {**asdict(config), "encoder": network.encoder.config.to_diff_dict()}
+    with tempfile.TemporaryDirectory(prefix=".part-", dir=folder) as name:
+        part = Path(name)
+        network.tokenizer.save_pretrained(part / TOKENIZER)
+        # Without it, transformers would look for the kind of the tokenizer on the hub.
+        (part / TOKENIZER / CONFIG).write_text('{"model_type": "lxmert"}\n', encoding="utf-8")
+        save_file(weights, part / WEIGHTS)
+        shutil.rmtree(folder / TOKENIZER, ignore_errors=True)
+        (part / TOKENIZER).rename(folder / TOKENIZER)
+        (part / WEIGHTS).replace(folder / WEIGHTS)
+        (folder / WEIGHTS).chmod(0o644)  # it comes for its owner alone
+        (part / CONFIG).write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+        (part / CONFIG).replace(folder / CONFIG)
+
+
+def load(folder: Path, device: torch.device) -> tuple[Network, Config, str]:
+    """Return a folder's network, ready to execute, its configuration and its revision.
+
+    Raises UnreadableWeights, naming the file.
+    """
+    total = hashlib.sha256()
+    with _blaming(folder / CONFIG):
+        text = (folder / CONFIG).read_bytes()
+        described = json.loads(text)
+        encoder = LxmertModel(LxmertConfig(**described.pop("encoder")))
+        config = Config(**described)
+        total.update(text)
+    with _blaming(folder / TOKENIZER):
+        tokenizer = encoders.open_tokenizer(folder / TOKENIZER)
+        for path in sorted((folder / TOKENIZER).iterdir()):
+            total.update(path.read_bytes())
+    network = build(config, encoder, tokenizer)
+    with _blaming(folder / WEIGHTS):
+        network.load_state_dict(load_file(folder / WEIGHTS))
+        total.update((folder / WEIGHTS).read_bytes())
+    return network.to(device).eval(), config, total.hexdigest()[:12]
+
+
+@contextmanager
+def _blaming(path: Path) -> Iterator[None]:
+    """Turn whatever reading raises into our error, with the name of the file or folder."""
+    try:
+        yield
+    except UnreadableWeights:
+        raise
+    except Exception as error:  # the edge: a damaged file makes the libraries raise anything
+        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UnreadableWeights(f"{path}: {said.strip().partition(chr(10))[0]}") from error

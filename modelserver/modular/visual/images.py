@@ -1,0 +1,118 @@
+"""Images from bytes, and the embedded proposer: regions of pictures that nobody has run a detector over.
+
+The proposer is plain on purpose. What is dark or has a colour is foreground, what is pale or grey is ground;
+each patch of foreground that hangs together is proposed, and each patch of one hue within it. That fits
+drawings (generated scenes, NLVR); for photographs, give region features from a detector.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+from scipy import ndimage
+
+from modelserver.errors import InvalidRequest
+from modelserver.modular.visual.regions import Numbers, Regions
+from modelserver.world.scenes.proposals import PROPOSALS, features
+
+MOST_PIXELS = 25_000_000
+LONGEST_SIDE = 640  # pixels; larger pictures are made smaller before they are looked at
+COLOURED, DARK = 0.25, 0.42  # above this saturation, or below this lightness, a pixel is foreground
+HUES = 12  # classes of hue; two of them overlap by half, so that no hue falls on a border of both
+LEAST = 6  # pixels of a side of a proposal
+SAME = 0.85  # of two proposals that overlap by more, one is dropped
+FORMATS = ("PNG", "JPEG")
+
+Pixels = NDArray[np.uint8]
+Mask = NDArray[np.bool_]
+
+
+def decode(data: bytes, field: str) -> Image.Image:
+    """Return the RGB picture in the bytes of a PNG or JPEG file; what is transparent becomes white.
+
+    Raises InvalidRequest, naming the field, for what is no such picture or has too many pixels.
+    """
+    try:
+        with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
+            if opened.width * opened.height > MOST_PIXELS:
+                size = f"{opened.width} × {opened.height}"
+                raise InvalidRequest(f"an image of {size} pixels; at most {MOST_PIXELS} are read", field=field)
+            layers = opened.convert("RGBA")
+    except UnidentifiedImageError:
+        raise InvalidRequest("no PNG or JPEG image", field=field) from None
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise InvalidRequest(f"a damaged image: {error}", field=field) from error
+    picture = Image.new("RGB", layers.size, "white")
+    picture.paste(layers, mask=layers.getchannel("A"))
+    return picture
+
+
+def propose(picture: Image.Image) -> Regions:
+    """Return the picture's regions, the largest first, at most as many as generated scenes have."""
+    small = picture.copy()
+    small.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+    boxes = _distinct(_patches(np.asarray(small)))[:PROPOSALS]
+    wide, high = small.size
+    scaled = np.array(boxes, np.float32).reshape(-1, 4) / np.array([wide, high, wide, high], np.float32)
+    if not boxes:
+        return Regions(scaled, features(small, [(0.0, 0.0, 1.0, 1.0)])[:0])
+    return Regions(scaled, features(small, [tuple(box) for box in scaled.tolist()]))
+
+
+def _patches(pixels: Pixels) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the boxes of all patches in pixels: of the foreground, then of each class of hue in it."""
+    values = pixels.astype(np.float32) / 255
+    most, least = values.max(axis=2), values.min(axis=2)
+    span = most - least
+    coloured = span > COLOURED * np.maximum(most, 1e-6)
+    foreground = (coloured & (span > 0.1)) | (most < DARK)
+    yield from _boxes(foreground)
+    hue = _hue(values, most, span)
+    strong = foreground & (span > 0.15)
+    for shift in (0.0, 0.5):
+        classes = np.floor(hue * HUES + shift).astype(int) % HUES
+        for number in range(HUES):
+            yield from _boxes(strong & (classes == number))
+    yield from _boxes(foreground & (span <= 0.15))
+
+
+def _hue(values: Numbers, most: Numbers, span: Numbers) -> Numbers:
+    """Return the hue of each pixel from 0 to 1."""
+    red, green, blue = np.moveaxis(values, 2, 0)
+    safe = np.where(span > 0, span, 1)
+    turn = np.select(
+        [most == red, most == green],
+        [(green - blue) / safe % 6, (blue - red) / safe + 2],
+        (red - green) / safe + 4,
+    )
+    return (turn / 6).astype(np.float32)
+
+
+def _boxes(mask: Mask) -> Iterator[tuple[int, int, int, int]]:
+    labels, _ = ndimage.label(mask, structure=np.ones((3, 3)))
+    for rows, columns in ndimage.find_objects(labels):
+        if rows.stop - rows.start >= LEAST and columns.stop - columns.start >= LEAST:
+            yield columns.start, rows.start, columns.stop, rows.stop
+
+
+def _distinct(boxes: Iterator[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    """Return the boxes from the largest down, each unless one before it is nearly the same."""
+    kept: list[tuple[int, int, int, int]] = []
+    for box in sorted(set(boxes), key=lambda b: (-(b[2] - b[0]) * (b[3] - b[1]), b)):
+        if all(_overlap(box, other) <= SAME for other in kept):
+            kept.append(box)
+    return kept
+
+
+def _overlap(one: tuple[int, ...], other: tuple[int, ...]) -> float:
+    """Intersection over union."""
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    high = min(one[3], other[3]) - max(one[1], other[1])
+    if wide <= 0 or high <= 0:
+        return 0.0
+    areas = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
+    return wide * high / (areas - wide * high)

@@ -1,0 +1,209 @@
+"""The modular network over LXMERT: readings of words and regions, the learned modules, then the program.
+
+Source: Subramanian et al. 2020 (N20), section 2.1, 4.3 and Table 3; LXMERT: Tan and Bansal 2019, as in
+transformers. `find` and `filter` share their weights, as do the two modules with pairs of boxes, both as in
+the released code. Scores become probabilities by a sigmoid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from transformers import LxmertModel, PreTrainedTokenizerBase
+
+from modelserver.modular.visual.counting import CountKind, Counter
+from modelserver.modular.visual.execution import Executor, Outputs, Partner, Place, Scene, Scores
+from modelserver.modular.visual.plans import RELATED, SCORED, WORDED, Plan
+from modelserver.modular.visual.regions import Sights
+from modelserver.modular.visual.utterances import Span, Utterance
+
+VisualSystem = Literal["visual-nmn", "lxmert"]
+
+
+@dataclass(frozen=True)
+class Config:
+    """What a network is beside its encoder.
+
+    decontextualised: a module reads its own words alone (N20 section 4.3). partner: which other box a module
+    with pairs asks about, see `Executor`. most: boxes of an image that Graph-count looks at.
+    """
+
+    system: VisualSystem = "visual-nmn"
+    count: CountKind = "graph"
+    decontextualised: bool = True
+    partner: Partner = "best"
+    most: int = 36
+
+
+@dataclass(frozen=True)
+class Question:
+    """An item without its images: a program laid out, and where its modules' words are in the text."""
+
+    plan: Plan
+    utterance: Utterance
+
+
+@dataclass(frozen=True)
+class Forward:
+    """One batch as executed. truth: [n], of programs that give one, else 0."""
+
+    outputs: Outputs
+    scores: Scores
+    truth: Tensor
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """Texts to be read beside the images of an example, each once, and who reads what of them."""
+
+    texts: list[str]
+    examples: list[int]
+    readers: dict[Place, tuple[int, Span]]  # an example's node: a text, and where its words stand in it
+    whole: list[int]  # of each example, the text whose regions Layer-count sees; empty where none does
+
+
+class Relation(nn.Module):
+    """MLP([x; v₁; v₂]) with a GELU between its two layers, for all pairs of boxes of an image."""
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.words, self.one, self.other = (nn.Linear(hidden, hidden, bias=i == 0) for i in range(3))
+        self.out = nn.Linear(hidden, 1)
+
+    def forward(self, words: Tensor, regions: Tensor) -> Tensor:
+        """[n, images, hidden] and [n, images, m, hidden] to logits [n, images, m, m]."""
+        one = self.words(words)[..., None, :] + self.one(regions)
+        return self.out(nn.functional.gelu(one[..., :, None, :] + self.other(regions)[..., None, :, :]))[..., 0]
+
+
+class VisualNetwork(nn.Module):
+    """`visual-nmn`: reads, scores and executes a batch."""
+
+    def __init__(self, config: Config, encoder: LxmertModel, tokenizer: PreTrainedTokenizerBase) -> None:
+        super().__init__()
+        hidden = encoder.config.hidden_size
+        self.config, self.encoder, self.tokenizer = config, encoder, tokenizer
+        self.by_words, self.by_region = nn.Linear(hidden, 1), nn.Linear(hidden, 1, bias=False)  # W₁, b₁
+        self.relation = Relation(hidden)
+        self.project_words = nn.Parameter(torch.zeros(hidden))  # W₂
+        self.counter = Counter(config.count, hidden, most=config.most)
+
+    def forward(self, questions: Sequence[Question], sights: Sights) -> Forward:
+        """Execute the programs of a batch on its images."""
+        texts = self._texts(questions)
+        words, regions = self._read(texts, sights)  # x and v of every reader, and of Layer-count
+        places = {place: row for row, place in enumerate(texts.readers)}
+        scored = [p for p in places if self._module(questions, p) in SCORED]
+        related = [p for p in places if self._module(questions, p) in RELATED]
+        scores = Scores(
+            score=self._score(words, regions, [places[p] for p in scored]),
+            score_row={place: row for row, place in enumerate(scored)},
+            pair=self._pairs(words, regions, questions, related, places),
+            pair_row={place: row for row, place in enumerate(related)},
+        )
+        whole = regions[len(places) :] if texts.whole else sights.features.new_zeros(len(questions), 1)
+        scene = Scene(sights.present, sights.boxes, whole)
+        plans = [question.plan for question in questions]
+        outputs = Executor(plans, scores, scene, self.counter, self.config.partner).run()
+        return Forward(outputs, scores, _truths(plans, outputs))
+
+    def _module(self, questions: Sequence[Question], place: Place) -> str:
+        return questions[place[0]].plan.program.nodes[place[1]].module
+
+    def _texts(self, questions: Sequence[Question]) -> _Texts:
+        texts, examples, readers, whole = [], [], {}, []
+        for example, question in enumerate(questions):
+            known: dict[str, int] = {}
+
+            def read(text: str, known: dict[str, int] = known, example: int = example) -> int:
+                if text not in known:
+                    known[text] = len(texts)
+                    texts.append(text)
+                    examples.append(example)
+                return known[text]
+
+            utterance = question.utterance
+            for node in question.plan.nodes(WORDED):
+                first, last = utterance.spans[node]
+                if self.config.decontextualised:
+                    words = utterance.text[first:last].lower()
+                    readers[example, node] = (read(words), (0, len(words)))
+                else:
+                    readers[example, node] = (read(utterance.text), (first, last))
+            if self.config.count == "layer":
+                whole.append(read(utterance.text))
+        return _Texts(texts, examples, readers, whole)
+
+    def _read(self, texts: _Texts, sights: Sights) -> tuple[Tensor, Tensor]:
+        """Return x [readers, images, hidden] and v [readers + whole, images, m, hidden]."""
+        if not texts.texts:  # programs of bare numbers
+            hidden, (_, images, m) = self.encoder.config.hidden_size, sights.present.shape
+            return sights.features.new_zeros(0, images, hidden), sights.features.new_zeros(0, images, m, hidden)
+        tokens = self.tokenizer(texts.texts, padding=True, return_tensors="pt", return_offsets_mapping=True)
+        offsets = tokens.pop("offset_mapping")
+        language, vision = encode(self.encoder, tokens["input_ids"], tokens["attention_mask"], sights, texts.examples)
+        rows = [row for row, _ in texts.readers.values()]
+        attention = torch.stack([_attention(offsets[row], span) for row, span in texts.readers.values()])
+        words = torch.einsum("nt,nith->nih", attention.to(language), language[rows])
+        return words, vision[rows + texts.whole]
+
+    def _score(self, words: Tensor, regions: Tensor, rows: list[int]) -> Tensor:
+        """σ(W₁ᵀ[x; v] + b₁): [rows, images, m]."""
+        return torch.sigmoid(self.by_words(words[rows]) + self.by_region(regions[rows]).squeeze(-1))
+
+    def _pairs(
+        self,
+        words: Tensor,
+        regions: Tensor,
+        questions: Sequence[Question],
+        related: list[Place],
+        places: dict[Place, int],
+    ) -> Tensor:
+        rows = [places[place] for place in related]
+        projects = [self._module(questions, place) == "project" for place in related]
+        chosen = torch.tensor(projects, device=words.device, dtype=torch.bool)[:, None, None]
+        asked = torch.where(chosen, self.project_words, words[rows])
+        return torch.sigmoid(self.relation(asked, regions[rows]))
+
+
+def encode(
+    encoder: LxmertModel, ids: Tensor, mask: Tensor, sights: Sights, examples: list[int]
+) -> tuple[Tensor, Tensor]:
+    """Read texts [n, t] beside both images of their examples.
+
+    Returns language [n, images, t, hidden] and vision [n, images, m, hidden].
+    """
+    device = sights.boxes.device
+    images = sights.boxes.shape[1]
+    ids, mask = (each.to(device).repeat_interleave(images, dim=0) for each in (ids, mask))
+    seen = encoder(
+        input_ids=ids,
+        attention_mask=mask,
+        visual_feats=sights.features[examples].flatten(0, 1),
+        visual_pos=sights.boxes[examples].flatten(0, 1),
+        visual_attention_mask=sights.present[examples].flatten(0, 1),
+    )
+    pairs = (-1, images)
+    return seen.language_output.unflatten(0, pairs), seen.vision_output.unflatten(0, pairs)
+
+
+def _attention(offsets: Tensor, span: Span) -> Tensor:
+    """Return how the tokens of a text are attended to, [t]: those of the span equally, the others not."""
+    inside = (offsets[:, 0] < span[1]) & (offsets[:, 1] > span[0]) & (offsets[:, 1] > offsets[:, 0])
+    weights = inside.float()
+    return weights / weights.sum().clamp(min=1)
+
+
+def _truths(plans: Sequence[Plan], outputs: Outputs) -> Tensor:
+    """Return the truth of each program, [n]; 0 for one that gives none."""
+    last = [(example, len(plan.jobs) - 1) for example, plan in enumerate(plans)]
+    rows = [
+        outputs.row[place] if plan.program.type == "truth" else -1
+        for place, plan in zip(last, plans, strict=True)
+    ]
+    padded = torch.cat([outputs.truth, outputs.truth.new_zeros(1)])
+    return padded[rows]

@@ -1,0 +1,51 @@
+"""Regions of images with their features, and a batch of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from modelserver.modular.visual.plans import IMAGES
+
+Numbers = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Of one image: boxes [m, 4], left, top, right, bottom as fractions of it, and features [m, size]."""
+
+    boxes: Numbers
+    features: Numbers
+
+
+@dataclass(frozen=True)
+class Sights:
+    """Of a batch: boxes [n, images, m, 4], features [n, images, m, size], present [n, images, m] as 0 and 1.
+
+    What is missing, for an image has fewer regions or an item one image, is 0.
+    """
+
+    boxes: Tensor
+    features: Tensor
+    present: Tensor
+
+
+def collate(items: Sequence[Sequence[Regions]], device: torch.device) -> Sights:
+    """Put the regions of the one or two images of every item into one batch."""
+    most = max(1, *(len(image.boxes) for item in items for image in item))
+    size = items[0][0].features.shape[1]
+    shape = (len(items), IMAGES, most)
+    boxes, features = np.zeros((*shape, 4), np.float32), np.zeros((*shape, size), np.float32)
+    present = np.zeros(shape, np.float32)
+    for row, item in enumerate(items):
+        for place, image in enumerate(item):
+            n = len(image.boxes)
+            boxes[row, place, :n], features[row, place, :n], present[row, place, :n] = (
+                image.boxes, image.features, 1,
+            )  # fmt: skip
+    return Sights(*(torch.from_numpy(each).to(device) for each in (boxes, features, present)))

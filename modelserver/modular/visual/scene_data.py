@@ -1,0 +1,104 @@
+"""Generated scenes as examples to train and score on: a question, its label, gold boxes, and regions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analysis.faithfulness.examples import GoldExample, GoldModule
+from modelserver.errors import UnreadableData
+from modelserver.modular.visual.network import Question
+from modelserver.modular.visual.plans import IMAGES, plan
+from modelserver.modular.visual.regions import Numbers, Regions
+from modelserver.modular.visual.utterances import attend
+
+
+@dataclass(frozen=True)
+class Example:
+    """A statement about images. gold: for each node that a person would mark, its boxes [k, 4] by image."""
+
+    id: str
+    sentence: str
+    question: Question
+    label: bool
+    gold: dict[int, tuple[Numbers, ...]]
+    regions: tuple[Regions, ...]
+
+    @property
+    def modules(self) -> list[str]:
+        """The modules of its program, each as often as it is there."""
+        return [node.module for node in self.question.plan.program.nodes]
+
+    @cached_property
+    def gold_example(self) -> GoldExample:
+        """Its gold as `analysis.faithfulness` scores it."""
+        nodes = self.question.plan.program.nodes
+        return GoldExample(
+            self.id,
+            tuple(GoldModule(node, nodes[node].module, boxes) for node, boxes in sorted(self.gold.items())),
+        )
+
+
+def read_scenes(folder: Path, split: str, *, most: int | None = None) -> list[Example]:
+    """Read a split that ``scenes --proposals`` wrote; the features stay on disk until they are needed.
+
+    Raises UnreadableData, naming file and line.
+    """
+    path = folder / f"{split}.jsonl"
+    try:
+        about = json.loads((folder / f"{split}.proposals.json").read_text(encoding="utf-8"))
+        boxes = np.load(folder / f"{split}.boxes.npy", mmap_mode="r")
+        features = np.load(folder / f"{split}.features.npy", mmap_mode="r")
+        places = {name: place for place, name in enumerate(about["items"])}
+        lines = path.read_text(encoding="utf-8").splitlines()[:most]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UnreadableData(f"{folder}: {error}; make it with `scenes --proposals`") from error
+    examples = []
+    for number, line in enumerate(lines, 1):
+        try:
+            record = json.loads(line)
+            place = places[record["external_id"]]
+            seen = [Regions(boxes[place, image], features[place, image]) for image in range(IMAGES)]
+            examples.append(_example(record, seen))
+        except (ValueError, KeyError, TypeError) as error:
+            raise UnreadableData(f"{path}, line {number}: {error}") from error
+    return examples
+
+
+def _example(record: dict[str, Any], regions: Sequence[Regions]) -> Example:
+    laid_out = plan(record["program"])
+    return Example(
+        id=record["external_id"],
+        sentence=record["text"],
+        question=Question(laid_out, attend(laid_out, record["text"])),
+        label=bool(record["answer"]),
+        gold=gold_boxes(record["gold"]),
+        regions=tuple(regions),
+    )
+
+
+def gold_boxes(document: dict[str, Any]) -> dict[int, tuple[Numbers, ...]]:
+    """Return the boxes of each layer of a gold document by node and image; references are followed."""
+    drawn: dict[str, dict[str, Any]] = {}
+    for layer in document["layers"].values():
+        drawn |= {each["id"]: each for each in layer["objects"]}
+    found = {}
+    for node, layer in document["layers"].items():
+        objects = [_followed(each, drawn) for each in layer["objects"]]
+        found[int(node)] = tuple(
+            np.array([each["box"] for each in objects if each["image"] == image], np.float32).reshape(-1, 4)
+            for image in range(IMAGES)
+        )
+    return found
+
+
+def _followed(each: dict[str, Any], drawn: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    while "ref" in each:
+        each = drawn[each["ref"]]
+    return each

@@ -1,0 +1,80 @@
+"""How well a network does: accuracy, and the faithfulness of its modules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from analysis.faithfulness.boxes import BoxScores, score_boxes
+from analysis.faithfulness.examples import OutputExample, OutputModule, is_scored
+from modelserver.modular.visual.baseline import Baseline
+from modelserver.modular.visual.folder import Network
+from modelserver.modular.visual.network import Forward
+from modelserver.modular.visual.plans import Plan
+from modelserver.modular.visual.regions import collate
+from modelserver.modular.visual.scene_data import Example
+
+BATCH = 64
+
+
+def output_of(plan: Plan, forward: Forward, example: int, node: int) -> Tensor:
+    """Return the boxes [images, m] that a node put out, over all its runs: the most in any of them."""
+    rows = [forward.outputs.row[example, job] for job in plan.runs[node]]
+    return forward.outputs.boxes[rows].amax(dim=0)
+
+
+@torch.inference_mode()
+def outputs(network: Network, examples: Sequence[Example]) -> tuple[list[float], list[OutputExample]]:
+    """Return how true each statement is to the network, and what its modules put out (the baseline: none)."""
+    device = next(network.parameters()).device
+    truths: list[float] = []
+    found: list[OutputExample] = []
+    for first in range(0, len(examples), BATCH):
+        batch = examples[first : first + BATCH]
+        sights = collate([each.regions for each in batch], device)
+        if isinstance(network, Baseline):
+            truths += network([each.sentence for each in batch], sights).tolist()
+            continue
+        forward = network([each.question for each in batch], sights)
+        truths += forward.truth.tolist()
+        found += [_output(each, forward, place) for place, each in enumerate(batch)]
+    return truths, found
+
+
+def _output(example: Example, forward: Forward, place: int) -> OutputExample:
+    plan = example.question.plan
+    nodes = []
+    for node in example.gold:
+        module = plan.program.nodes[node].module
+        if is_scored(module):
+            p = output_of(plan, forward, place, node)
+            shown = [p[image, : len(each.boxes)] for image, each in enumerate(example.regions)]
+            nodes.append(OutputModule(node, module, torch.cat(shown).double().cpu().numpy()))
+    proposals = tuple(np.asarray(each.boxes, dtype=float) for each in example.regions)
+    return OutputExample(example.id, proposals, tuple(nodes))
+
+
+def scores(network: Network, examples: Sequence[Example]) -> dict[str, Any]:
+    """Return ``n``, ``accuracy``, and for a modular network ``faithfulness`` as averaged over examples.
+
+    ``faithfulness`` has precision, recall and F1 of ``overall`` and each module, ``upper_bound`` the most
+    that the proposals allow.
+    """
+    truths, found = outputs(network, examples)
+    right = [(truth > 0.5) == each.label for truth, each in zip(truths, examples, strict=True)]
+    scored: dict[str, Any] = {"n": len(examples), "accuracy": float(np.mean(right))}
+    if found:
+        result = score_boxes([each.gold_example for each in examples], found)
+        scored |= {"faithfulness": _table(result), "upper_bound": _table(result, upper=True)}
+    return scored
+
+
+def _table(result: BoxScores, *, upper: bool = False) -> dict[str, dict[str, float]]:
+    rows = result.table("per_example", upper=upper).items()
+    return {
+        name: {"precision": row.precision, "recall": row.recall, "f1": row.f1, "n": row.n} for name, row in rows
+    }

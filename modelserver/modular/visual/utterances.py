@@ -1,0 +1,48 @@
+"""Gold utterance attention: which words of a sentence each module of its program reads."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+
+from modelserver.modular.visual.plans import WORDED, Plan
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """A text and, for every node that reads words, where they stand in it, in code points, ends exclusive."""
+
+    text: str
+    spans: dict[int, Span]
+
+
+def attend(plan: Plan, sentence: str) -> Utterance:
+    """Find the arguments of a program in its sentence, whatever their case.
+
+    The nth distinct node with the same words has their nth occurrence, or the last. Words that are not there
+    (programs may say ``object`` of what a sentence does not name) are put after the sentence. A node without
+    an argument reads all of it.
+    """
+    spans: dict[int, Span] = {}
+    used: dict[str, int] = defaultdict(int)
+    text = sentence
+    for index in plan.nodes(WORDED):
+        argument = (plan.program.nodes[index].argument or "").strip()
+        if not argument:
+            spans[index] = (0, len(sentence))
+            continue
+        found = _occurrences(argument, text)
+        if not found:
+            found = [(len(text) + 1, len(text) + 1 + len(argument))]
+            text = f"{text} {argument}"
+        spans[index] = found[min(used[argument.lower()], len(found) - 1)]
+        used[argument.lower()] += 1
+    return Utterance(text, spans)
+
+
+def _occurrences(argument: str, text: str) -> list[Span]:
+    words = r"\s+".join(re.escape(word) for word in argument.split())
+    return [match.span() for match in re.finditer(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE)]
