@@ -1,4 +1,4 @@
-"""The command line: ``python -m modelserver serve|train|search|predict|evaluate|list|world|scenes|games``.
+"""The command line: ``python -m modelserver serve|train|search|predict|evaluate|list|world|scenes|…``.
 
 The exit status is 0, 1 for a failed job and 2 for bad usage.
 """
@@ -33,6 +33,7 @@ MODULES = {
     "evaluate": ("modelserver.evaluation", "score a system on a file of questions with gold answers"),
     "world": ("modelserver.world", "generate a fictional text world to train and test on"),
     "scenes": ("modelserver.world.scenes", "generate pairs of pictures with sentences, programs, gold boxes"),
+    "visual-table": ("modelserver.modular.visual.table", "train and score variants of visual-nmn"),
     "games": ("modelserver.world.games", "generate game reports with questions, programs and gold spans"),
 }
 

@@ -11,6 +11,7 @@ from typing import cast
 import torch
 
 from modelserver.errors import InvalidRequest, UnknownSystem
+from modelserver.modular.visual import system as visual
 from modelserver.schema import SystemKind
 from modelserver.systems import extractive, heuristic, reader
 from modelserver.systems.base import ModularSystem, System
@@ -59,6 +60,13 @@ def _extractive(name: str, description: str) -> SystemSpec:
     return SystemSpec(name, description, partial(extractive.load, name=name, description=description))
 
 
+def _visual(name: str, description: str) -> SystemSpec:
+    def load(weights: Path | None, device: torch.device) -> ModularSystem:
+        return visual.load(weights or WEIGHTS / name, device, name=name, description=description)
+
+    return SystemSpec(name, description, load, kind="modular")
+
+
 SYSTEMS: dict[str, SystemSpec] = {
     spec.name: spec
     for spec in (
@@ -68,6 +76,8 @@ SYSTEMS: dict[str, SystemSpec] = {
         _recurrent("select-and-forget-reg", "select-and-forget, trained with the same regulariser"),
         _heuristic("heuristic", "Takes the first mention of the expected type in the closest sentence"),
         _extractive("extractive-qa", "Marks an answer's start and end with any Hugging Face encoder"),
+        _visual("visual-nmn", "Modular network over LXMERT: executes a program over one or two images"),
+        _visual("lxmert", "End-to-end baseline: judges a sentence about one or two images"),
     )
 }
 

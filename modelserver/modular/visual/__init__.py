@@ -1,1 +1,1 @@
-"""`visual-nmn` and `lxmert`: a modular network over the regions of images, and the same encoder without one."""
+"""`visual-nmn` and `lxmert`: a modular network over regions of images, and its encoder without one."""

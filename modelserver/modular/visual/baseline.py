@@ -24,7 +24,10 @@ class Baseline(nn.Module):
         hidden = encoder.config.hidden_size
         self.encoder, self.tokenizer = encoder, tokenizer
         self.head = nn.Sequential(
-            nn.Linear(IMAGES * hidden, 2 * hidden), nn.GELU(), nn.LayerNorm(2 * hidden), nn.Linear(2 * hidden, 1)
+            nn.Linear(IMAGES * hidden, 2 * hidden),
+            nn.GELU(),
+            nn.LayerNorm(2 * hidden),
+            nn.Linear(2 * hidden, 1),
         )
 
     def forward(self, sentences: Sequence[str], sights: Sights) -> Tensor:

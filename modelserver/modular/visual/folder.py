@@ -60,9 +60,7 @@ def open_encoder(folder: Path) -> tuple[LxmertModel, PreTrainedTokenizerBase]:
     return model, tokenizer
 
 
-def build(
-    config: Config, encoder: LxmertModel, tokenizer: PreTrainedTokenizerBase
-) -> Network:
+def build(config: Config, encoder: LxmertModel, tokenizer: PreTrainedTokenizerBase) -> Network:
     """Return the network that a configuration asks for, its heads untrained."""
     if config.system == "lxmert":
         return Baseline(encoder, tokenizer)

@@ -40,7 +40,9 @@ def decode(data: bytes, field: str) -> Image.Image:
         with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
             if opened.width * opened.height > MOST_PIXELS:
                 size = f"{opened.width} × {opened.height}"
-                raise InvalidRequest(f"an image of {size} pixels; at most {MOST_PIXELS} are read", field=field)
+                raise InvalidRequest(
+                    f"an image of {size} pixels; at most {MOST_PIXELS} are read", field=field
+                )
             layers = opened.convert("RGBA")
     except UnidentifiedImageError:
         raise InvalidRequest("no PNG or JPEG image", field=field) from None

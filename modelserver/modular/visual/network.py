@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from transformers import LxmertModel, PreTrainedTokenizerBase
 
-from modelserver.modular.visual.counting import CountKind, Counter
+from modelserver.modular.visual.counting import Counter, CountKind
 from modelserver.modular.visual.execution import Executor, Outputs, Partner, Place, Scene, Scores
 from modelserver.modular.visual.plans import RELATED, SCORED, WORDED, Plan
 from modelserver.modular.visual.regions import Sights
@@ -77,7 +77,9 @@ class Relation(nn.Module):
     def forward(self, words: Tensor, regions: Tensor) -> Tensor:
         """[n, images, hidden] and [n, images, m, hidden] to logits [n, images, m, m]."""
         one = self.words(words)[..., None, :] + self.one(regions)
-        return self.out(nn.functional.gelu(one[..., :, None, :] + self.other(regions)[..., None, :, :]))[..., 0]
+        return self.out(nn.functional.gelu(one[..., :, None, :] + self.other(regions)[..., None, :, :]))[
+            ..., 0
+        ]
 
 
 class VisualNetwork(nn.Module):
@@ -142,10 +144,14 @@ class VisualNetwork(nn.Module):
         """Return x [readers, images, hidden] and v [readers + whole, images, m, hidden]."""
         if not texts.texts:  # programs of bare numbers
             hidden, (_, images, m) = self.encoder.config.hidden_size, sights.present.shape
-            return sights.features.new_zeros(0, images, hidden), sights.features.new_zeros(0, images, m, hidden)
+            return sights.features.new_zeros(0, images, hidden), sights.features.new_zeros(
+                0, images, m, hidden
+            )
         tokens = self.tokenizer(texts.texts, padding=True, return_tensors="pt", return_offsets_mapping=True)
         offsets = tokens.pop("offset_mapping")
-        language, vision = encode(self.encoder, tokens["input_ids"], tokens["attention_mask"], sights, texts.examples)
+        language, vision = encode(
+            self.encoder, tokens["input_ids"], tokens["attention_mask"], sights, texts.examples
+        )
         rows = [row for row, _ in texts.readers.values()]
         attention = torch.stack([_attention(offsets[row], span) for row, span in texts.readers.values()])
         words = torch.einsum("nt,nith->nih", attention.to(language), language[rows])

@@ -35,7 +35,7 @@ class Number:
 
 
 def categorical(mean: Tensor, variance: Tensor) -> Tensor:
-    """Return Pr[X = k], [..., K + 1], of Normal variables [...]: Φ(k + ½) − Φ(k − ½), the tails at 0 and K."""
+    """Return Pr[X = k], [..., K + 1], of Normal variables [...]: Φ(k + ½) − Φ(k − ½), tails at 0 and K."""
     edges = torch.arange(K, device=mean.device, dtype=mean.dtype) + 0.5
     deviation = variance.clamp(min=LEAST_VARIANCE).sqrt()
     below = torch.special.ndtr((edges - mean[..., None]) / deviation[..., None])

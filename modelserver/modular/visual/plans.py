@@ -32,7 +32,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Job:
-    """A node in a run. ``children`` are places in the plan's jobs; ``level`` is above that of each of them."""
+    """A node in a run. ``children`` are places in the plan's jobs; ``level`` is above theirs."""
 
     node: int
     module: str

@@ -76,5 +76,6 @@ def scores(network: Network, examples: Sequence[Example]) -> dict[str, Any]:
 def _table(result: BoxScores, *, upper: bool = False) -> dict[str, dict[str, float]]:
     rows = result.table("per_example", upper=upper).items()
     return {
-        name: {"precision": row.precision, "recall": row.recall, "f1": row.f1, "n": row.n} for name, row in rows
+        name: {"precision": row.precision, "recall": row.recall, "f1": row.f1, "n": row.n}
+        for name, row in rows
     }

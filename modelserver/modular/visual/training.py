@@ -32,7 +32,9 @@ from modelserver.modular.visual.scoring import scores
 
 STATE, LOG = "training.safetensors", "log.jsonl"
 POSITIVE, NEGATIVE = 0.75, 0.25  # overlap with a gold box from which, and up to which, a box has a label
-UNSURE = 1e-4  # no truth is taken to be nearer to 0 or 1, so that one mistake does not outweigh a batch
+# No probability is taken to be nearer to 0 or 1, so that one mistake does not outweigh a batch. Of labels
+# alone a count that is one off is a mistake of great certainty, and tells least about what to change.
+SURE, SURE_OF_LABELS = 1e-4, 0.02
 SUPERVISED = frozenset({"find", "filter"})
 # Beside them, what needs no learned module and takes no image alone.
 PLAIN = SUPERVISED | {
@@ -50,7 +52,8 @@ class Recipe:
     pretraining: int = 700
     steps: int = 700
     batch: int = 32
-    rate: float = 2e-3
+    rate: float = 2e-3  # of learning, from new weights
+    fine_rate: float = 3e-4  # after pretraining
     warm_up: int = 50
     clip: float = 1.0  # norm of the gradient
     check_every: int = 100
@@ -73,10 +76,13 @@ class Trainer:
         self.supervised = [each for each in pretraining if PLAIN.issuperset(each.modules)]
         self.first = recipe.pretraining if self.supervised and config.system != "lxmert" else 0
         self.total = self.first + recipe.steps
-        self.optimiser = torch.optim.AdamW(network.parameters(), lr=recipe.rate, weight_decay=0.01)
+        self.optimiser = self._optimiser()
         self.device = next(network.parameters()).device
         self.steps = 0
         self._labels: dict[str, dict[int, Tensor]] = {}
+
+    def _optimiser(self) -> torch.optim.Optimizer:
+        return torch.optim.AdamW(self.network.parameters(), weight_decay=0.01)
 
     def settings(self) -> dict[str, Any]:
         """Everything that a training in ``out`` must share with this one to be gone on with."""
@@ -86,13 +92,15 @@ class Trainer:
         """Learn from one batch; returns its loss."""
         self.network.train()
         pretraining = self.steps < self.first
+        if self.steps == self.first:  # what is remembered of the gradients of another loss is of no use
+            self.optimiser = self._optimiser()
         source = self.supervised if pretraining else self.examples
         # Every step has its own generator, so that a resumed training meets the same batches.
         rng = np.random.default_rng([self.recipe.seed, self.steps])
         places = rng.choice(len(source), min(self.recipe.batch, len(source)), replace=False)
         loss = self._loss([source[place] for place in places], supervised=pretraining)
         for group in self.optimiser.param_groups:
-            group["lr"] = self.recipe.rate * self._pace()
+            group["lr"] = self._rate()
         self.optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
@@ -100,23 +108,27 @@ class Trainer:
         self.steps += 1
         return float(loss.detach())
 
-    def _pace(self) -> float:
-        """Return the share of the full rate: up in a while, then down to a tenth, in each of both parts."""
-        part, done = (self.first, self.steps) if self.steps < self.first else (self.recipe.steps, self.steps - self.first)
-        return min(1.0, (done + 1) / self.recipe.warm_up) * (1 - 0.9 * done / max(part, 1))
+    def _rate(self) -> float:
+        """Return the rate of this step: up in a while, then down to a tenth, in each of both parts."""
+        fine = bool(self.first) and self.steps >= self.first
+        full = self.recipe.fine_rate if fine else self.recipe.rate
+        part = self.recipe.steps if self.steps >= self.first else self.first
+        done = self.steps - self.first if self.steps >= self.first else self.steps
+        return full * min(1.0, (done + 1) / self.recipe.warm_up) * (1 - 0.9 * done / part)
 
     def _loss(self, batch: list[Example], *, supervised: bool) -> Tensor:
         sights = collate([each.regions for each in batch], self.device)
         labels = torch.tensor([float(each.label) for each in batch], device=self.device)
         if isinstance(self.network, Baseline):
             truth = self.network([each.sentence for each in batch], sights)
-            return _cross_entropy(truth, labels)
+            return _cross_entropy(truth, labels, SURE_OF_LABELS)
         forward = self.network([each.question for each in batch], sights)
-        loss = _cross_entropy(forward.truth, labels)
-        return loss + self._auxiliary(batch, forward) if supervised else loss
+        if not supervised:
+            return _cross_entropy(forward.truth, labels, SURE_OF_LABELS)
+        return _cross_entropy(forward.truth, labels, SURE) + self._auxiliary(batch, forward)
 
     def _auxiliary(self, batch: list[Example], forward: Forward) -> Tensor:
-        """Return the cross-entropy of the labelled boxes of `find` and `filter`, added up, a mean over nodes."""
+        """Return the cross-entropy of the labelled boxes of `find` and `filter`, summed over boxes."""
         rows, wanted = [], []
         for place, example in enumerate(batch):
             for node, labels in self._labelled(example).items():
@@ -125,7 +137,7 @@ class Trainer:
         labels = torch.stack(wanted).to(self.device)
         known = labels >= 0
         found = forward.outputs.boxes[rows][..., : labels.shape[-1]]
-        return _cross_entropy(found[known], labels[known], reduction="sum") / len(rows)
+        return _cross_entropy(found[known], labels[known], SURE, reduction="sum") / len(rows)
 
     def _labelled(self, example: Example) -> dict[int, Tensor]:
         """Return the labels [images, m] of the boxes at each supervised node: 1, 0, or -1 for none."""
@@ -151,8 +163,8 @@ def box_labels(example: Example, gold: Sequence[Any]) -> Tensor:
     return torch.stack(labels)
 
 
-def _cross_entropy(p: Tensor, wanted: Tensor, reduction: str = "mean") -> Tensor:
-    return binary_cross_entropy(p.clamp(UNSURE, 1 - UNSURE), wanted, reduction=reduction)
+def _cross_entropy(p: Tensor, wanted: Tensor, sure: float, reduction: str = "mean") -> Tensor:
+    return binary_cross_entropy(p.clamp(sure, 1 - sure), wanted, reduction=reduction)
 
 
 def train(

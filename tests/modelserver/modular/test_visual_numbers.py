@@ -49,7 +49,7 @@ def test_probabilities_sum_to_one_after_every_operator(a, v, b, w):
 
 def test_comparisons_by_hand():
     two, three = number(2, 0.25**2), number(3, 0.25**2)
-    inside, out = stats.norm.cdf(2) - stats.norm.cdf(-2), stats.norm.cdf(-2)  # σ = ¼: half a unit is 2 σ
+    inside, out = stats.norm.cdf(2) - stats.norm.cdf(-2), stats.norm.cdf(-2)  # half a unit is 2 deviations
     assert numbers.equal(two, two).item() == pytest.approx(inside**2 + 2 * out**2, abs=1e-5)
     assert numbers.equal(two, three).item() == pytest.approx(2 * inside * out, abs=1e-5)
     for compare, wanted in (
@@ -84,13 +84,17 @@ def test_the_ratio_is_near_that_of_a_simulation():
 def test_a_count_of_independent_boxes_is_that_of_brute_force(p):
     wanted = np.zeros(K + 1)
     for there in itertools.product((0, 1), repeat=len(p)):
-        wanted[sum(there)] += np.prod([chance if here else 1 - chance for chance, here in zip(p, there)])
+        wanted[sum(there)] += np.prod(
+            [chance if here else 1 - chance for chance, here in zip(p, there, strict=True)]
+        )
     found = poisson_binomial(torch.tensor(p, dtype=torch.float64)).numpy()
     assert found == pytest.approx(wanted, abs=1e-12)
 
 
 def test_a_count_of_72_boxes_sums_to_one():
-    found = poisson_binomial(torch.rand(3, K, dtype=torch.float64, generator=torch.Generator().manual_seed(1)))
+    found = poisson_binomial(
+        torch.rand(3, K, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    )
     assert found.sum(-1).numpy() == pytest.approx(1)
     assert poisson_binomial(torch.ones(K + 3))[K] == 1  # more than K count as K
 
@@ -141,7 +145,9 @@ def test_padding_and_the_order_of_boxes_change_no_count(kind):
     turned = counter(p[:, :, [2, 0, 3, 1]], regions[:, :, [2, 0, 3, 1]], boxes[:, :, [2, 0, 3, 1]])
     for other in (padded, turned):
         assert other.mean.item() == pytest.approx(plain.mean.item(), abs=1e-5)
-        assert other.probabilities.detach().numpy() == pytest.approx(plain.probabilities.detach().numpy(), abs=1e-5)
+        assert other.probabilities.detach().numpy() == pytest.approx(
+            plain.probabilities.detach().numpy(), abs=1e-5
+        )
 
 
 def test_layer_count_sees_regions_and_gives_no_negative_count():

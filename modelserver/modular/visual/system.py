@@ -1,0 +1,211 @@
+"""`visual-nmn` and `lxmert` as the server sees them."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+from PIL import Image, ImageDraw
+
+from analysis.programs import ProgramError
+from modelserver.errors import InvalidRequest
+from modelserver.modular.visual import folder
+from modelserver.modular.visual.baseline import Baseline
+from modelserver.modular.visual.folder import Network
+from modelserver.modular.visual.images import decode, propose
+from modelserver.modular.visual.network import Forward, Question
+from modelserver.modular.visual.plans import IMAGES, WORDED, Plan, plan
+from modelserver.modular.visual.region_files import of_image, read_regions
+from modelserver.modular.visual.regions import Regions, collate
+from modelserver.modular.visual.scoring import output_of
+from modelserver.modular.visual.utterances import attend
+from modelserver.schema import Box, Execution, ModuleImage, ModuleItem, ModuleValue, NodeOutput
+
+REGIONS = "MODELSERVER_REGIONS"  # a file or folder of region features, for images given by name alone
+REMEMBERED = 64  # pictures whose regions are kept, for an item is checked and then executed
+
+
+@dataclass(frozen=True)
+class _Read:
+    """An item as a network takes it."""
+
+    question: Question
+    regions: list[Regions]
+
+
+class VisualSystem:
+    """A network over images. ``regions`` are those of images that come by name alone.
+
+    The baseline ignores an item's program and puts out its answer alone.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        *,
+        name: str,
+        description: str,
+        revision: str,
+        regions: Mapping[str, Regions] | None = None,
+    ) -> None:
+        self.name, self.description, self.revision = name, description, revision
+        self.model, self.regions = network.eval(), regions or {}
+        self.size = int(network.encoder.config.visual_feat_dim)
+        self.longest = int(network.encoder.config.max_position_embeddings)
+        self.warm_up = _warm_up()
+        # Tokenizers that pad are not safe to share between threads.
+        self._lock = threading.Lock()
+
+    def cost(self, item: ModuleItem) -> int:
+        """Return the regions that are read, as often as they are with other words."""
+        readings = 1 if item.program is None else 1 + item.program.count("[")
+        return 36 * max(1, len(item.images)) * readings
+
+    def check(self, item: ModuleItem) -> None:
+        """Raise InvalidRequest, naming the field, for an item without a program, or with unusable images."""
+        self._read(item)
+
+    def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
+        """Execute the items. Raises InvalidRequest when `check` would for any of them."""
+        if not items:
+            return []
+        read = [self._read(item) for item in items]
+        device = next(self.model.parameters()).device
+        with torch.inference_mode(), self._lock:
+            sights = collate([each.regions for each in read], device)
+            if isinstance(self.model, Baseline):
+                truths = self.model([item.text for item in items], sights).tolist()
+                return [
+                    Execution(
+                        id=item.id,
+                        program=item.program or "",
+                        answer=truth > 0.5,
+                        proposals=[_boxes(regions) for regions in each.regions],
+                        modules=[],
+                    )
+                    for item, each, truth in zip(items, read, truths, strict=True)
+                ]
+            forward = self.model([each.question for each in read], sights)
+        return [
+            _execution(item, each, forward, place)
+            for place, (item, each) in enumerate(zip(items, read, strict=True))
+        ]
+
+    def _read(self, item: ModuleItem) -> _Read:
+        if item.passage:
+            raise InvalidRequest("this system looks at images and reads no passage", field="passage")
+        if not 1 <= len(item.images) <= IMAGES:
+            raise InvalidRequest(f"{len(item.images)} images; one or two are looked at", field="images")
+        laid_out = self._plan(item)
+        question = Question(laid_out, attend(laid_out, item.text))
+        with self._lock:
+            tokens = len(self.model.tokenizer(question.utterance.text)["input_ids"])
+        if tokens > self.longest:
+            raise InvalidRequest(f"{tokens} tokens; at most {self.longest} are read", field="text")
+        return _Read(question, [self._regions(image, place) for place, image in enumerate(item.images)])
+
+    def _plan(self, item: ModuleItem) -> Plan:
+        if isinstance(self.model, Baseline):
+            return plan("exist(find)")  # which is not executed
+        if item.program is None:
+            raise InvalidRequest("the item has none, and this system parses none itself", field="program")
+        try:
+            laid_out = plan(item.program)
+        except ProgramError as error:
+            raise InvalidRequest(error.message, field="program") from error
+        if len(laid_out.nodes(WORDED)) > MOST_WORDED:
+            message = f"more than {MOST_WORDED} modules that read words"
+            raise InvalidRequest(message, field="program")
+        return laid_out
+
+    def _regions(self, image: ModuleImage, place: int) -> Regions:
+        if image.data is not None:
+            found = _proposed(image.data, f"images.{place}.data")
+        else:
+            known = of_image(self.regions, image.name)
+            if known is None:
+                message = f"no region features of {image.name!r} are here; send the image itself"
+                raise InvalidRequest(message, field=f"images.{place}.name")
+            found = known
+        if found.features.shape[1] != self.size:
+            message = f"its regions have {found.features.shape[1]} features, this system reads {self.size}"
+            raise InvalidRequest(message, field=f"images.{place}")
+        return found
+
+
+MOST_WORDED = 64  # modules of one program that read words; those of people stay below 13
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _proposed(data: bytes, field: str) -> Regions:
+    return propose(decode(data, field))
+
+
+def _execution(item: ModuleItem, read: _Read, forward: Forward, place: int) -> Execution:
+    laid_out = read.question.plan
+    modules = [
+        NodeOutput(
+            index=node.index,
+            module=node.module,
+            probabilities=_probabilities(read, forward, place, node.index) if node.type == "boxes" else [],
+            value=None if node.type == "boxes" else _value(laid_out, forward, place, node.index),
+        )
+        for node in laid_out.program.nodes
+    ]
+    answer = modules[0].value
+    if answer is None:  # a program that gives boxes: how many
+        answer = sum(p > 0.5 for p in modules[0].probabilities)
+    proposals = [_boxes(regions) for regions in read.regions]
+    return Execution(
+        id=item.id, program=str(laid_out.program), answer=answer, proposals=proposals, modules=modules
+    )
+
+
+def _probabilities(read: _Read, forward: Forward, place: int, node: int) -> list[float]:
+    p = output_of(read.question.plan, forward, place, node)
+    return [
+        each for image, regions in enumerate(read.regions) for each in p[image, : len(regions.boxes)].tolist()
+    ]
+
+
+def _value(laid_out: Plan, forward: Forward, place: int, node: int) -> ModuleValue | None:
+    """Return the truth, or the expected number, of a node; None where it has one for each image."""
+    jobs = laid_out.runs[node]
+    if len(jobs) > 1:
+        return None
+    row = forward.outputs.row[place, jobs[0]]
+    if laid_out.program.nodes[node].type == "truth":
+        return bool(forward.outputs.truth[row] > 0.5)
+    return round(float(forward.outputs.number.mean[row]), 4)
+
+
+def _boxes(regions: Regions) -> list[Box]:
+    return [(box[0], box[1], box[2], box[3]) for box in regions.boxes.tolist()]
+
+
+def _warm_up() -> ModuleItem:
+    picture = Image.new("RGB", (64, 48), "white")
+    ImageDraw.Draw(picture).rectangle((10, 10, 30, 30), fill=(200, 30, 30))
+    written = io.BytesIO()
+    picture.save(written, "PNG")
+    image = ModuleImage(name="warm-up.png", data=base64.b64encode(written.getvalue()))
+    text, program = "There is a red square.", "exist(filter[red](find[square]))"
+    return ModuleItem(id="warm-up", text=text, program=program, images=[image, image])
+
+
+def load(weights: Path, device: torch.device, *, name: str, description: str) -> VisualSystem:
+    """Load a weights folder, and the region features that MODELSERVER_REGIONS names.
+
+    Raises UnreadableWeights and UnreadableData.
+    """
+    network, _, revision = folder.load(weights, device)
+    named = os.environ.get(REGIONS)
+    regions = read_regions(Path(named)) if named else None
+    return VisualSystem(network, name=name, description=description, revision=revision, regions=regions)

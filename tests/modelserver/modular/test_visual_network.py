@@ -1,0 +1,206 @@
+"""The network over LXMERT: what it reads, where its gradients go, and what must change nothing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from modelserver.modular.visual.baseline import Baseline
+from modelserver.modular.visual.counting import COUNT_KINDS
+from modelserver.modular.visual.network import Question
+from modelserver.modular.visual.plans import plan
+from modelserver.modular.visual.regions import Regions, collate
+from modelserver.modular.visual.scene_data import gold_boxes, read_scenes
+from modelserver.modular.visual.scoring import output_of, scores
+from modelserver.modular.visual.training import box_labels
+from modelserver.modular.visual.utterances import attend
+
+CPU = torch.device("cpu")
+
+
+def question(program, sentence):
+    return Question(plan(program), attend(plan(program), sentence))
+
+
+def sights_of(examples):
+    return collate([each.regions for each in examples], CPU)
+
+
+def test_a_batch_of_every_kind_of_statement_is_executed(visual_network, statements):
+    for count in COUNT_KINDS:
+        network = visual_network(count=count)
+        forward = network([each.question for each in statements], sights_of(statements))
+        assert forward.truth.shape == (len(statements),)
+        assert ((forward.truth >= 0) & (forward.truth <= 1)).all()
+        assert len({round(p, 4) for p in forward.truth.tolist()}) > 5
+
+
+@pytest.mark.parametrize("decontextualised", [True, False])
+@pytest.mark.parametrize("count", COUNT_KINDS)
+def test_gradients_flow_to_find_filter_and_the_encoder_through_every_count(
+    visual_network, statements, count, decontextualised
+):
+    network = visual_network(count=count, decontextualised=decontextualised).train()
+    asked = question("equal(count(filter[red](find[circles])), 2)", "There are two red circles.")
+    network.zero_grad()
+    forward = network([asked], sights_of(statements[:1]))
+    forward.scores.score.retain_grad()
+    (-forward.truth.clamp(min=1e-30).log()).sum().backward()
+    assert forward.scores.score_row == {(0, 2): 0, (0, 3): 1}
+    for row in (0, 1):
+        assert forward.scores.score.grad[row].abs().sum() > 0
+    for weights in (
+        network.by_words.weight,
+        network.by_region.weight,
+        network.encoder.encoder.visn_fc.visn_fc.weight,
+    ):
+        assert weights.grad.abs().sum() > 0
+    network.zero_grad()
+
+
+def test_gradients_flow_to_both_modules_with_pairs(visual_network, statements):
+    network = visual_network()
+    asked = [
+        question("exist(with-relation[left of](find[star], find[box]))", "A star is left of a box."),
+        question("exist(project[flag](find[box]))", "There is a box with a flag."),
+    ]
+    forward = network(asked, sights_of(statements[:2]))
+    forward.outputs.truth.sum().backward()
+    assert network.relation.words.weight.grad.abs().sum() > 0
+    assert network.project_words.grad.abs().sum() > 0
+    network.zero_grad()
+
+
+def found_by(network, sentence, statements, node=1, program="exist(find[star])"):
+    asked = question(program, sentence)
+    forward = network([asked], sights_of(statements[:1]))
+    return output_of(asked.plan, forward, 0, node)
+
+
+def test_decontextualised_find_does_not_change_when_an_unattended_word_does(visual_network, statements):
+    sentences = ("There is a red star.", "In the left image there is a big green star.")
+    with torch.no_grad():
+        network = visual_network(decontextualised=True)
+        one, other = (found_by(network, sentence, statements) for sentence in sentences)
+        assert torch.equal(one, other)
+        network = visual_network(decontextualised=False)
+        one, other = (found_by(network, sentence, statements) for sentence in sentences)
+        assert not torch.allclose(one, other, atol=1e-4)
+
+
+def test_it_changes_when_an_attended_word_does(visual_network, statements):
+    network = visual_network(decontextualised=True)
+    with torch.no_grad():
+        star = found_by(network, "There is a red star.", statements)
+        box = found_by(network, "There is a red star.", statements, program="exist(find[red])")
+    assert not torch.allclose(star, box, atol=1e-4)
+
+
+@pytest.mark.parametrize("count", COUNT_KINDS)
+@pytest.mark.parametrize("decontextualised", [True, False])
+def test_padding_and_the_order_of_a_batch_change_nothing(visual_network, statements, count, decontextualised):
+    network = visual_network(count=count, decontextualised=decontextualised)
+    few = [
+        replace(each, regions=tuple(Regions(r.boxes[: 9 + i], r.features[: 9 + i]) for r in each.regions))
+        for i, each in enumerate(statements[:8])
+    ]
+    order = [5, 2, 7, 0, 1, 6, 4, 3]
+    with torch.no_grad():
+        alone = [network([each.question], sights_of([each])).truth.item() for each in few]
+        together = network([each.question for each in few], sights_of(few)).truth
+        turned = network([few[i].question for i in order], sights_of([few[i] for i in order])).truth
+    assert together.tolist() == pytest.approx(alone, abs=1e-4)
+    assert turned.tolist() == pytest.approx([alone[i] for i in order], abs=1e-4)
+
+
+def test_the_baseline_reads_the_sentence_and_both_images(visual_network, statements):
+    network = visual_network(system="lxmert")
+    assert isinstance(network, Baseline)
+    sentences = [each.sentence for each in statements[:3]]
+    with torch.no_grad():
+        plain = network(sentences, sights_of(statements[:3]))
+        others = network(sentences[::-1], sights_of(statements[:3]))
+        swapped = network(sentences, collate([each.regions[::-1] for each in statements[:3]], CPU))
+    assert plain.shape == (3,)
+    assert not torch.allclose(plain[0], others[0])
+    assert not torch.allclose(plain, swapped)
+    plain_again = network(sentences[:1], sights_of(statements[:1]))
+    assert plain_again.item() == pytest.approx(plain[0].item(), abs=1e-5)
+
+
+def test_words_are_found_in_their_sentence():
+    program = "equal(count(filter[Red](find[circles])), count(filter[red](find[big boxes])))"
+    laid_out = plan(program)
+    sentence = "As many red circles as red  big boxes, not bigboxes."
+    read = attend(laid_out, sentence)
+    words = {
+        laid_out.program.nodes[node].argument: sentence[slice(*span)] for node, span in read.spans.items()
+    }
+    assert words == {"Red": "red", "circles": "circles", "red": "red", "big boxes": "boxes"} or words == {
+        "Red": "red", "circles": "circles", "red": "red", "big boxes": "big boxes",
+    }  # fmt: skip
+    starts = [
+        span[0]
+        for node, span in sorted(read.spans.items())
+        if laid_out.program.nodes[node].module == "filter"
+    ]
+    assert starts == [8, 23]
+    assert read.text == sentence
+
+
+def test_words_that_are_not_there_come_after_the_sentence():
+    read = attend(plan("exist(filter[shiny](find[object]))"), "There is a red circle.")
+    assert read.text == "There is a red circle. shiny object"
+    assert {read.text[slice(*span)] for span in read.spans.values()} == {"shiny", "object"}
+    assert attend(plan("exist(find)"), "Red?").spans == {1: (0, 4)}
+
+
+def test_gold_boxes_follow_references_and_label_regions(statements, scenes_folder):
+    example = next(each for each in statements if "filter" in each.modules)
+    nodes = example.question.plan.program.nodes
+    node = next(n for n in example.gold if nodes[n].module == "filter")
+    below = example.gold[example.question.plan.program.representative[nodes[node].children[0]]]
+    for image in (0, 1):
+        mine = {tuple(box) for box in example.gold[node][image].tolist()}
+        assert mine <= {tuple(box) for box in below[image].tolist()}
+    labels = box_labels(example, below)
+    assert labels.shape == (2, 36)
+    for image in (0, 1):
+        # Every thing has a box of its own, and a copy that may be too far off to have a label.
+        count = len(below[image])
+        assert count <= (labels[image] == 1).sum() <= 2 * count
+    assert (box_labels(example, (below[0][:0], below[1][:0])) == 0).all()
+    assert gold_boxes({"layers": {"1": {"objects": []}}})[1][0].shape == (0, 4)
+
+
+def test_scores_of_a_network_that_puts_out_gold_are_full(visual_network, statements, monkeypatch):
+    """The bridge to the scores of faithfulness: gold regions in, full marks out."""
+    network = visual_network()
+    from modelserver.modular.visual import scoring
+
+    def gold_output(plan_, forward, place, node):
+        example = next(each for each in statements if each.question.plan is plan_ and node in each.gold)
+        return (box_labels(example, example.gold[node]) == 1).float()
+
+    monkeypatch.setattr(scoring, "output_of", gold_output)
+    chosen = list({id(each.question.plan): each for each in statements}.values())
+    found = scores(network, chosen)["faithfulness"]["overall"]
+    assert found["precision"] == 1
+    assert found["recall"] > 0.98
+
+
+def test_scenes_without_proposals_are_refused(tmp_path):
+    with pytest.raises(Exception, match="proposals"):
+        read_scenes(tmp_path, "train")
+
+
+def test_regions_of_one_image_leave_the_other_empty(visual_network):
+    rng = np.random.default_rng(1)
+    boxes = np.array([[0.1, 0.1, 0.3, 0.3], [0.5, 0.5, 0.9, 0.9]], np.float32)
+    sights = collate([[Regions(boxes, rng.random((2, 320), np.float32))]], CPU)
+    assert sights.present.tolist() == [[[1, 1], [0, 0]]]
+    asked = question("exist(in-right-image(find[star]))", "A star on the right.")
+    with torch.no_grad():
+        forward = visual_network(count="exact")([asked], sights)
+    assert forward.truth.item() == 0

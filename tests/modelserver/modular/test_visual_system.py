@@ -1,0 +1,323 @@
+"""`visual-nmn` and `lxmert` as systems: folders, images, region files, executions, training."""
+
+import base64
+import io
+import json
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image, ImageDraw
+
+from modelserver.__main__ import main
+from modelserver.errors import InvalidRequest, UnreadableData, UnreadableWeights
+from modelserver.modular.visual import folder
+from modelserver.modular.visual.images import decode, propose
+from modelserver.modular.visual.network import Config
+from modelserver.modular.visual.region_files import of_image, read_regions
+from modelserver.modular.visual.system import REGIONS, VisualSystem, load
+from modelserver.modular.visual.training import STATE, Recipe, Trainer, train
+from modelserver.schema import ModuleImage, ModuleItem
+from modelserver.systems import load_modular_system
+
+CPU = torch.device("cpu")
+PROGRAM = "equal(count(in-left-image(filter[red](find[squares]))), 2)"
+
+
+def picture(*squares, size=(320, 240)):
+    """A PNG in base64 with squares of 40 pixels at the given places."""
+    image = Image.new("RGB", size, (245, 245, 240))
+    for x, y, colour in squares:
+        ImageDraw.Draw(image).rectangle((x, y, x + 39, y + 39), fill=colour)
+    written = io.BytesIO()
+    image.save(written, "PNG")
+    return base64.b64encode(written.getvalue())
+
+
+LEFT = picture((20, 20, "red"), (200, 100, "red"), (100, 180, "blue"))
+RIGHT = picture((50, 60, "black"))
+
+
+def item(name="one", program=PROGRAM, text="Two red squares.", images=(LEFT, RIGHT), **others):
+    shown = [ModuleImage(name=f"{i}.png", data=data) for i, data in enumerate(images)]
+    return ModuleItem(id=name, text=text, program=program, images=shown, **others)
+
+
+@pytest.fixture(scope="module")
+def saved(visual_network, tmp_path_factory):
+    """A folder of each system."""
+    found = {}
+    for name in ("visual-nmn", "lxmert"):
+        found[name] = tmp_path_factory.mktemp(name)
+        folder.save(found[name], visual_network(system=name), Config(name))
+    return found
+
+
+@pytest.fixture(scope="module")
+def system(saved):
+    return load(saved["visual-nmn"], CPU, name="visual-nmn", description="")
+
+
+def test_it_executes_a_program(system):
+    (found,) = system.execute([item()])
+    assert (found.id, found.program) == ("one", PROGRAM)
+    assert isinstance(found.answer, bool)
+    assert [len(boxes) for boxes in found.proposals] == [3, 1]
+    assert [node.module for node in found.modules] == [
+        "equal",
+        "count",
+        "in-left-image",
+        "filter",
+        "find",
+        "2",
+    ]
+    assert [len(node.probabilities) for node in found.modules] == [0, 0, 4, 4, 4, 0]
+    assert found.modules[2].probabilities[3] == 0  # it is in the right image
+    assert found.modules[3].probabilities[:3] == found.modules[2].probabilities[:3]
+    assert found.modules[0].value is found.answer
+    assert found.modules[5].value == 2
+    assert found.modules[1].value > 0
+
+
+def test_it_is_loaded_by_name_and_can_execute_its_warm_up(saved):
+    for name, where in saved.items():
+        system = load_modular_system(name, weights=where)
+        system.check(system.warm_up)
+        assert isinstance(system.execute([system.warm_up])[0].answer, bool)
+        assert len(system.revision) == 12
+        assert system.cost(system.warm_up) > 0
+
+
+def test_an_item_is_executed_alike_beside_others(system):
+    items = [
+        item(),
+        item("two", "exist(find[square])", "A square.", (RIGHT,)),
+        item("three", "find[square]", "Squares."),
+    ]
+    together = system.execute(items)
+    alone = [system.execute([each])[0] for each in items]
+    for one, other in zip(together, alone, strict=True):
+        assert one.answer == other.answer
+        for node, same in zip(one.modules, other.modules, strict=True):
+            assert node.probabilities == pytest.approx(same.probabilities, abs=1e-5)
+    assert isinstance(together[2].answer, int)
+    assert system.execute([]) == []
+
+
+def test_a_node_that_runs_for_each_image_has_no_single_value(system):
+    (found,) = system.execute([item(program="in-each-image(exist(find[square]))")])
+    assert [node.value for node in found.modules[1:]] == [None, None]
+    assert len(found.modules[2].probabilities) == 4
+
+
+def test_the_baseline_answers_without_a_program(saved):
+    system = load(saved["lxmert"], CPU, name="lxmert", description="")
+    (found,) = system.execute([item(program=None)])
+    assert isinstance(found.answer, bool)
+    assert found.modules == []
+
+
+@pytest.mark.parametrize(
+    "wrong, field",
+    [
+        ({"program": None}, "program"),
+        ({"program": "exist(find[a]"}, "program"),
+        ({"program": f"exist({'filter[a](' * 70}find[b]{')' * 70})"}, "program"),
+        ({"images": ()}, "images"),
+        ({"images": (LEFT,) * 3}, "images"),
+        ({"images": (LEFT, base64.b64encode(b"no image"))}, "images.1.data"),
+        ({"images": (base64.b64encode(base64.b64decode(LEFT)[:200]), LEFT)}, "images.0.data"),
+        ({"passage": "A passage."}, "passage"),
+        ({"text": "square " * 200}, "text"),
+    ],
+)
+def test_what_cannot_be_executed_is_refused_by_field(system, wrong, field):
+    with pytest.raises(InvalidRequest) as caught:
+        system.check(item(**wrong))
+    assert caught.value.field == field
+
+
+def test_pixels_are_bounded(monkeypatch):
+    monkeypatch.setattr("modelserver.modular.visual.images.MOST_PIXELS", 1000)
+    with pytest.raises(InvalidRequest, match="at most 1000") as caught:
+        decode(base64.b64decode(LEFT), "images.0.data")
+    assert caught.value.field == "images.0.data"
+
+
+def test_the_proposer_finds_what_is_drawn():
+    boxes = propose(decode(base64.b64decode(LEFT), "")).boxes
+    wanted = [
+        [x / 320, y / 240, (x + 40) / 320, (y + 40) / 240] for x, y in ((20, 20), (200, 100), (100, 180))
+    ]
+    assert np.array(sorted(boxes.tolist())) == pytest.approx(np.array(sorted(wanted)), abs=0.005)
+    nothing = propose(Image.new("RGB", (50, 50), "white"))
+    assert nothing.boxes.shape == (0, 4)
+    assert nothing.features.shape == (0, 320)
+
+
+def test_a_picture_with_nothing_on_it_is_executed(system):
+    (found,) = system.execute([item(images=(picture(), picture()))])
+    assert found.proposals == [[], []]
+
+
+def test_what_is_transparent_is_white():
+    image = Image.new("RGBA", (40, 40), (0, 0, 0, 0))
+    written = io.BytesIO()
+    image.save(written, "PNG")
+    assert decode(written.getvalue(), "").getpixel((3, 3)) == (255, 255, 255)
+
+
+def regions_tsv(path, boxes, features, size=(200, 100), name="dev-1-img0"):
+    cells = [base64.b64encode(np.asarray(each, np.float32).tobytes()).decode() for each in (boxes, features)]
+    path.write_text(
+        "\t".join([name, str(size[1]), str(size[0]), "", "", "", "", str(len(boxes)), *cells]) + "\n"
+    )
+
+
+def test_region_features_come_from_a_file_by_the_image_s_name(saved, tmp_path, monkeypatch):
+    features = np.random.default_rng(1).random((2, 320), np.float32)
+    regions_tsv(tmp_path / "features.tsv", [[20, 10, 60, 50], [100, 50, 200, 100]], features)
+    monkeypatch.setenv(REGIONS, str(tmp_path / "features.tsv"))
+    system = load(saved["visual-nmn"], CPU, name="visual-nmn", description="")
+    named = ModuleItem(
+        id="a", text="A dog.", program="exist(find[dog])", images=[ModuleImage(name="images/dev-1-img0.png")]
+    )
+    (found,) = system.execute([named])
+    assert np.array(found.proposals[0]) == pytest.approx(np.array([[0.1, 0.1, 0.3, 0.5], [0.5, 0.5, 1, 1]]))
+    with pytest.raises(InvalidRequest, match="no region features") as caught:
+        system.check(named.model_copy(update={"images": [ModuleImage(name="other.png")]}))
+    assert caught.value.field == "images.0.name"
+
+
+def test_a_folder_of_npz_files_gives_regions(tmp_path):
+    boxes, features = np.array([[0.1, 0.2, 0.3, 0.4]]), np.ones((1, 5))
+    np.savez(tmp_path / "a.npz", boxes=boxes, features=features)
+    np.savez(tmp_path / "b.npz", bbox=boxes * 100, x=features, image_w=100, image_h=100)
+    found = read_regions(tmp_path)
+    assert set(found) == {"a", "b"}
+    for name in found:
+        assert of_image(found, f"some/{name}.jpg").boxes == pytest.approx(boxes, abs=1e-6)
+    assert of_image(found, "c") is None
+
+
+@pytest.mark.parametrize(
+    "boxes, size, said",
+    [([[0, 0, 300, 50]], (200, 100), "outside"), ([[0, 0, np.nan, 50]], (200, 100), "finite")],
+)
+def test_a_region_file_that_cannot_be_is_refused_by_line(tmp_path, boxes, size, said):
+    regions_tsv(tmp_path / "f.tsv", boxes, np.ones((1, 4)), size)
+    with pytest.raises(UnreadableData, match=rf"f\.tsv, line 1: .*{said}"):
+        read_regions(tmp_path / "f.tsv")
+
+
+def test_regions_of_another_size_are_refused(visual_network):
+    rng = np.random.default_rng(1)
+    from modelserver.modular.visual.regions import Regions
+
+    regions = {"x": Regions(np.array([[0, 0, 1, 1]], np.float32), rng.random((1, 2048), np.float32))}
+    system = VisualSystem(visual_network(), name="", description="", revision="", regions=regions)
+    named = ModuleItem(id="a", text="A dog.", program="exist(find[dog])", images=[ModuleImage(name="x")])
+    with pytest.raises(InvalidRequest, match="2048"):
+        system.check(named)
+
+
+def test_damaged_weights_are_refused_by_file(saved, tmp_path):
+    with pytest.raises(UnreadableWeights, match=r"config\.json"):
+        folder.load(tmp_path, CPU)
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / name).write_bytes((saved["visual-nmn"] / name).read_bytes())
+    (tmp_path / "model.safetensors").write_bytes(b"nothing")
+    with pytest.raises(UnreadableWeights, match="tokenizer"):
+        folder.load(tmp_path, CPU)
+
+
+def test_a_folder_loads_as_it_was_saved(saved, visual_network):
+    network, config, revision = folder.load(saved["visual-nmn"], CPU)
+    assert config == Config("visual-nmn")
+    wanted = visual_network().state_dict()
+    assert all(torch.equal(value, wanted[name]) for name, value in network.state_dict().items())
+    assert folder.load(saved["visual-nmn"], CPU)[2] == revision
+
+
+class Killed(Exception):
+    pass
+
+
+def test_a_killed_training_goes_on_as_if_nothing_had_happened(visual_network, statements, tmp_path):
+    recipe = Recipe(pretraining=1, steps=2, batch=4, check_every=1)
+
+    def trainer():
+        network = visual_network().train()
+        return Trainer(network, Config("visual-nmn"), recipe, statements, statements)
+
+    def kill(row):
+        if row["step"] == 2:
+            raise Killed
+
+    whole = train(trainer(), statements[:3], tmp_path / "whole")
+    with pytest.raises(Killed):
+        train(trainer(), statements[:3], tmp_path / "killed", report=kill)
+    assert (tmp_path / "killed" / STATE).exists()
+    with pytest.raises(UnreadableData, match="--resume"):
+        train(trainer(), statements[:3], tmp_path / "killed")
+    assert train(trainer(), statements[:3], tmp_path / "killed", resume=True) == whole
+    logs = [(tmp_path / name / "log.jsonl").read_text() for name in ("whole", "killed")]
+    assert logs[0] == logs[1]
+    assert not (tmp_path / "killed" / STATE).exists()
+    rows = [json.loads(line) for line in logs[0].splitlines()]
+    assert [row["step"] for row in rows] == [1, 2, 3]
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "killed")]
+    assert weights[0] == weights[1]
+
+
+def test_pretraining_teaches_find_what_to_put_out(visual_network, statements, tmp_path):
+    network = visual_network().train()
+    trainer = Trainer(
+        network, Config("visual-nmn"), Recipe(pretraining=10, steps=1, batch=4, warm_up=1), (), statements
+    )
+    losses = [trainer.step() for _ in range(10)]
+    assert min(losses[5:]) < 0.8 * losses[0]
+    modules = {module for each in trainer.supervised for module in each.modules}
+    assert "with-relation" not in modules
+    assert "in-each-image" not in modules
+
+
+def test_the_commands_train_and_make_a_table(tmp_path, capsys):
+    sizes = [
+        "--train",
+        "12",
+        "--dev",
+        "4",
+        "--test",
+        "4",
+        "--pretraining-scenes",
+        "8",
+        "--steps",
+        "2",
+        "--pretraining-steps",
+        "1",
+        "--batch",
+        "4",
+    ]
+    common = [*sizes, "--check-every", "1", "--hidden", "16", "--scenes", str(tmp_path / "scenes")]
+    assert main(["train", "lxmert", "--out", str(tmp_path / "lxmert"), *common]) == 0
+    assert load_modular_system("lxmert", weights=tmp_path / "lxmert").name == "lxmert"
+    table = [
+        "visual-table",
+        "--out",
+        str(tmp_path / "table"),
+        "--variants",
+        "layer",
+        "graph-decont-pretraining",
+    ]
+    assert main([*table, *common]) == 0
+    printed = capsys.readouterr().out
+    rows = [line for line in printed.splitlines() if line.startswith("|")]
+    assert len(rows) == 5
+    assert "upper bound" in rows[3]
+    found = json.loads((tmp_path / "table" / "table.json").read_text())
+    assert set(found) == {"layer", "graph-decont-pretraining"}
+    assert found["layer"]["n"] == 4
+    before = (tmp_path / "table" / "layer" / "log.jsonl").stat().st_mtime_ns
+    assert main([*table, *common]) == 0  # what has ended is not trained again
+    assert (tmp_path / "table" / "layer" / "log.jsonl").stat().st_mtime_ns == before
