@@ -75,9 +75,9 @@ SYSTEMS: dict[str, SystemSpec] = {
         _recurrent("qi2019-reg", "qi2019, trained with the answer-fact coupling regulariser"),
         _recurrent("select-and-forget-reg", "select-and-forget, trained with the same regulariser"),
         _heuristic("heuristic", "Takes the first mention of the expected type in the closest sentence"),
-        _extractive("extractive-qa", "Marks an answer's start and end with any Hugging Face encoder"),
         _visual("visual-nmn", "Modular network over LXMERT: executes a program over one or two images"),
         _visual("lxmert", "End-to-end baseline: judges a sentence about one or two images"),
+        _extractive("extractive-qa", "Marks an answer's start and end with any Hugging Face encoder"),
     )
 }
 

@@ -59,7 +59,8 @@ def propose(picture: Image.Image) -> Regions:
     small.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     boxes = _distinct(_patches(np.asarray(small)))[:PROPOSALS]
     wide, high = small.size
-    scaled = np.array(boxes, np.float32).reshape(-1, 4) / np.array([wide, high, wide, high], np.float32)
+    sides = np.array([wide, high, wide, high], np.float32)
+    scaled: Numbers = (np.array(boxes, np.float32).reshape(-1, 4) / sides).astype(np.float32)
     if not boxes:
         return Regions(scaled, features(small, [(0.0, 0.0, 1.0, 1.0)])[:0])
     return Regions(scaled, features(small, [tuple(box) for box in scaled.tolist()]))
@@ -67,9 +68,9 @@ def propose(picture: Image.Image) -> Regions:
 
 def _patches(pixels: Pixels) -> Iterator[tuple[int, int, int, int]]:
     """Yield the boxes of all patches in pixels: of the foreground, then of each class of hue in it."""
-    values = pixels.astype(np.float32) / 255
+    values: Numbers = (pixels / np.float32(255)).astype(np.float32)
     most, least = values.max(axis=2), values.min(axis=2)
-    span = most - least
+    span: Numbers = most - least
     coloured = span > COLOURED * np.maximum(most, 1e-6)
     foreground = (coloured & (span > 0.1)) | (most < DARK)
     yield from _boxes(foreground)

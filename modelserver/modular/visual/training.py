@@ -25,7 +25,7 @@ from modelserver.modular.visual import folder
 from modelserver.modular.visual.baseline import Baseline
 from modelserver.modular.visual.counting import overlaps
 from modelserver.modular.visual.folder import Network
-from modelserver.modular.visual.network import Config, Forward
+from modelserver.modular.visual.network import Config, Forward, VisualNetwork
 from modelserver.modular.visual.regions import collate
 from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
@@ -35,6 +35,9 @@ POSITIVE, NEGATIVE = 0.75, 0.25  # overlap with a gold box from which, and up to
 # No probability is taken to be nearer to 0 or 1, so that one mistake does not outweigh a batch. Of labels
 # alone a count that is one off is a mistake of great certainty, and tells least about what to change.
 SURE, SURE_OF_LABELS = 1e-4, 0.02
+# What find's scores begin at without pretraining: where half of all regions are counted, no comparison with a
+# small number has a gradient.
+UNLIKELY = -3.0
 SUPERVISED = frozenset({"find", "filter"})
 # Beside them, what needs no learned module and takes no image alone.
 PLAIN = SUPERVISED | {
@@ -50,13 +53,13 @@ class Recipe:
     """Everything beside the data and the network that the result depends on. Steps are of batches."""
 
     pretraining: int = 700
-    steps: int = 700
+    steps: int = 200
     batch: int = 32
     rate: float = 2e-3  # of learning, from new weights
     fine_rate: float = 3e-4  # after pretraining
     warm_up: int = 50
     clip: float = 1.0  # norm of the gradient
-    check_every: int = 100
+    check_every: int = 50
     seed: int = 1
 
 
@@ -77,6 +80,8 @@ class Trainer:
         self.first = recipe.pretraining if self.supervised and config.system != "lxmert" else 0
         self.total = self.first + recipe.steps
         self.optimiser = self._optimiser()
+        if not self.first and isinstance(network, VisualNetwork):
+            nn.init.constant_(network.by_words.bias, UNLIKELY)
         self.device = next(network.parameters()).device
         self.steps = 0
         self._labels: dict[str, dict[int, Tensor]] = {}

@@ -153,7 +153,7 @@ def programs(draw):
 def hard_outputs(program, scores, pairs):
     """The objects that a person would mark at each node, worked out with sets, apart from the network."""
     nodes, first = program.nodes, program.representative
-    found = {}
+    found: dict = {}
     for index in program.walk:
         node = nodes[index]
         below = [found[first[child]] for child in node.children if first[child] in found]
@@ -224,7 +224,9 @@ def computed(program):
 @given(st.lists(programs(), min_size=2, max_size=6), st.integers(0, 2**32))
 def test_a_batch_gives_what_its_programs_give_alone_in_any_order(texts, seed):
     rng = np.random.default_rng(seed)
-    alone, scores, pairs = [], {}, {}
+    alone = []
+    scores: dict = {}
+    pairs: dict = {}
     for example, text in enumerate(texts):
         mine = {n: rng.random((2, M)) for n in plan(text).nodes(SCORED)}
         related = {n: rng.random((2, M, M)) for n in plan(text).nodes(RELATED)}

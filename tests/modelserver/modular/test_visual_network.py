@@ -13,7 +13,7 @@ from modelserver.modular.visual.plans import plan
 from modelserver.modular.visual.regions import Regions, collate
 from modelserver.modular.visual.scene_data import gold_boxes, read_scenes
 from modelserver.modular.visual.scoring import output_of, scores
-from modelserver.modular.visual.training import box_labels
+from modelserver.modular.visual.training import UNLIKELY, box_labels
 from modelserver.modular.visual.utterances import attend
 
 CPU = torch.device("cpu")
@@ -43,7 +43,7 @@ def test_gradients_flow_to_find_filter_and_the_encoder_through_every_count(
 ):
     network = visual_network(count=count, decontextualised=decontextualised).train()
     asked = question("equal(count(filter[red](find[circles])), 2)", "There are two red circles.")
-    network.zero_grad()
+    torch.nn.init.constant_(network.by_words.bias, UNLIKELY)
     forward = network([asked], sights_of(statements[:1]))
     forward.scores.score.retain_grad()
     (-forward.truth.clamp(min=1e-30).log()).sum().backward()
