@@ -18,6 +18,7 @@ _NAMED_BY: dict[str, str] = {
     "tokens": " (tokens)",
     "both": " (facts and tokens)",
     "none": " (no explanation)",
+    "program": " (program)",
 }
 
 
@@ -31,7 +32,7 @@ class ConditionDefinition(Frozen):
     explanation: Explanation = Field(
         default="facts",
         description="how it is explained: `facts` (sentences), `tokens` (weighted pieces of text), `both`, "
-        "or `none`",
+        "`none`, or `program`, the steps by which a modular network came to it, one by one",
     )
     name: Name = Field(default="", description="name in tables; if left out the system's, or `ground truth`")
     label: Annotated[str, Field(max_length=200)] = Field(

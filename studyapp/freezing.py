@@ -12,6 +12,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from studyapp.flags import Flag
 from studyapp.privacy import Privacy
+from studyapp.programs import ItemImage, Level, Step
 from studyapp.questionnaires import Frozen, Question
 from studyapp.recruitment import Recruitment
 from studyapp.stages import Comprehension, FrozenAttention, ScreeningQuestion
@@ -87,18 +88,22 @@ class Growing(Frozen):
         }
 
 
-class FrozenItem(Frozen):
-    """A question as it is shown. ``context`` is ``[[title, [sentence, ...]], ...]``."""
+class FrozenItem(Growing):
+    """A question as it is shown. ``context`` is ``[[title, [sentence, ...]], ...]``.
+
+    ``images`` are shown above it, the left one first; the question is then a sentence about them.
+    """
+
+    LATER = frozenset({"images"})
 
     id: str
     question: str | None
     gold_answer: str | None
     context: list[tuple[str, list[str]]] | None
+    images: list[ItemImage] = []
 
 
-# How strongly a token is highlighted: 1 weak, 2 medium, 3 strong.
-Level = Annotated[int, Field(ge=1, le=3)]
-Explanation = Literal["facts", "tokens", "both", "none"]
+Explanation = Literal["facts", "tokens", "both", "none", "program"]
 Design = Literal["between", "within", "mixed"]
 
 
@@ -107,13 +112,15 @@ class Shown(Growing):
 
     ``tokens`` are the highlighted pieces ``[title, index, start, end, level]``: code points in the sentence,
     end exclusive, in order and apart from each other; None where the condition highlights no tokens.
+    ``steps`` are those of the program that came to the answer; None where the condition shows none.
     """
 
-    LATER = frozenset({"tokens"})
+    LATER = frozenset({"tokens", "steps"})
 
     answer: str | None
     facts: list[tuple[str, int]] | None
     tokens: list[tuple[str, int, int, int, Level]] | None = None
+    steps: list[Step] | None = None
 
 
 class FrozenCondition(Growing):

@@ -9,12 +9,15 @@ from itertools import groupby
 from typing import Literal, NamedTuple
 
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.html import linebreaks
 from django.utils.safestring import SafeString, mark_safe
 
 from studyapp.freezing import Explanation, FrozenStudy, Shown
 from studyapp.models import StudyVersion
+from studyapp.programs import ItemImage
 from studyapp.queries.studies import localised
+from studyapp.step_pages import pictures, shown_steps
 
 
 class Piece(NamedTuple):
@@ -128,6 +131,7 @@ def _stimulus_html(
 def rendered_stimulus(content: FrozenStudy, condition: str, item_id: str) -> SafeString:
     """As `stimulus_html`, of content that need not be launched; rendered anew each time."""
     check = content.attention_item(item_id)
+    images: Sequence[ItemImage] = ()
     if check is not None:
         shown = Shown(answer=check.answer, facts=check.facts)
         style: Explanation | Literal["only text"] = "facts" if check.context else "only text"
@@ -135,7 +139,7 @@ def rendered_stimulus(content: FrozenStudy, condition: str, item_id: str) -> Saf
     else:
         item, arm = content.item(item_id), content.condition(condition)
         shown, style = arm.shown[item_id], arm.explanation
-        context, question = item.context, item.question or ""
+        context, question, images = item.context, item.question or "", item.images
     explained, others = articles(context or [], shown.facts or [], shown.tokens or [])
     return render_to_string(
         "studyapp/participant/stimulus.html",
@@ -145,5 +149,23 @@ def rendered_stimulus(content: FrozenStudy, condition: str, item_id: str) -> Saf
             "style": style,
             "explained": explained,
             "others": others,
+            **_program(shown, images, context or [], version_pk),
         },
     )
+
+
+def _program(
+    shown: Shown, images: Sequence[ItemImage], context: Sequence[tuple[str, list[str]]], version_pk: int
+) -> dict[str, object]:
+    """The images of an item and the steps of its program, for the template."""
+    slug = StudyVersion.objects.values_list("study__slug", flat=True).get(pk=version_pk) if images else ""
+    urls = [reverse("studyapp:item_image", args=[slug, one.path.partition("/")[2]]) for one in images]
+    passage = "".join(context[0][1]) if context else ""
+    return {
+        "images": pictures(images, urls),
+        "passage": passage,
+        "steps": [
+            (step, [Sentence(_pieces(passage, step.tokens), False)] if step.tokens and passage else [])
+            for step in shown_steps(shown.steps or [], images, urls)
+        ],
+    }

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from studyapp import api, staff_urls, studio_urls
-from studyapp.views import home, participants, privacy, recruitment, staff
+from studyapp.views import home, images, participants, privacy, recruitment, staff
 
 app_name = "studyapp"
 
@@ -16,6 +16,7 @@ urlpatterns = [
     path("study/<slug:slug>/declined/", participants.declined, name="declined"),
     path("study/<slug:slug>/stage/<slug:name>/", participants.stage, name="stage"),
     path("study/<slug:slug>/item/<int:position>/", participants.item, name="item"),
+    path("study/<slug:slug>/image/<str:name>", images.item_image, name="item_image"),
     path("study/<slug:slug>/survey/", participants.survey, name="survey"),
     path("study/<slug:slug>/done/", participants.done, name="done"),
     path("withdraw/", privacy.withdraw, name="withdraw"),

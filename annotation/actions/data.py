@@ -12,8 +12,8 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from accounts import images
 from accounts.models import User
-from annotation import images
 from annotation.actions import audit
 from annotation.actions.bulk import as_json, as_time, check_storable, insert
 from annotation.actions.projects import create_project

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from accounts.errors import RunFailed
 from accounts.fields import first_error
+from accounts.images import folder
 from accounts.models import User
 from analysis.programs import ProgramError
 from annotation import states
@@ -18,7 +19,6 @@ from annotation.actions.model_server import Outcome, ask
 from annotation.actions.outputs import columns_of
 from annotation.errors import Conflict
 from annotation.formats.checks import program_of_text
-from annotation.images import folder
 from annotation.models import ImageFile, Item, OutputFailure, OutputRun, Project, SystemOutput
 from annotation.payloads import SystemRecord
 from annotation.queries.runs import is_complete, missing

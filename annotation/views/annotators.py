@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import images
+from accounts import images
 from annotation.actions import outputs, places
 from annotation.errors import NothingLeft
 from annotation.models import ImageFile, Membership, Role, Work

@@ -1,16 +1,18 @@
 """What the readers of question files yield, whatever the format."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from modelserver.schema import Context, Fact
+from studyapp.programs import IMAGES, STEPS, ItemImage, Step
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionRecord:
     """One question, with ``place``: where in which file it stands, for messages.
 
-    ``context`` is ``[(title, [sentence, ...]), ...]``; ``supporting_facts`` is None where unknown.
+    ``context`` is ``[(title, [sentence, ...]), ...]``; ``supporting_facts`` is None where unknown, and so
+    are the gold ``steps`` of a program.
     """
 
     place: str
@@ -21,12 +23,16 @@ class QuestionRecord:
     level: str
     context: Context
     supporting_facts: list[Fact] | None
+    images: list[ItemImage] = field(default_factory=list)
+    steps: list[Step] | None = None
 
     def columns(self) -> dict[str, Any]:
         """The column values of ``studyapp.models.Question``, in the form that JSON gives back."""
         values = asdict(self)
         del values["place"]
         values["context"] = [[title, sentences] for title, sentences in self.context]
+        values["images"] = IMAGES.dump_python(self.images, mode="json")
+        values["steps"] = None if self.steps is None else STEPS.dump_python(self.steps, mode="json")
         if self.supporting_facts is not None:
             values["supporting_facts"] = [list(fact) for fact in self.supporting_facts]
         return values

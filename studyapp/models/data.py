@@ -22,7 +22,9 @@ class Question(models.Model):
     """A question, its gold answer and facts, and its articles.
 
     ``context`` is ``[[title, [sentence, ...]], ...]``; ``supporting_facts`` is ``[[title, index], ...]``
-    or NULL where the gold facts are unknown.
+    or NULL where the gold facts are unknown. ``images`` and ``steps`` have the forms of
+    ``studyapp.programs``: the images that the text is about, and the gold output of every step of its
+    program, NULL where that is unknown.
     """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="questions")
@@ -33,6 +35,8 @@ class Question(models.Model):
     level = models.CharField(max_length=40, blank=True)
     context = models.JSONField()
     supporting_facts = models.JSONField(null=True)
+    images = models.JSONField(default=list)
+    steps = models.JSONField(null=True)
 
     class Meta:
         ordering = ["pk"]

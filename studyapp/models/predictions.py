@@ -60,7 +60,10 @@ class PredictionRun(models.Model):
 
 
 class Prediction(models.Model):
-    """One answer with its explanation. The JSON columns have the wire form of ``modelserver.schema``."""
+    """One answer with its explanation. The JSON columns have the wire form of ``modelserver.schema``.
+
+    ``steps`` are those of a modular network, in the form of ``studyapp.programs``; NULL for other systems.
+    """
 
     run = models.ForeignKey(PredictionRun, on_delete=models.CASCADE, related_name="predictions")
     question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="predictions")
@@ -71,6 +74,7 @@ class Prediction(models.Model):
     fact_probabilities = models.JSONField(null=True)
     threshold = models.FloatField(null=True)
     explanation_weights = models.JSONField(null=True)
+    steps = models.JSONField(null=True)
 
     class Meta:
         constraints = [

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db.models import Q
 
+from accounts.images import folder
 from analysis import xqa
 from studyapp.arms import ConditionDefinition, ItemsDefinition, Stratified, groups_of
 from studyapp.definition import Location, StudyDefinition
@@ -14,6 +15,7 @@ from studyapp.errors import NotFound, StudyappError
 from studyapp.freezing import FrozenCondition, FrozenItem, FrozenStudy, Shown
 from studyapp.highlights import check_places, fact_weights, highlights
 from studyapp.models import Dataset, Prediction, PredictionRun, Question, System
+from studyapp.programs import IMAGES
 from studyapp.queries.data import dataset_named
 from studyapp.queries.predictions import latest_run
 from studyapp.rules import ItemDefinition, check_item_rule
@@ -131,7 +133,15 @@ def _pool(dataset: Dataset, arms: Sequence[Arm]) -> _Pool:
                 ("conditions", place, "explanation"),
                 f"{arm.run} came with neither weights of tokens nor probabilities of facts",
             )
+        if arm.definition.explanation == "program" and not shows[arm.definition.name]:
+            raise StudyRefused(
+                ("conditions", place, "explanation"), f"{_whose(arm)} has no steps of programs"
+            )
     return _Pool(dataset, arms, known, shows)
+
+
+def _whose(arm: Arm) -> str:
+    return f"{arm.run}" if arm.run else "the gold of this dataset"
 
 
 def _items(pool: _Pool, field: str, items: ItemsDefinition, taken: set[str]) -> list[Question]:
@@ -198,10 +208,14 @@ def _can_show(dataset: Dataset, arm: Arm) -> set[int]:
     """Keys of the questions that an arm can show. An empty answer shows nothing."""
     if arm.run is None:
         known = Question.objects.filter(dataset=dataset).exclude(answer="")
-        if arm.definition.explanation != "none":
+        if arm.definition.explanation == "program":
+            known = known.filter(steps__isnull=False)
+        elif arm.definition.explanation != "none":
             known = known.filter(supporting_facts__isnull=False)
         return set(known.values_list("pk", flat=True))
     predictions = Prediction.objects.filter(run=arm.run).exclude(answer="")
+    if arm.definition.explanation == "program":
+        predictions = predictions.filter(steps__isnull=False)
     if arm.definition.explanation in ("tokens", "both"):
         predictions = predictions.filter(
             Q(explanation_weights__isnull=False) | Q(fact_probabilities__isnull=False)
@@ -226,7 +240,10 @@ def _check_named(ids: Sequence[str], field: str, pool: _Pool, taken: set[str]) -
 
 def _lack(pool: _Pool, arm: Arm) -> str:
     if arm.run is None:
-        return "its gold answer or its gold facts are unknown"
+        what = "steps" if arm.definition.explanation == "program" else "facts"
+        return f"its gold answer or its gold {what} are unknown"
+    if arm.definition.explanation == "program":
+        return f"no answer with the steps of a program from {arm.run}"
     what = "answer" if arm.definition.explanation in ("facts", "none") else "answer with weights"
     return f"no {what} from {arm.run}; run: {_predict(pool.dataset, arm.definition)}"
 
@@ -340,11 +357,19 @@ def _content(
 
 
 def _frozen_item(question: Question) -> FrozenItem:
+    """A question as participants will see it. Raises StudyRefused where an image is gone."""
+    images = IMAGES.validate_python(question.images)
+    for image in images:
+        if not (folder() / image.path).is_file():
+            raise StudyRefused(
+                ("dataset",), f"the image {image.path} of {question.external_id!r} is not in the image folder"
+            )
     return FrozenItem(
         id=question.external_id,
         question=question.text,
         gold_answer=question.answer,
         context=question.context,
+        images=images,
     )
 
 
@@ -365,17 +390,23 @@ def _frozen_arm(arm: Arm, place: int, group: str, questions: Sequence[Question])
 def _shown(arm: Arm, place: int, questions: Sequence[Question]) -> dict[str, Shown]:
     """What the arm shows, by item id. The ground truth shows the gold answer and the gold facts."""
     has_facts = arm.definition.explanation in ("facts", "both")
+    has_steps = arm.definition.explanation == "program"
     if arm.run is None:
         return {
             question.external_id: Shown(
-                answer=question.answer, facts=question.supporting_facts if has_facts else None
+                answer=question.answer,
+                facts=question.supporting_facts if has_facts else None,
+                steps=question.steps if has_steps else None,
             )
             for question in questions
         }
     predictions = Prediction.objects.filter(run=arm.run, question__in=questions).select_related("question")
     return {
         row.question.external_id: Shown(
-            answer=row.answer, facts=row.facts if has_facts else None, tokens=_tokens(arm, place, row)
+            answer=row.answer,
+            facts=row.facts if has_facts else None,
+            tokens=_tokens(arm, place, row),
+            steps=row.steps if has_steps else None,
         )
         for row in predictions
     }

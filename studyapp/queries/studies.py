@@ -77,6 +77,17 @@ def frozen(version: StudyVersion) -> FrozenStudy:
     return _frozen(version.hash, version.pk)
 
 
+def image_paths(version: StudyVersion) -> frozenset[str]:
+    """Where the images of a version's items lie in the image folder."""
+    return _image_paths(version.hash, version.pk)
+
+
+@lru_cache(maxsize=128)
+def _image_paths(version_hash: str, pk: int) -> frozenset[str]:
+    content = _frozen(version_hash, pk)
+    return frozenset(image.path for item in (*content.items, *content.practice) for image in item.images)
+
+
 def localised(version: StudyVersion, language: str) -> FrozenStudy:
     """The content of a version with its texts in one of its languages; an empty name is the study's own."""
     return _localised(version.hash, version.pk, language)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation import images
+from accounts import images
 from annotation.actions.editing import save_operations
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.models import Gold, ImageFile, Item, Membership, Project, SystemOutput

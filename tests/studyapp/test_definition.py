@@ -127,7 +127,7 @@ questionnaire:
         ),
         (
             ("  - ground_truth: true", "  - {ground_truth: true, explanation: pictures}"),
-            "6: conditions[2].explanation: input should be 'facts', 'tokens', 'both' or 'none'",
+            "6: conditions[2].explanation: input should be 'facts', 'tokens', 'both', 'none' or 'program'",
         ),
         (
             ("  - ground_truth: true", "  - {ground_truth: true, group: a}"),

@@ -73,7 +73,16 @@ LATER: dict[str, Any] = {
             **FROZEN["conditions"][0],
             "explanation": "both",
             "group": "all conditions",
-            "shown": {"q1": {"answer": "Ada", "facts": [["A", 0]], "tokens": [["A", 0, 0, 3, 2]]}},
+            "shown": {
+                "q1": {
+                    "answer": "Ada",
+                    "facts": [["A", 0]],
+                    "tokens": [["A", 0, 0, 3, 2]],
+                    "steps": [
+                        {"module": "find", "argument": "dogs", "boxes": [[0, 0.1, 0.1, 0.3, 0.5, 0.9]]}
+                    ],
+                }
+            },
         }
     ],
     "screening": [{**YES, "accept": [True]}],

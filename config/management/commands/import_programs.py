@@ -1,0 +1,64 @@
+"""Bring the items of an annotation project, with gold and systems' outputs, into a dataset for studies."""
+
+import argparse
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+
+from accounts.commands import JobCommand, slug, system_name
+from annotation.errors import NotFound
+from annotation.models import Project, SystemOutput
+from annotation.queries.bots import project_named
+from config.programs import executions, questions
+from studyapp.actions.data import import_questions
+from studyapp.actions.programs import import_executions
+from studyapp.models import Dataset
+
+
+class Command(JobCommand):
+    help = (
+        "Make questions of an annotation project's items, and predictions of what systems put out for them, "
+        "so that a study can show the steps of their programs. The same again changes nothing."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("project", type=slug, help="the annotation project")
+        parser.add_argument("--name", required=True, type=slug, help="the dataset, made where it is new")
+        parser.add_argument(
+            "--system",
+            action="append",
+            type=system_name,
+            metavar="NAME",
+            help="whose outputs, the newest revision of each (default: all systems; may be given again)",
+        )
+
+    @transaction.atomic
+    def handle(self, *args: Any, **options: Any) -> None:
+        project, name = project_named(options["project"]), options["name"]
+        chosen = _chosen(project, options["system"])
+        records, lacking = questions(project)
+        if not records:
+            raise NotFound(f"{project.slug!r} has no item with an answer and all of its images")
+        report = import_questions(records=records, name=name, source_format="programs")
+        self.stdout.write(f"{name}: {report.added} questions added, {report.unchanged} were there already")
+        for ids, what in ((lacking.answer, "answer"), (lacking.images, "image")):
+            if ids:
+                self.stderr.write(f"warning: left out {len(ids)} items that lack an {what}; first {ids[0]}")
+        dataset, ids = Dataset.objects.get(name=name), [one.external_id for one in records]
+        for system, revision in chosen.items():
+            found = executions(project, system, revision, ids)
+            added = import_executions(records=found, dataset=dataset, system=system, revision=revision)
+            told = f"{len(found)} answers with their steps, {added} of them new"
+            self.stdout.write(f"{system}@{revision}: {told}")
+
+
+def _chosen(project: Project, names: list[str] | None) -> dict[str, str]:
+    """The newest revision by system. Raises NotFound for a name without outputs."""
+    rows = SystemOutput.objects.filter(item__project=project).values_list("system", "revision")
+    newest = dict(rows.annotate(newest=Max("pk")).order_by("newest").values_list("system", "revision"))
+    for name in names or ():
+        if name not in newest:
+            there = ", ".join(sorted(newest)) or "none yet"
+            raise NotFound(f"{project.slug!r} has no outputs of {name!r}; there is {there}")
+    return {name: newest[name] for name in sorted(newest) if names is None or name in names}

@@ -1,0 +1,159 @@
+"""From an annotation project to a dataset for studies: items, gold, and systems' outputs, step by step.
+
+The two apps do not know each other, so what passes from one to the other passes here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.programs import OBJECTS, FoundBox, FoundSpan, Node, Program, Value
+from annotation.editing import executed
+from annotation.models import Gold, ImageFile, Item, Project, SystemOutput
+from annotation.queries.node_outputs import LIKELY, strength_of
+from annotation.queries.outputs import outputs_by_node
+from annotation.subjects import document_of, program_of
+from studyapp.actions.programs import ExecutionRecord
+from studyapp.formats.records import QuestionRecord
+from studyapp.programs import ItemImage, Step, StepBox
+
+Tokens = list[tuple[int, int, int]]
+Output = tuple[Value | None, list[StepBox] | None, Tokens | None]  # None: it has put out none
+
+GOLD_STRENGTH = 3  # a span is gold or it is not
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """Items that cannot become questions, by what they lack."""
+
+    images: list[str]
+    answer: list[str]
+
+
+def questions(project: Project) -> tuple[list[QuestionRecord], Lacking]:
+    """The items of a project as questions, with the steps of their gold where they have some.
+
+    Left out are items without an answer, and those of which an image is known by its name alone.
+    """
+    files = {one.name: one for one in ImageFile.objects.filter(project=project)}
+    gold = dict(Gold.objects.filter(item__project=project, current=True).values_list("item", "document"))
+    made: list[QuestionRecord] = []
+    lacking = Lacking([], [])
+    for item in project.items.order_by("position"):
+        images = _images(item, files)
+        if item.answer is None or item.answer == "":
+            lacking.answer.append(item.external_id)
+        elif images is None:
+            lacking.images.append(item.external_id)
+        else:
+            made.append(_question(item, project, images, gold.get(item.pk)))
+    return made, lacking
+
+
+def _question(item: Item, project: Project, images: list[ItemImage], gold: object) -> QuestionRecord:
+    return QuestionRecord(
+        place=f"{project.slug}: {item.external_id}",
+        external_id=item.external_id,
+        text=item.text,
+        answer=_answer(item.answer),
+        kind="sentence" if images else "question",
+        level="",
+        context=[("", [item.passage])] if item.passage else [],
+        supporting_facts=None,
+        images=images,
+        steps=None if gold is None else _gold_steps(program_of(item, project.kind), gold),
+    )
+
+
+def _images(item: Item, files: Mapping[str, ImageFile]) -> list[ItemImage] | None:
+    found = [files[name] for name in item.images if name in files and files[name].path]
+    if len(found) < len(item.images):
+        return None
+    return [ItemImage(path=one.path, width=one.width or 1, height=one.height or 1) for one in found]
+
+
+def executions(project: Project, system: str, revision: str, ids: Iterable[str]) -> list[ExecutionRecord]:
+    """What a system put out for these items, where it said what the program came to."""
+    wanted = set(ids)
+    rows = SystemOutput.objects.filter(item__project=project, system=system, revision=revision)
+    return [
+        ExecutionRecord(row.item.external_id, _answer(row.answer), _system_steps(row, project))
+        for row in rows.select_related("item").order_by("item__position")
+        if row.item.external_id in wanted and row.answer is not None and row.answer != ""
+    ]
+
+
+def _answer(value: Any) -> str:
+    """An answer as text: true and false, and whole numbers without a point."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _gold_steps(program: Program, stored: object) -> list[Step] | None:
+    """The gold of every step; None where it is unknown what some step gives."""
+    ran = executed(document_of(stored), program)
+
+    if any(ran.objects[node.index] is None for node in program.nodes if node.type in OBJECTS):
+        return None
+
+    def output(index: int) -> Output:
+        found = ran.objects[index] or ()
+        boxes: list[StepBox] = [(one.image, *one.box, None) for one in found if isinstance(one, FoundBox)]
+        spans = sorted((one.start, one.end, GOLD_STRENGTH) for one in found if isinstance(one, FoundSpan))
+        return ran.values[index], boxes, spans
+
+    return _steps(program, output)
+
+
+def _system_steps(row: SystemOutput, project: Project) -> list[Step]:
+    program = program_of(row.item, project.kind)
+    outputs = outputs_by_node(program, {one["index"]: one for one in row.modules})
+
+    def output(index: int) -> Output:
+        found = outputs.get(index, {})
+        boxes = _likely(row.proposals, found["probabilities"]) if "probabilities" in found else None
+        tokens = _attended(row.item, found["attention"]) if "attention" in found else None
+        return found.get("value"), boxes, tokens
+
+    return _steps(program, output)
+
+
+def _steps(program: Program, output: Callable[[int], Output]) -> list[Step]:
+    """The distinct steps in the order of work. Only steps that give objects have boxes or tokens."""
+    numbers = {index: number for number, index in enumerate(program.walk, start=1)}
+
+    def step(node: Node) -> Step:
+        value, boxes, tokens = output(node.index)
+        gives = node.type in OBJECTS
+        return Step(
+            module=node.module,
+            argument=node.argument,
+            inputs=[numbers[program.representative[child]] for child in node.children],
+            value=value,
+            boxes=boxes if gives and program.kind == "boxes" else None,
+            tokens=tokens if gives and program.kind == "spans" else None,
+        )
+
+    return [step(program.nodes[index]) for index in program.walk]
+
+
+def _likely(proposals: Sequence[Sequence[Sequence[float]]], probabilities: Sequence[float]) -> list[StepBox]:
+    placed = [(image, box) for image, boxes in enumerate(proposals) for box in boxes]
+    return [
+        (image, box[0], box[1], box[2], box[3], p)
+        for (image, box), p in zip(placed, probabilities, strict=False)
+        if p > LIKELY
+    ]
+
+
+def _attended(item: Item, attention: Sequence[float]) -> Tokens:
+    most = max(attention, default=0.0)
+    graded = (
+        (start, end, strength_of(weight, most))
+        for (start, end), weight in zip(item.tokens, attention, strict=False)
+    )
+    return [one for one in graded if one[2]]

@@ -1,0 +1,36 @@
+"""The images of items: for the participants of a version that shows them, and for staff."""
+
+import re
+
+from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from accounts.images import folder
+from studyapp.queries.studies import image_paths
+from studyapp.views.access import participant_of
+
+KEEP_SECONDS = 86_400  # in the browser of who has seen it: what has this name never changes
+
+_NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9]{1,5}")
+
+
+@require_safe
+def item_image(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
+    """The bytes of an image, by the name that its content gives it.
+
+    A participant gets those of their own version. Staff get any, for they also look at drafts.
+    """
+    path = f"{name[:2]}/{name}"
+    if not _NAME.fullmatch(name) or not _may_see(request, slug, path) or not (folder() / path).is_file():
+        raise Http404(_("There is no such image in this study."))
+    response = FileResponse((folder() / path).open("rb"))
+    response["Cache-Control"] = f"private, max-age={KEEP_SECONDS}"
+    return response
+
+
+def _may_see(request: HttpRequest, slug: str, path: str) -> bool:
+    participant = participant_of(request, slug)
+    if participant is not None and path in image_paths(participant.version):
+        return True
+    return bool(request.user.is_authenticated and request.user.is_staff)

@@ -1,0 +1,305 @@
+"""Programs from an annotation project to a study: questions, gold, outputs, what participants see of them."""
+
+import io
+import re
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import translation
+from PIL import Image as Picture
+
+from analysis.bundle import load_bundle
+from analysis.programs import MODULES
+from annotation.actions.data import bring_gold, import_items
+from annotation.actions.outputs import import_outputs
+from annotation.models import Project
+from annotation.payloads import Document, SystemRecord
+from config.programs import executions, questions
+from studyapp.actions.studies import launch_study
+from studyapp.definition import load_definition
+from studyapp.freezing import FrozenStudy
+from studyapp.models import Prediction, Question, Stimulus, Study
+from studyapp.program_words import WORDS, step_words
+from studyapp.programs import Step
+from studyapp.queries.designs import StudyRefused
+from studyapp.stimuli import stimulus_html
+from tests.annotation.factories import PASSAGE, box, make_project, make_record, make_user, span
+from tests.studyapp import factories
+from tests.studyapp.test_bots import drive, make_bot, plan_of
+
+pytestmark = pytest.mark.django_db
+
+NEAR, FAR = [0.1, 0.1, 0.3, 0.5], [0.6, 0.6, 0.9, 0.9]
+GOLD = {
+    "3": {"state": "done", "objects": [box("a"), box("b", image=1)]},
+    "2": {"state": "done", "objects": [{"id": "c", "ref": "a"}]},
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, settings) -> Project:
+    """Two items about images with gold, and what a system put out for them."""
+    settings.VAR_DIR = tmp_path / "var"
+    for name, colour in (("left.png", "red"), ("right.png", "blue")):
+        Picture.new("RGB", (40, 30), colour).save(tmp_path / name)
+    made = make_project(slug="dogs")
+    records = [make_record("i1", answer=False), make_record("i2")]
+    import_items(records=records, project=made, image_folder=tmp_path)
+    for item in made.items.all():
+        bring_gold(item=item, document=Document.model_validate({"layers": GOLD}), by=make_user())
+    outputs(made, "i1", True), outputs(made, "i2", True)
+    return made
+
+
+def outputs(project: Project, name: str, answer: bool, revision: str = "1") -> None:
+    modules = [
+        {"index": 0, "module": "equal", "value": answer}, {"index": 1, "module": "count", "value": 2},
+        {"index": 2, "module": "filter", "probabilities": [0.9, 0.2, 0.7]},
+        {"index": 3, "module": "find", "probabilities": [0.95, 0.6, 0.7]},
+    ]  # fmt: skip
+    record = SystemRecord.model_validate(
+        {"id": name, "proposals": [[NEAR, FAR], [FAR]], "modules": modules, "answer": answer}
+    )
+    import_outputs(records=[record], project=project, system="net", revision=revision)
+
+
+def brought_in(*arguments: str) -> tuple[str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    call_command("import_programs", "dogs", "--name", "dogs-data", *arguments, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+def made_study(**changes) -> Study:
+    conditions = [
+        {"system": "net", "explanation": "program"},
+        {"system": "net", "explanation": "none"},
+        {"ground_truth": True, "explanation": "program", "name": "gold"},
+    ]
+    given = {"dataset": "dogs-data", "conditions": conditions, "items": {"ids": ["i1", "i2"]}} | changes
+    return factories.make_study(**given)
+
+
+def shown(study: Study, condition: str, item: str = "i1") -> str:
+    return stimulus_html(study.versions.get(), condition=condition, item_id=item)
+
+
+def test_it_works(project, settings) -> None:
+    said, warned = brought_in()
+    assert "2 questions added" in said
+    assert "net@1: 2 answers with their steps, 2 of them new" in said
+    assert not warned
+    question = Question.objects.get(external_id="i1")
+    assert (question.text, question.answer, question.context) == ("There are two black dogs.", "false", [])
+    left = (Path(settings.VAR_DIR) / "images" / question.images[0]["path"]).read_bytes()
+    assert sha256(left).hexdigest() in question.images[0]["path"]
+    assert [one["width"] for one in question.images] == [40, 40]
+    steps = Prediction.objects.get(question=question).steps
+    assert [(one["module"], one["inputs"]) for one in steps] == [
+        ("find", []), ("filter", [1]), ("count", [2]), ("2", []), ("equal", [3, 4]),
+    ]  # fmt: skip
+    assert steps[1]["boxes"] == [[0, *NEAR, 0.9], [1, *FAR, 0.7]]
+    assert (steps[1]["argument"], steps[2]["value"], steps[4]["value"]) == ("black", 2, True)
+    assert steps[2]["boxes"] is None
+    gold = question.steps
+    assert [len(one["boxes"]) for one in gold[:2]] == [2, 1]
+    assert (gold[2]["value"], gold[4]["value"]) == (1, False)
+
+
+def test_the_same_again_changes_nothing(project) -> None:
+    brought_in()
+    said, _warned = brought_in()
+    assert "0 questions added, 2 were there already" in said
+    assert "0 of them new" in said
+
+
+def test_the_newest_revision_counts(project) -> None:
+    outputs(project, "i1", False, revision="0")
+    said, _warned = brought_in("--system", "net")
+    assert "net@0: 1 answers" in said
+    with pytest.raises(CommandError, match="no outputs of 'other'; there is net"):
+        brought_in("--system", "other")
+
+
+def test_items_that_cannot_be_shown_are_left_out_and_told(project) -> None:
+    import_items(records=[make_record("bare", answer=None)], project=project)
+    images = [{"name": "gone.png"}, {"name": "left.png"}]
+    import_items(records=[make_record("far", images=images)], project=project)
+    found, lacking = questions(project)
+    assert [one.external_id for one in found] == ["i1", "i2"]
+    assert (lacking.answer, lacking.images) == (["bare"], ["far"])
+    assert "lack an answer; first bare" in brought_in()[1]
+
+
+def test_gold_of_some_steps_only_is_none(project) -> None:
+    item = project.items.get(external_id="i2")
+    layers = {"3": GOLD["3"]}
+    bring_gold(item=item, document=Document.model_validate({"layers": layers}), by=make_user())
+    first, second = questions(project)[0]
+    assert first.steps is not None
+    assert second.steps is None
+
+
+def test_spans(settings) -> None:
+    project = make_project(slug="goals", kind="spans")
+    import_items(records=[make_record("s1", kind="spans")], project=project)
+    item = project.items.get()
+    layers = {"2": {"state": "done", "objects": [span("a", 1, 3)]}, "1": {"state": "nothing"}}
+    bring_gold(item=item, document=Document.model_validate({"layers": layers}), by=make_user())
+    attention = [0.0] * len(item.tokens)
+    attention[1], attention[2] = 0.8, 0.2
+    modules = (
+        {"index": 2, "module": "find", "attention": attention},
+        {"index": 0, "module": "count", "value": 2.0},
+    )
+    record = SystemRecord.model_validate({"id": "s1", "modules": modules, "answer": 2.0})
+    import_outputs(records=[record], project=project, system="net", revision="1")
+    ((question,), _lacking), (found,) = questions(project), executions(project, "net", "1", ["s1"])
+    assert (question.answer, found.answer) == ("1", "2")
+    start, end = item.tokens[1]
+    assert found.steps[0].tokens == [(start, end, 3), (*item.tokens[2], 1)]
+    assert found.steps[1].tokens is None  # it has put out nothing there
+    assert question.steps[0].tokens == [(start, item.tokens[2][1], 3)]
+    assert question.steps[1].tokens == []
+    call_command("import_programs", "goals", "--name", "goals-data", stdout=io.StringIO())
+    conditions = [
+        {"system": "net", "explanation": "program"},
+        {"ground_truth": True, "explanation": "program"},
+    ]
+    study = factories.make_study(dataset="goals-data", conditions=conditions, items={"count": 1})
+    page = shown(study, "net (program)", "s1")
+    assert PASSAGE in page
+    assert re.search(r'class="token strong">.*kicked</mark>', page)
+    assert re.search(r'class="token weak">.*a</mark>', page)
+    assert "<h3></h3>" not in page
+    assert "found nothing" in shown(study, "ground truth (program)", "s1")
+
+
+class TestStudy:
+    def test_each_condition_shows_its_own(self, project) -> None:
+        brought_in()
+        study = made_study()
+        page = shown(study, "net (program)")
+        assert "Step 2. Keep those that fit: “black”" in page
+        assert 'aria-label="Left image: 1 box: 1 · 90%"' in page
+        assert "Step 5. Are both numbers the same?" in page
+        assert "from step 3, 4" in page
+        bare = shown(study, "net (no explanation)")
+        assert bare.count("<svg") == 2
+        assert "Step 1" not in bare
+        gold = shown(study, "gold")
+        assert 'aria-label="Left image: 1 box: 1"' in gold
+        assert "90%" not in gold
+
+    def test_system_correctness_is_that_of_the_answer(self, project) -> None:
+        brought_in()
+        study = made_study()
+        rows = Stimulus.objects.filter(condition__version__study=study, condition__name="net (program)")
+        assert dict(rows.values_list("item__external_id", "system_correct")) == {"i1": False, "i2": True}
+
+    def test_what_is_shown_is_frozen(self, project) -> None:
+        brought_in()
+        study = made_study()
+        version = study.versions.get()
+        content = FrozenStudy.model_validate(version.frozen)
+        assert content.hash() == version.hash
+        assert len(content.items[0].images) == 2
+        Prediction.objects.update(steps=None)
+        Question.objects.update(images=[])
+        stimulus_html.__globals__["_stimulus_html"].cache_clear()
+        assert "Step 5." in shown(study, "net (program)")
+
+    def test_it_is_in_german_too(self, project) -> None:
+        brought_in()
+        study = made_study(language="de")
+        with translation.override("de"):
+            page = stimulus_html(study.versions.get(), condition="net (program)", item_id="i1", language="de")
+        assert "Schritt 2. Behalten, was passt: “black”" in page
+        assert "<strong>wahr</strong>" in page
+
+    def test_a_missing_image_stops_the_launch(self, project, settings) -> None:
+        brought_in()
+        study = made_study(launched=False)
+        for file in (settings.VAR_DIR / "images").rglob("*.png"):
+            file.unlink()
+        with pytest.raises(StudyRefused, match="is not in the image folder"):
+            launch_study(study=study, by=None)
+
+    def test_a_condition_without_steps_is_refused(self) -> None:
+        dataset = factories.make_dataset()
+        run = factories.make_run(dataset=dataset)
+        for condition in ({"system": run.system.name}, {"ground_truth": True}):
+            with pytest.raises(StudyRefused, match="has no steps of programs"):
+                factories.make_study(
+                    dataset=dataset.name, conditions=[{**condition, "explanation": "program"}]
+                )
+
+    def test_the_images_are_for_its_participants_and_staff(self, project, client) -> None:
+        brought_in()
+        study = made_study()
+        address = re.search(r'href="(/study/[^"]+png)"', shown(study, "gold"))[1]
+        assert client.get(address).status_code == 404
+        client.get("/join/" + factories.make_link_and_token(study=study)[1] + "/")
+        assert client.get(address).status_code == 404
+        client.post(f"/study/{study.slug}/consent/", {"consent": "yes"})
+        found = client.get(address)
+        assert (found.status_code, found["Content-Type"]) == (200, "image/png")
+        assert b"".join(found.streaming_content)[:4] == b"\x89PNG"
+        assert found["Cache-Control"] == "private, max-age=86400"
+        for other in (address.replace(".png", ".gif"), f"/study/{study.slug}/image/..%2F..%2Fenv"):
+            assert client.get(other).status_code == 404
+        client.cookies.clear()
+        client.force_login(factories.make_user())
+        found = client.get(address)
+        assert found.status_code == 200
+        assert b"".join(found.streaming_content)
+
+    def test_bots_walk_it_and_it_is_exported(self, project, tmp_path) -> None:
+        brought_in()
+        study = made_study()
+        _link, token = factories.make_link_and_token(study=study, mode="bot")
+        plan = plan_of(study)
+        for seed in range(3):
+            assert drive(make_bot("honest", seed), f"http://testserver/join/{token}/", plan)[-1].endswith(
+                "/done/"
+            )
+        out = tmp_path / "bundle"
+        call_command("export_results", study.slug, "--out", str(out), stdout=io.StringIO())
+        bundle = load_bundle(out)
+        assert len(bundle.trials) == 6
+        text = (out / "study_version.json").read_text()
+        assert '"steps"' in text
+        assert study.versions.get().frozen["items"][0]["images"][0]["path"] in text
+
+
+def test_another_execution_of_the_same_revision_is_refused(project) -> None:
+    brought_in()
+    Prediction.objects.filter(question__external_id="i1").update(answer="false")
+    with pytest.raises(CommandError, match=r"i1: .* has another execution of it"):
+        brought_in()
+
+
+def test_every_module_has_words() -> None:
+    names = {name for kind in MODULES.values() for name in kind if not name.isdecimal()}
+    assert names <= WORDS.keys()
+    assert step_words(Step(module="4")) == "The number 4"
+    assert step_words(Step(module="find", argument="dogs")) == "Find: “dogs”"
+
+
+def test_studies_frozen_before_are_read_and_keep_their_hash() -> None:
+    version = factories.make_study().versions.get()
+    assert "images" not in version.frozen["items"][0]
+    assert "steps" not in next(iter(version.frozen["conditions"][0]["shown"].values()))
+    assert FrozenStudy.model_validate(version.frozen).hash() == version.hash
+
+
+def test_the_example_is_a_definition(project) -> None:
+    brought_in()
+    example = load_definition(Path(__file__).parents[2] / "docs" / "examples" / "programs-study.yaml")
+    assert [one.explanation for one in example.conditions] == ["program", "none", "program"]
+    systems = [one.model_copy(update={"system": "net"}) if one.system else one for one in example.conditions]
+    items = example.items.model_copy(update={"count": 2})
+    given = {"dataset": "dogs-data", "conditions": systems, "items": items}
+    study = factories.make_study_of(example.model_copy(update=given))
+    assert "Step 5." in shown(study, "steps by people")
