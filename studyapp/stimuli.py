@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString, mark_safe
 from studyapp.freezing import Explanation, FrozenStudy, Shown
 from studyapp.models import StudyVersion
 from studyapp.programs import ItemImage
-from studyapp.queries.studies import localised
+from studyapp.queries.studies import image_paths, localised, study_slug
 from studyapp.step_pages import pictures, shown_steps
 
 
@@ -124,12 +124,19 @@ def stimulus_html(version: StudyVersion, *, condition: str, item_id: str, langua
 def _stimulus_html(
     version_hash: str, version_pk: int, condition: str, item_id: str, language: str
 ) -> SafeString:
-    content = localised(StudyVersion(pk=version_pk, hash=version_hash), language)
-    return rendered_stimulus(content, condition, item_id)
+    version = StudyVersion(pk=version_pk, hash=version_hash)
+    content = localised(version, language)
+    slug = study_slug(version_pk) if image_paths(version) else ""
+    return rendered_stimulus(content, condition, item_id, slug=slug)
 
 
-def rendered_stimulus(content: FrozenStudy, condition: str, item_id: str) -> SafeString:
-    """As `stimulus_html`, of content that need not be launched; rendered anew each time."""
+def rendered_stimulus(
+    content: FrozenStudy, condition: str, item_id: str, *, slug: str = "draft"
+) -> SafeString:
+    """As `stimulus_html`, of content that need not be launched; rendered anew each time.
+
+    ``slug`` is the study's, from which images come; staff get them under any name.
+    """
     check = content.attention_item(item_id)
     images: Sequence[ItemImage] = ()
     if check is not None:
@@ -149,16 +156,15 @@ def rendered_stimulus(content: FrozenStudy, condition: str, item_id: str) -> Saf
             "style": style,
             "explained": explained,
             "others": others,
-            **_program(shown, images, context or [], version_pk),
+            **_program(shown, images, context or [], slug),
         },
     )
 
 
 def _program(
-    shown: Shown, images: Sequence[ItemImage], context: Sequence[tuple[str, list[str]]], version_pk: int
+    shown: Shown, images: Sequence[ItemImage], context: Sequence[tuple[str, list[str]]], slug: str
 ) -> dict[str, object]:
     """The images of an item and the steps of its program, for the template."""
-    slug = StudyVersion.objects.values_list("study__slug", flat=True).get(pk=version_pk) if images else ""
     urls = [reverse("studyapp:item_image", args=[slug, one.path.partition("/")[2]]) for one in images]
     passage = "".join(context[0][1]) if context else ""
     return {

@@ -77,6 +77,11 @@ def frozen(version: StudyVersion) -> FrozenStudy:
     return _frozen(version.hash, version.pk)
 
 
+def study_slug(version_pk: int) -> str:
+    """The name of a version's study."""
+    return StudyVersion.objects.values_list("study__slug", flat=True).get(pk=version_pk)
+
+
 def image_paths(version: StudyVersion) -> frozenset[str]:
     """Where the images of a version's items lie in the image folder."""
     return _image_paths(version.hash, version.pk)

@@ -49,7 +49,8 @@ def project(tmp_path: Path, settings) -> Project:
     import_items(records=records, project=made, image_folder=tmp_path)
     for item in made.items.all():
         bring_gold(item=item, document=Document.model_validate({"layers": GOLD}), by=make_user())
-    outputs(made, "i1", True), outputs(made, "i2", True)
+    outputs(made, "i1", True)
+    outputs(made, "i2", True)
     return made
 
 
