@@ -32,6 +32,7 @@ from modelserver import curves, encoder_options, finetuning, heuristic_training,
 from modelserver.errors import InvalidRequest, UnreadableData
 from modelserver.evaluation import predict_gold, scores
 from modelserver.gold import GoldExample, parse_gold, read_gold
+from modelserver.modular.text import training as text_training
 from modelserver.modular.visual import command as visual_command
 from modelserver.objective import batches, label, loss
 from modelserver.regulariser import FORMS, Coupling
@@ -308,6 +309,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             finetuning.add_arguments(way)
         elif name == "heuristic":
             heuristic_training.add_arguments(way)
+        elif name == "text-nmn":
+            text_training.add_arguments(way)
         elif name in ("visual-nmn", "lxmert"):
             visual_command.add_arguments(way, name)
         else:

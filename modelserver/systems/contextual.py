@@ -219,14 +219,14 @@ class Encoder(NamedTuple):
         return total.hexdigest()
 
 
-def save(folder: Path, embed: Contextual) -> None:
+def save(folder: Path, encoder: Encoder) -> None:
     """Write the encoder's configuration and its tokenizer, not the weights; each file appears whole."""
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(f"{PART}*"):  # by a training that was killed here
         shutil.rmtree(left)
     with tempfile.TemporaryDirectory(prefix=PART, dir=folder) as part:
-        embed.tokenizer.save_pretrained(part)
-        embed.encoder.config.save_pretrained(part)
+        encoder.tokenizer.save_pretrained(part)
+        encoder.model.config.save_pretrained(part)
         for path in sorted(Path(part).iterdir()):
             path.replace(folder / path.name)
 

@@ -20,7 +20,7 @@ from modelserver.errors import InvalidRequest, UnreadableWeights
 from modelserver.saliency.attribution import explain
 from modelserver.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
 from modelserver.systems import contextual
-from modelserver.systems.contextual import Contextual
+from modelserver.systems.contextual import Contextual, Encoder
 from modelserver.systems.recurrent import (
     ANSWER_TYPES,
     Config,
@@ -125,7 +125,8 @@ def save(folder: Path, model: Qi2019 | SelectAndForget, config: Config, vocabula
     """
     folder.mkdir(parents=True, exist_ok=True)
     if isinstance(model.embed, Contextual):
-        contextual.save(folder / contextual.FOLDER, model.embed)
+        encoder = Encoder(model.embed.encoder, model.embed.tokenizer)
+        contextual.save(folder / contextual.FOLDER, encoder)
     weights = {
         name: (tensor.half() if tensor.is_floating_point() else tensor).detach().cpu().contiguous()
         for name, tensor in model.state_dict().items()

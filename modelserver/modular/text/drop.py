@@ -1,0 +1,154 @@
+"""Questions in the form of DROP (Dua et al. 2019), with programs where a question type is given.
+
+Files are one object of passages. Where they hold the additions of Gupta et al. 2020 and of the released
+outputs of modules (Subramanian et al. 2020), their words and places, `qtype`, attention to the question and
+lists of spans are used: spans count words, end exclusive.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from analysis.errors import AnalysisError
+from analysis.programs import Program, lists_of, program_of
+from modelserver.errors import UnreadableData
+from modelserver.modular.text.examples import Example, GoldList, Words, answer, first
+from modelserver.modular.text.reading import Place
+from modelserver.schema import ModuleItem
+from modelserver.world.games.prose import tokenise
+
+
+class _Date(BaseModel):
+    day: str = ""
+    month: str = ""
+    year: str = ""
+
+
+class _Answer(BaseModel):
+    number: str | float = ""
+    date: _Date = _Date()
+    spans: list[str] = []
+
+    def said(self) -> tuple[str, ...]:
+        """The texts of the answer, none where there is no answer."""
+        if self.number != "":
+            return (str(self.number),)
+        date = " ".join(part for part in (self.date.day, self.date.month, self.date.year) if part)
+        return tuple(self.spans) if self.spans else (date,) if date else ()
+
+
+class _Pair(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    query_id: str
+    question: str
+    answer: _Answer = _Answer()
+    validated_answers: list[_Answer] = []
+    qtype: str = ""
+    tokenized_question: str = ""
+    ques_attention_supervision: list[list[float]] = []
+    module_output_annotations: list[tuple[str, list[Words]]] = []
+
+    def arguments(self) -> list[str]:
+        """The words of each relocate, filter and find: those that the attention given marks."""
+        words = self.tokenized_question.split(" ")
+        return [
+            " ".join(word for word, weight in zip(words, weights, strict=False) if weight > 0)
+            for weights in self.ques_attention_supervision
+        ]
+
+
+class _Passage(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    passage: str
+    qa_pairs: list[dict[str, Any]]
+    cleaned_passage: str = ""
+    tokenized_passage: str = ""
+    passage_charidxs: list[int] = []
+
+    def words(self) -> tuple[str, list[Place]]:
+        """The passage and its words: those of the file, or by rule."""
+        if not self.tokenized_passage:
+            return self.passage, tokenise(self.passage)
+        written, starts = self.tokenized_passage.split(" "), self.passage_charidxs
+        if len(written) != len(starts):
+            raise ValueError(f"passage_charidxs: has {len(starts)} places for {len(written)} words")
+        places = [(start, start + len(word)) for word, start in zip(written, starts, strict=True)]
+        return self.cleaned_passage or self.passage, places
+
+
+def read_drop(path: Path) -> list[Example]:
+    """Read the questions that have an answer.
+
+    A question of an unknown type, or one that does not say which way to compare, has no program. Raises
+    UnreadableData, naming file, passage and field.
+    """
+    try:
+        passages = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UnreadableData(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise UnreadableData(f"{path}: no JSON: {error}") from error
+    if not isinstance(passages, dict):
+        raise UnreadableData(f"{path}: expected an object of passages")
+    found = []
+    for name, value in passages.items():
+        try:
+            found += list(_examples(_Passage.model_validate(value)))
+        except ValidationError as error:
+            raise UnreadableData(f"{path}: {name}: {first(error)}") from error
+        except ValueError as error:
+            raise UnreadableData(f"{path}: {name}: {error}") from error
+    if not found:
+        raise UnreadableData(f"{path}: holds no question with an answer")
+    return found
+
+
+def _examples(passage: _Passage) -> Iterator[Example]:
+    text, tokens = passage.words()
+    for number, value in enumerate(passage.qa_pairs):
+        try:
+            pair = _Pair.model_validate(value)
+            item = ModuleItem(id=pair.query_id, text=pair.question, passage=text, tokens=tokens)
+        except ValidationError as error:
+            raise ValueError(f"qa_pairs[{number}].{first(error)}") from error
+        said, others = pair.answer.said(), [one.said() for one in pair.validated_answers]
+        if not said:
+            continue
+        program = _program(pair)
+        gold = () if program is None else _gold(pair, program, len(tokens))
+        also = tuple(dict.fromkeys(one for one in others if one and one != said))
+        yield Example(item, said, answer(said, item), also, program, gold)
+
+
+def _program(pair: _Pair) -> Program | None:
+    try:
+        return program_of(pair.qtype, pair.arguments(), question=pair.question)
+    except AnalysisError:
+        return None
+
+
+def _gold(pair: _Pair, program: Program, words: int) -> tuple[GoldList, ...]:
+    lists = lists_of(pair.qtype, len(pair.arguments()))
+    if not pair.module_output_annotations:
+        return ()
+    if [name for name, _ in pair.module_output_annotations] != [name for name, _ in lists]:
+        wanted = ", ".join(name for name, _ in lists)
+        raise ValueError(f"{pair.query_id}: module_output_annotations: {pair.qtype} has the lists {wanted}")
+    found = []
+    for (name, nodes), (_, spans) in zip(lists, pair.module_output_annotations, strict=True):
+        if any(not 0 <= start < end <= words for start, end in spans):
+            raise ValueError(f"{pair.query_id}: module_output_annotations: {name}: not in the passage")
+        if spans:
+            found.append(GoldList(name, nodes, _once(spans)))
+    return tuple(found)
+
+
+def _once(spans: Sequence[Words]) -> tuple[Words, ...]:
+    return tuple(dict.fromkeys(spans))

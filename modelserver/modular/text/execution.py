@@ -1,0 +1,136 @@
+"""Executing a program with the modules of a network, and reading an answer and its likelihood out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from analysis.programs import Node, Program
+from modelserver.decoding import first_best, span_scores
+from modelserver.modular.text.modules import Modules, Text, apart, combine
+from modelserver.modular.text.states import LEAST, Amount, Attention, Mentions, State, amount
+from modelserver.schema import ModuleValue
+
+LONGEST = 30  # an answer ends at most this many words after its first
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A right answer in the forms that programs may give it: a number, a date, words of the passage."""
+
+    number: float | None = None
+    date: str | None = None
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+def execute(
+    modules: Modules,
+    text: Text,
+    program: Program,
+    asked: Sequence[Tensor | None],
+    given: Mapping[int, State] | None = None,
+) -> list[State]:
+    """Return the state of every node.
+
+    asked: of each node its attention over the question's words, None for one without words. given: states
+    that hold in the place of what a node would give.
+    """
+    states: dict[int, State] = dict(given or {})
+    for node in reversed(program.nodes):  # children first
+        if node.index not in states:
+            words = asked[node.index]
+            below = [states[child] for child in node.children]
+            states[node.index] = _apply(modules, text, node, text.nowhere if words is None else words, below)
+    return [states[index] for index in range(len(program.nodes))]
+
+
+def _apply(modules: Modules, text: Text, node: Node, asked: Tensor, below: Sequence[State]) -> State:
+    match node.module, below:
+        case "find", ():
+            return modules.find(text, asked)
+        case "extract-answer", ():
+            return modules.extract_answer(text)
+        case "filter", (Attention() as one,):
+            return modules.filter(text, asked, one)
+        case "relocate", (Attention() | Mentions() as one,):
+            return modules.relocate(text, asked, one)
+        case "find-num" | "find-date", (Attention() as one,):
+            return modules.find_mentions(text, one, "numbers" if node.module == "find-num" else "dates")
+        case "find-max-num" | "find-min-num", (Attention() | Mentions() as one,):
+            return modules.extreme(text, one, largest=node.module == "find-max-num")
+        case "num-compare" | "date-compare", (one, other):
+            return modules.compare(text, one, other, node.argument or "")
+        case "count", (Attention() | Mentions() as one,):
+            return modules.count(one)
+        case "subtraction", (Mentions() as one,):
+            return apart(one)
+        case "addition" | "subtraction", (one, other):
+            return combine(one, other, minus=node.module == "subtraction")
+    raise AssertionError(f"{node.module} over {[type(one).__name__ for one in below]}: no program has it")
+
+
+def log_likelihood(modules: Modules, text: Text, root: State, answer: Answer) -> Tensor | None:
+    """Return the logarithm of the probability of a right answer; None where the program cannot give it."""
+    if isinstance(root, Attention):
+        if not answer.spans:
+            return None
+        first, last = torch.log_softmax(modules.ends(text, root), 1)
+        begins = torch.tensor([begin for begin, _ in answer.spans], device=first.device)
+        ends = torch.tensor([beyond - 1 for _, beyond in answer.spans], device=first.device)
+        return torch.logsumexp(first[begins] + last[ends], 0)
+    right = _right(root, answer)
+    if right is None or not right.any():
+        return None
+    right = right.to(root.probabilities.device)
+    if isinstance(root, Amount) and root.logs is not None:
+        return torch.logsumexp(root.logs[right], 0)
+    return torch.log(root.probabilities[right].sum() + LEAST)
+
+
+def _right(root: Mentions | Amount, answer: Answer) -> Tensor | None:
+    """Return which of the values are right."""
+    if isinstance(root, Amount):
+        return _equal(root.values, answer.number)
+    values = [one.value for one in root.found.quantities]
+    if any(isinstance(value, str) for value in values):
+        year = None if answer.number is None else f"{int(answer.number):04}"
+        wanted = {answer.date, year} - {None}
+        return torch.tensor([value in wanted for value in values])
+    return _equal(torch.tensor(values, dtype=torch.float64), answer.number)
+
+
+def _equal(values: Tensor, number: float | None) -> Tensor | None:
+    if number is None:
+        return None
+    return torch.isclose(values, values.new_tensor(number), rtol=1e-9, atol=1e-9)
+
+
+def answer_of(modules: Modules, text: Text, root: State) -> ModuleValue:
+    """Return the most probable answer: words of the passage, a number, or a date as it is written there."""
+    if isinstance(root, Attention):
+        first, last = torch.log_softmax(modules.ends(text, root), 1).double().cpu().numpy()
+        begin, end = first_best(span_scores(first, last, LONGEST))
+        return text.reading.quote(begin, end + 1)
+    if isinstance(root, Mentions):
+        best = int(root.probabilities.argmax())
+        if isinstance(root.found.quantities[best].value, str):
+            return text.reading.quote(*root.found.words[best])
+    value = value_of(root)
+    assert value is not None, "only attention has no value"
+    return value
+
+
+def value_of(state: State) -> ModuleValue | None:
+    """Return the most probable number or date of a state (ISO 8601); None for attention to words."""
+    if isinstance(state, Attention):
+        return None
+    if isinstance(state, Mentions):
+        dated = state.found.quantities[int(state.probabilities.argmax())].value
+        if isinstance(dated, str):
+            return dated
+    values = amount(state)
+    value = float(values.values[int(values.probabilities.argmax())])
+    return int(value) if value.is_integer() else value

@@ -1,0 +1,277 @@
+"""The modules of `text-nmn`, each in vectors and probabilities over one passage.
+
+Sources: Gupta et al. 2020 (Neural Module Networks for Reasoning over Text), section 3.3, and Subramanian et
+al. 2020 (N20), section 2.2 and appendix A. Words of the question are M, of the passage T, numbers (or dates)
+of the passage N, and a vector has W entries. Where a module departs from the papers, it says so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from analysis.programs.values import order
+from modelserver.modular.text.reading import Found, Reading
+from modelserver.modular.text.states import (
+    LEAST,
+    Amount,
+    Attention,
+    Mentions,
+    State,
+    amount,
+    merged,
+    present,
+    spread,
+    stated,
+)
+
+SAMPLES = 3  # drawn for the largest or smallest of a distribution (Gupta et al. 2020)
+MOST_COUNTED = 20
+COUNT_SPREAD = 0.25  # of a count around its mean
+MOST_VALUES = 500  # of a sum or difference that are carried on, the most probable
+FLOOR = 0.01  # share of the highest edge that every word has as an answer's first or last
+LOCAL = 16  # numbers of a word that the search for an answer's ends looks at
+
+
+@dataclass(frozen=True)
+class Text:
+    """One item in vectors: of the question's words, [M, W], and of the passage's, [T, W].
+
+    ``similar`` [M, T] is what `find` reads: for each word of the question a distribution over the passage.
+    """
+
+    question: Tensor
+    words: Tensor
+    similar: Tensor
+    reading: Reading
+
+    @property
+    def nowhere(self) -> Tensor:
+        """Equal attention to all words of the question: of a module without words of its own."""
+        return self.question.new_full((len(self.question),), 1 / len(self.question))
+
+
+class Modules(nn.Module):
+    """All modules with parameters, and those without, which need none of its state."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        scale = 1 / math.sqrt(width)
+        self.find_product = nn.Parameter(torch.full((width,), scale))
+        self.find_word = nn.Linear(width, 1)
+        self.find_same = nn.Parameter(torch.tensor(1.0))
+        self.filter_word = nn.Linear(3 * width, 1)
+        self.relocate_product = nn.Parameter(torch.full((width,), scale))
+        self.relocate_word = nn.Linear(width, 1)
+        self.bilinear = nn.ParameterDict(
+            {kind: nn.Parameter(torch.eye(width) * scale) for kind in ("numbers", "dates")}
+        )
+        self.nearness = nn.ParameterDict(
+            {kind: nn.Parameter(torch.tensor(-3.0)) for kind in ("numbers", "dates", "relocate")}
+        )
+        self.gate = nn.Parameter(torch.tensor((0.5, 10.0)))  # of `count`: threshold and steepness
+        self.local = nn.Linear(width, LOCAL)
+        self.edges = nn.Sequential(
+            nn.Conv1d(LOCAL + 3, 2 * LOCAL, 5, padding=2), nn.GELU(), nn.Conv1d(2 * LOCAL, 2, 5, padding=2)
+        )
+        self.extract = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, 2))
+        last = self.edges[-1]
+        assert isinstance(last, nn.Conv1d)
+        assert last.bias is not None
+        nn.init.zeros_(last.weight)  # untrained, an answer begins and ends where attention does
+        nn.init.zeros_(last.bias)
+
+    # --- modules that look at words ---------------------------------------------------------------------
+
+    def text(self, question: Tensor, words: Tensor, reading: Reading) -> Text:
+        """Return an item in vectors. Words equal to one of the question get a bonus that is learned."""
+        logits = (question * self.find_product) @ words.T + self.find_word(words).T
+        same = torch.from_numpy(reading.same).to(logits)
+        return Text(question, words, torch.softmax(logits + self.find_same * same, 1), reading)
+
+    def find(self, text: Text, asked: Tensor) -> Attention:
+        """Attend to the words that are similar to those asked for; ``asked`` [M] sums to 1."""
+        weights = asked @ text.similar
+        return Attention(weights, present(weights))
+
+    def filter(self, text: Text, asked: Tensor, below: Attention) -> Attention:
+        """Keep each word with a probability of its own.
+
+        Presence becomes that of the strongest word kept, a departure from the papers, whose filter always
+        leaves a whole distribution, so that nothing can be counted as 0.
+        """
+        question = (asked @ text.question).expand_as(text.words)
+        kept = torch.sigmoid(self.filter_word(torch.cat((question, text.words, question * text.words), 1)))
+        weights = below.weights * kept.squeeze(1)
+        left = (below.weights / below.weights.max() * kept.squeeze(1)).max()
+        return Attention(weights / (weights.sum() + LEAST), below.presence * left)
+
+    def relocate(self, text: Text, asked: Tensor, below: Attention | Mentions) -> Attention:
+        """Move attention from each word to those that are asked for of it."""
+        question = asked @ text.question
+        logits = ((question + text.words) * self.relocate_product) @ text.words.T
+        logits = logits + self.relocate_word(text.words).T
+        places = torch.arange(len(text.words), device=logits.device)
+        logits = logits - self._cost("relocate") * (places[:, None] - places[None, :]).abs()
+        return Attention(below.weights @ torch.softmax(logits, 1), below.presence)
+
+    def find_mentions(self, text: Text, below: Attention, kind: str) -> Mentions:
+        """Attend to the numbers (or dates) that belong to each word: find-num, find-date."""
+        found = text.reading.numbers if kind == "numbers" else text.reading.dates
+        return Mentions(below.weights[:, None] * self.grounding(text, kind), found, below.presence)
+
+    def grounding(self, text: Text, kind: str) -> Tensor:
+        """Return for each word a distribution over the numbers (or dates) of the passage, [T, N].
+
+        Beside the bilinear form of the papers a number costs more the further away it stands, which is
+        learned, too.
+        """
+        found = text.reading.numbers if kind == "numbers" else text.reading.dates
+        vectors = spread(found, len(text.words)).to(text.words) @ text.words  # [N, W]
+        logits = text.words @ self.bilinear[kind] @ vectors.T
+        firsts = torch.tensor([first for first, _ in found.words], device=logits.device)
+        places = torch.arange(len(text.words), device=logits.device)
+        return torch.softmax(logits - self._cost(kind) * (places[:, None] - firsts[None, :]).abs(), 1)
+
+    def _cost(self, kind: str) -> Tensor:
+        return functional.softplus(self.nearness[kind])
+
+    def extract_answer(self, text: Text) -> Attention:
+        """Give the ends of the answer from the passage alone; attention is the mean of the two."""
+        ends = self.extract(text.words).T
+        weights = torch.softmax(ends, 1).mean(0)
+        return Attention(weights, present(weights), ends)
+
+    # --- modules that compute ---------------------------------------------------------------------------
+
+    def extreme(self, text: Text, below: Attention | Mentions, *, largest: bool) -> Attention | Mentions:
+        """Return what has the largest number, or the smallest: find-max-num, find-min-num.
+
+        The distribution is that of the extreme of SAMPLES draws.
+        """
+        mentions = self._numbers(text, below)
+        chosen = mentions.reweighted(extreme(mentions, largest=largest))
+        return chosen if isinstance(below, Mentions) else Attention(chosen.events, below.presence)
+
+    def compare(self, text: Text, one: State, other: State, choice: str) -> Attention:
+        """Return the event whose number (or date) is the one wanted: num-compare, date-compare."""
+        kind = "numbers" if choice in ("greater", "less") else "dates"
+        first, second = (self._mentions(text, each, kind) for each in (one, other))
+        wins = _wins(first.found, choice).to(first.joint)
+        p = first.probabilities @ wins @ second.probabilities
+        weights = p * _events(one) + (1 - p) * _events(other)
+        return Attention(weights, torch.maximum(first.presence, second.presence))
+
+    def _numbers(self, text: Text, state: Attention | Mentions) -> Mentions:
+        return self._mentions(text, state, "numbers")
+
+    def _mentions(self, text: Text, state: State, kind: str) -> Mentions:
+        assert not isinstance(state, Amount)
+        return state if isinstance(state, Mentions) else self.find_mentions(text, state, kind)
+
+    def count(self, below: Attention | Mentions) -> Amount:
+        """Count the separate stretches that attention rests on.
+
+        Attention, as a share of its highest, passes a gate from 0 to 1; the mean count is the sum of all its
+        rises from one word to the next. On stretches of equal attention it is exact, whatever the gate has
+        learned. Gupta et al. count with a recurrent network that must be trained on made-up attention first.
+        Around the mean probability falls as exp(-sqrt(1 + (distance / spread)^2)): near it like the normal
+        distribution of the papers, but so that a count that is far off can still be learned from.
+        """
+        share = below.weights / below.weights.max()
+        middle, steep = self.gate[0], functional.softplus(self.gate[1])
+        low, high = torch.sigmoid(-steep * middle), torch.sigmoid(steep * (1 - middle))
+        level = (torch.sigmoid(steep * (share - middle)) - low) / (high - low)
+        mean = below.presence * functional.relu(torch.diff(level, prepend=level.new_zeros(1))).sum()
+        counts = torch.arange(MOST_COUNTED + 1, dtype=torch.float64, device=level.device)
+        logs = torch.log_softmax(-torch.sqrt(1 + ((counts - mean) / COUNT_SPREAD) ** 2), 0).to(level.dtype)
+        return Amount(counts, logs.exp(), logs)
+
+    def ends(self, text: Text, state: Attention) -> Tensor:
+        """Return the logits of an answer's first and last word, [2, T].
+
+        An answer begins where attention rises and ends where it falls; what stands around may move it.
+        Gupta et al. read both from a recurrent network over attention.
+        """
+        if state.ends is not None:
+            return state.ends
+        share = state.weights / state.weights.max()
+        around = functional.pad(share, (1, 1))
+        rise, fall = (functional.relu(share - near) for near in (around[:-2], around[2:]))
+        seen = torch.cat((torch.stack((share, rise, fall)), self.local(text.words).T))
+        moved: Tensor = self.edges(seen[None])[0]
+        return torch.log(torch.stack((rise, fall)) + FLOOR) + moved
+
+
+def extreme(mentions: Mentions, *, largest: bool, samples: int = SAMPLES) -> Tensor:
+    """Return the distribution of the largest (or smallest) of some draws from a distribution, [N].
+
+    Of numbers of one value each keeps its share.
+    """
+    p = mentions.probabilities
+    values = stated(mentions.found.quantities).to(p.device)
+    values = values if largest else -values
+    at_most = (values[None, :] <= values[:, None]).to(p) @ p  # of each number, that a draw is no larger
+    below = (values[None, :] < values[:, None]).to(p) @ p
+    return p * (at_most**samples - below**samples) / (at_most - below + LEAST)
+
+
+def combine(one: State, other: State, *, minus: bool) -> Amount:
+    """Return the distribution of the sum, or of the first minus the second: addition, subtraction (N20).
+
+    The years between two dates are never negative.
+    """
+    first, second = amount(one), amount(other)
+    values = first.values[:, None] - second.values if minus else first.values[:, None] + second.values
+    if isinstance(one, Mentions) and _dated(one):
+        values = values.abs()
+    return _likeliest(
+        merged(values.flatten(), torch.outer(first.probabilities, second.probabilities).flatten())
+    )
+
+
+def apart(state: Mentions) -> Amount:
+    """Return how far two different numbers (or years) drawn from one distribution lie apart.
+
+    subtraction with a single input. Where there is one number only, it is 0.
+    """
+    both = amount(state)
+    if len(both.values) == 1:
+        return Amount(torch.zeros_like(both.values), both.probabilities)
+    pairs = torch.outer(both.probabilities, both.probabilities)
+    pairs = pairs * (1 - torch.eye(len(pairs), device=pairs.device))
+    values = (both.values[:, None] - both.values).abs()
+    return _likeliest(merged(values.flatten(), (pairs / (pairs.sum() + LEAST)).flatten()))
+
+
+def _likeliest(state: Amount) -> Amount:
+    if len(state.values) <= MOST_VALUES:
+        return state
+    kept = torch.sort(state.probabilities.topk(MOST_VALUES).indices).values
+    probabilities = state.probabilities[kept]
+    return Amount(state.values[kept], probabilities / probabilities.sum())
+
+
+def _dated(state: Mentions) -> bool:
+    return any(isinstance(one.value, str) for one in state.found.quantities)
+
+
+def _events(state: State) -> Tensor:
+    assert not isinstance(state, Amount)
+    return state.events if isinstance(state, Mentions) else state.weights
+
+
+def _wins(found: Found, choice: str) -> Tensor:
+    """Return how far each number (or date) is the one wanted beside each other one, [N, N]; 1/2 is a tie."""
+    if choice in ("greater", "less"):
+        values = stated(found.quantities)
+        signs = torch.sign(values[:, None] - values)
+    else:
+        texts = [str(one.value) for one in found.quantities]
+        signs = torch.tensor([[order(one, other) or 0 for other in texts] for one in texts])
+    wanted = signs if choice in ("greater", "later") else -signs
+    return (1 + wanted) / 2

@@ -1,0 +1,116 @@
+"""What `text-nmn` learns from: answers always, programs and outputs of modules where they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from modelserver.modular.text.examples import Example, GoldList
+from modelserver.modular.text.execution import execute, log_likelihood
+from modelserver.modular.text.grammar import Language, derivation
+from modelserver.modular.text.modules import Text
+from modelserver.modular.text.network import Network
+from modelserver.modular.text.parser import Parse
+from modelserver.modular.text.reading import named
+from modelserver.modular.text.states import LEAST, Amount, State
+
+Outputs = Literal["none", "arguments", "all"]
+ARGUMENTS = frozenset({"find-num", "find-nums", "find-date", "ground-two-nums", "ground-two-dates"})
+NEAR = 10  # words around a word in which its number or date is looked for (Gupta et al. 2020, section 4.1)
+
+
+@dataclass(frozen=True)
+class Supervision:
+    """What is told beside the answer.
+
+    programs: the program and the words of its modules; without, the most probable ``beam`` programs are
+    tried and those that lead to the answer become more probable. auxiliary: a number or date stands near its
+    event. outputs: the gold spans of find-num and find-date alone, or of all modules.
+    """
+
+    programs: bool = True
+    auxiliary: bool = True
+    outputs: Outputs = "all"
+    beam: int = 8
+
+
+def loss(network: Network, text: Text, example: Example, supervision: Supervision) -> Tensor | None:
+    """Return the loss of one example; None where there is nothing in it to learn from."""
+    language = network.language(text.reading)
+    told = example.program if supervision.programs else None
+    if told is not None and language.whole(told):
+        parts = _told(network, text, example, supervision, language)
+    else:
+        parts = _searched(network, text, example, supervision, language)
+    if supervision.auxiliary:
+        parts += _near(network, text)
+    return torch.stack(parts).sum() if parts else None
+
+
+def _told(
+    network: Network, text: Text, example: Example, supervision: Supervision, language: Language
+) -> list[Tensor]:
+    """Return the losses of parser, attention to the question, answer, and outputs of a known program."""
+    assert example.program is not None
+    (parse,) = network.parser.force(text.question, [derivation(example.program)], language)
+    states = execute(network.modules_, text, example.program, parse.asked)
+    parts = [-parse.score]
+    words = text.reading.words()
+    for node, asked in zip(example.program.nodes, parse.asked, strict=True):
+        places = named(node.argument or "", words)
+        if asked is not None and places:
+            parts.append(-torch.log(asked[places] + LEAST).mean())
+    likelihood = log_likelihood(network.modules_, text, states[0], example.answer)
+    if likelihood is not None:
+        parts.append(-likelihood)
+    for gold in example.gold:
+        if supervision.outputs == "all" or (supervision.outputs == "arguments" and gold.module in ARGUMENTS):
+            parts.append(_missed(states, gold))
+    return parts
+
+
+def _missed(states: Sequence[State], gold: GoldList) -> Tensor:
+    """Return the mean of minus the logarithm of what attention leaves on each gold span.
+
+    Nodes that share a list are merged by maximum, as where faithfulness is measured.
+    """
+    rows = [state.weights for node in gold.nodes if not isinstance(state := states[node], Amount)]
+    weights = torch.stack(rows).amax(0)
+    sums = torch.stack([weights[start:end].sum() for start, end in gold.spans])
+    return -torch.log(sums + LEAST).mean()
+
+
+def _searched(
+    network: Network, text: Text, example: Example, supervision: Supervision, language: Language
+) -> list[Tensor]:
+    """Return minus the marginal log likelihood of the answer over the programs of a beam."""
+    with torch.no_grad():
+        tried = network.parser.beam(text.question, language, supervision.beam)
+    parses = network.parser.force(text.question, tried, language)
+    found = [one for one in (_joint(network, text, example, parse) for parse in parses) if one is not None]
+    return [-torch.logsumexp(torch.stack(found), 0)] if found else []
+
+
+def _joint(network: Network, text: Text, example: Example, parse: Parse) -> Tensor | None:
+    """Return the log probability of a program and of the right answer by it."""
+    states = execute(network.modules_, text, parse.derivation.program(), parse.asked)
+    likelihood = log_likelihood(network.modules_, text, states[0], example.answer)
+    return None if likelihood is None else parse.score + likelihood
+
+
+def _near(network: Network, text: Text) -> list[Tensor]:
+    """Return for numbers and dates how little of the words' attention stays near them (Gupta et al. 2020)."""
+    parts = []
+    places = torch.arange(len(text.words))
+    for kind, found in (("numbers", text.reading.numbers), ("dates", text.reading.dates)):
+        firsts = torch.tensor([first for first, _ in found.words])
+        near = (places[:, None] - firsts).abs() <= NEAR if len(found) else torch.zeros(len(places), 0)
+        rows = near.any(1)
+        if rows.any():
+            shares = (network.modules_.grounding(text, kind) * near.to(text.words)).sum(1)
+            parts.append(-torch.log(shares[rows.to(shares.device)] + LEAST).mean())
+    return parts

@@ -1,0 +1,86 @@
+"""Numbers and dates in a passage, found by rule, with the code points where they stand.
+
+What a place states is read by `analysis.programs.values`, so that a module and a hand-drawn span agree on it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.programs import date_of, number_of
+
+_SMALL = (
+    "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|"
+    "seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+)
+_SCALE = "hundred|thousand|million|billion"
+_NUMBER = re.compile(
+    r"(?<![^\W_])(?<!\d[.,])(?:\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|(?<!\d)\.\d+)"
+    rf"(?![^\W_])(?:[ -](?:{_SCALE})\b)?"
+    rf"|\b(?:{_SMALL})\b(?:(?:[ -]|[ -]and[ -])(?:{_SMALL}|{_SCALE})\b)*",
+    re.IGNORECASE,
+)
+_MONTH = (
+    "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|"
+    "Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+)
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_DATE = re.compile(
+    rf"\b{_DAY} (?:of )?{_MONTH}\b\.?,? \d{{3,4}}(?!\d)"
+    rf"|\b{_MONTH}\b\.? (?:{_DAY}(?: ?, ?| ))?\d{{3,4}}(?!\d)"
+    r"|(?<![\d.,-])\d{4}-\d{1,2}(?:-\d{1,2})?(?![\d-])"
+    r"|(?<!\d)\d{1,4} B\.?C\.?(?:E\.?)?(?![A-Za-z])"
+    r"|(?<![^\W_])(?<![\d.,-])(?:1\d|20)\d\d(?![^\W_])(?![.,]\d)"
+)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number or a date (ISO 8601, may lack day or month) and its place, code points, end exclusive."""
+
+    start: int
+    end: int
+    value: float | str
+
+
+def dates(text: str) -> list[Quantity]:
+    """Return the dates that name a year, in the order of the text; four digits alone are a year.
+
+    >>> [date.value for date in dates("Founded on 3 May 1950, closed in 1961.")]
+    ['1950-05-03', '1961']
+    """
+    found = ((match.span(), date_of(match[0])) for match in _DATE.finditer(text))
+    return [Quantity(start, end, value) for (start, end), value in found if value is not None]
+
+
+def numbers(text: str) -> list[Quantity]:
+    """Return the numbers in digits or English words, those inside of longer dates left out.
+
+    >>> [number.value for number in numbers("On 3 May 1950 he ran 1,200 yards in twenty-one games.")]
+    [1200, 21]
+    """
+    inside = [date for date in dates(text) if not text[date.start : date.end].isdecimal()]
+    found = []
+    for match in _NUMBER.finditer(text):
+        start, end = match.span()
+        value = number_of(match[0])
+        if value is not None and not any(date.start < end and start < date.end for date in inside):
+            found.append(Quantity(start, end, value))
+    return found
+
+
+def on_words(
+    found: Sequence[Quantity], words: Sequence[tuple[int, int]]
+) -> list[tuple[Quantity, tuple[int, int]]]:
+    """Return each quantity with its first word and the one after its last, if it touches any.
+
+    ``words`` are code points in order, ends exclusive.
+    """
+    placed = []
+    for one in found:
+        touched = [i for i, (start, end) in enumerate(words) if start < one.end and one.start < end]
+        if touched:
+            placed.append((one, (touched[0], touched[-1] + 1)))
+    return placed

@@ -1,0 +1,157 @@
+"""An item as a network reads it: words, the encoder's pieces, and the numbers and dates of the passage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from modelserver.decoding import Bools
+from modelserver.errors import InvalidRequest
+from modelserver.modular.text.quantities import Quantity, dates, numbers, on_words
+from modelserver.schema import ModuleItem, QAItem
+from modelserver.systems.contextual import first_pieces
+from modelserver.text import Ints
+from modelserver.windows import Encoded, WindowReader
+from modelserver.world.games.prose import tokenise
+
+MOST_WORDS = 2_000  # of a passage: modules that relate every word to every other take their square
+
+Place = tuple[int, int]  # start and end in code points, end exclusive
+
+
+@dataclass(frozen=True)
+class Found:
+    """The numbers, or the dates, of a passage, N, each with its first word and the one after its last."""
+
+    quantities: tuple[Quantity, ...]
+    words: tuple[tuple[int, int], ...]
+
+    def __len__(self) -> int:
+        return len(self.quantities)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One item: M words of the question, T words of the passage as the item gives them.
+
+    ``*_first`` is the first piece of each word (`contextual.NO_PIECE` without one). ``same`` says which words
+    of the question stand in the passage and where, [M, T]: equal but for case, signs left out. ``marked`` are
+    the pieces of such words, of the question and of the passage.
+    """
+
+    item: ModuleItem
+    asked: tuple[Place, ...]  # M
+    encoded: Encoded
+    question_first: Ints  # [M]
+    first: Ints  # [T]
+    same: Bools  # [M, T]
+    marked: tuple[Bools, Bools]
+    numbers: Found
+    dates: Found
+
+    def words(self) -> list[str]:
+        """Return the words of the question."""
+        return [self.item.text[start:end] for start, end in self.asked]
+
+    def quote(self, first: int, beyond: int) -> str:
+        """Return the passage from its word ``first`` up to the one before ``beyond``."""
+        return self.item.passage[self.item.tokens[first][0] : self.item.tokens[beyond - 1][1]]
+
+
+def read(item: ModuleItem, reader: WindowReader) -> Reading:
+    """Turn an item into what the network looks at.
+
+    Raises InvalidRequest, naming the field, for an item without passage or words, words that are out of order
+    or out of the passage, and what is longer than is read.
+    """
+    _check(item)
+    asked, tokens = tuple(tokenise(item.text)), item.tokens
+    if not asked:
+        raise InvalidRequest("there is no word in it", field="text")
+    encoded = _encode(item, reader)
+    keys, asked_keys = _keys(item.passage, tokens), _keys(item.text, asked)
+    same = (asked_keys[:, None] == keys[None, :]) & (asked_keys[:, None] != "")
+    return Reading(
+        item=item,
+        asked=asked,
+        encoded=encoded,
+        question_first=first_pieces(_rows(asked), np.pad(encoded.asked, ((0, 0), (2, 0)))),
+        first=first_pieces(_rows(tokens), encoded.places),
+        same=same,
+        marked=(
+            _on_pieces(same.any(1), asked, encoded.asked),
+            _on_pieces(same.any(0), tokens, encoded.places[:, 2:]),
+        ),
+        numbers=_found(numbers(item.passage), tokens),
+        dates=_found(dates(item.passage), tokens),
+    )
+
+
+def named(argument: str, words: Sequence[str]) -> list[int]:
+    """Return the places in the question of an argument's words, those that stand closest together.
+
+    Words that the question does not hold are left out; there may be none left.
+    """
+    asked = [word.casefold() for word in words]
+    wanted = [argument[start:end].casefold() for start, end in tokenise(argument)]
+    known = [word for word in wanted if word in asked]
+    best: list[int] = []
+    for begin in (place for place, word in enumerate(asked) if known and word == known[0]):
+        chosen = [begin]
+        for word in known[1:]:
+            later = [i for i, other in enumerate(asked) if other == word and i > chosen[-1]]
+            chosen.append(later[0] if later else asked.index(word))
+        if not best or max(chosen) - min(chosen) < max(best) - min(best):
+            best = chosen
+    return sorted(set(best))
+
+
+def _check(item: ModuleItem) -> None:
+    if not item.tokens:
+        raise InvalidRequest("the words of a passage are needed: attentions are over them", field="tokens")
+    if len(item.tokens) > MOST_WORDS:
+        raise InvalidRequest(f"{len(item.tokens)} words; at most {MOST_WORDS} are read", field="tokens")
+    for number, (start, end) in enumerate(item.tokens):
+        if not start < end <= len(item.passage):
+            message = f"a word from {start} to {end} is not in a passage of {len(item.passage)} code points"
+            raise InvalidRequest(message, field=f"tokens.{number}")
+    for number, (one, other) in enumerate(pairwise(item.tokens), start=1):
+        if other[0] < one[1]:
+            raise InvalidRequest("begins before the word before it ends", field=f"tokens.{number}")
+
+
+def _encode(item: ModuleItem, reader: WindowReader) -> Encoded:
+    """Return the pieces: the passage is the one sentence of an article without title."""
+    try:
+        return reader.encode(QAItem(id=item.id, question=item.text, context=[("", [item.passage])]))
+    except InvalidRequest as error:
+        field = {"question": "text", "context": "passage"}.get(error.field or "", error.field)
+        raise InvalidRequest(str(error), field=field) from error
+
+
+def _keys(text: str, places: Sequence[Place]) -> np.ndarray:
+    """Return each word in lower case, and nothing for one without letters or digits."""
+    words = (text[start:end].casefold() for start, end in places)
+    return np.array([word if any(map(str.isalnum, word)) else "" for word in words], dtype=object)
+
+
+def _rows(places: Sequence[Place]) -> Ints:
+    """Return places in the one text as rows of the fields of `modelserver.text.Place`."""
+    return np.pad(np.array(places, dtype=np.int64).reshape(-1, 2), ((0, 0), (2, 0)))
+
+
+def _on_pieces(marked: Bools, words: Sequence[Place], pieces: Ints) -> Bools:
+    """Return which pieces, [S, 2] code points, touch a marked word."""
+    places = np.array(words, dtype=np.int64).reshape(-1, 2)
+    after = np.searchsorted(places[:, 1], pieces[:, 0], side="right")
+    word = np.minimum(after, len(places) - 1)
+    touched: Bools = marked[word] & (after < len(places)) & (places[word, 0] < pieces[:, 1])
+    return touched
+
+
+def _found(quantities: Sequence[Quantity], tokens: Sequence[Place]) -> Found:
+    placed = on_words(quantities, tokens)
+    return Found(tuple(one for one, _ in placed), tuple(words for _, words in placed))

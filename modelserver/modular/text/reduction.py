@@ -1,0 +1,45 @@
+"""Programs without modules that sort and compare, for networks trained without them (N20, section 4.1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from analysis.programs import Program, parse
+from analysis.programs.notation import label
+from modelserver.modular.text.examples import Example
+from modelserver.modular.text.grammar import SORTING
+
+
+def unsorted(example: Example) -> Example:
+    """Return an example whose program sorts and compares nothing, with the gold of the nodes that are left.
+
+    What is sorted takes the place of the sorting. Two events that are compared become one `find` with the
+    words of both, which then has to choose between them.
+    """
+    program = example.program
+    if program is None or all(node.module not in SORTING for node in program.nodes):
+        return example
+    kept: list[int | None] = []
+    text = _reduced(program, 0, kept)
+    left = {node: place for place, node in enumerate(kept) if node is not None}
+    gold = tuple(
+        replace(one, nodes=tuple(left[node] for node in one.nodes))
+        for one in example.gold
+        if all(node in left for node in one.nodes)
+    )
+    return replace(example, program=parse(text, kind="spans"), gold=gold)
+
+
+def _reduced(program: Program, index: int, kept: list[int | None]) -> str:
+    """Return a subtree as text, and append the old number of each node that is left, None for a new one."""
+    node = program.nodes[index]
+    if node.module in ("find-max-num", "find-min-num"):
+        return _reduced(program, node.children[0], kept)
+    if node.module in SORTING:
+        below = program.nodes[index + 1 : program.end(index)]
+        words = " ".join(one.argument for one in below if one.argument and one.module not in SORTING)
+        kept.append(None)
+        return label("find", words or None)
+    kept.append(index)
+    inside = ", ".join(_reduced(program, child, kept) for child in node.children)
+    return label(node.module, node.argument) + (f"({inside})" if inside else "")

@@ -1,0 +1,107 @@
+"""Scores of `text-nmn` on examples: answers by its own programs, modules by the programs of people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from analysis.faithfulness.spans import GoldSpans, SpanOutput, SpanScores, score_spans
+from analysis.xqa import answer_f1, exact_match
+from modelserver.modular.text.examples import Example
+from modelserver.modular.text.system import TextSystem
+from modelserver.schema import Execution, ModuleItem
+
+BATCH = 16  # items that run together
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Means over all questions, in [0, 1], and the faithfulness of the modules, where gold is known.
+
+    em, f1: of the answers by the system's own programs. parsed: share of the questions with a gold program
+    whose modules the system writes as people do, None without any.
+    """
+
+    em: float
+    f1: float
+    parsed: float | None
+    faithfulness: SpanScores | None
+
+
+def score(system: TextSystem, examples: Sequence[Example], *, given: bool = False) -> Scores:
+    """Score a system on examples, one at least; with ``given``, answers are by the programs of people."""
+    executions = run(system, [_with_program(one) if given else one.item for one in examples])
+    em, f1 = np.mean(
+        [answer_scores(example, one.answer) for example, one in zip(examples, executions, strict=True)],
+        axis=0,
+    )
+    parsed = [
+        _modules(str(example.program)) == _modules(one.program)
+        for example, one in zip(examples, executions, strict=True)
+        if example.program is not None
+    ]
+    share = float(np.mean(parsed)) if parsed else None
+    return Scores(float(em), float(f1), share, faithfulness(system, examples))
+
+
+def _with_program(example: Example) -> ModuleItem:
+    return example.item.model_copy(update={"program": example.program and str(example.program)})
+
+
+def run(system: TextSystem, items: Sequence[ModuleItem]) -> list[Execution]:
+    """Execute items in batches, in their order."""
+    starts = [*range(0, len(items), BATCH), len(items)]
+    return [one for start, end in pairwise(starts) for one in system.execute(items[start:end])]
+
+
+def answer_scores(example: Example, answer: object) -> tuple[float, float]:
+    """Return EM and F1 of an answer, the best of the right answers.
+
+    Of an answer that several texts make up together one text is 1/n of its F1 and no exact match.
+    """
+    said = str(answer)
+    scores = []
+    for right in (example.said, *example.also):
+        alone = len(right) == 1
+        em = float(alone and exact_match(right[0], said))
+        scores.append((em, max(answer_f1(one, said).f1 for one in right) / len(right)))
+    return max(scores, key=lambda pair: pair[1])
+
+
+def _modules(program: str) -> str:
+    """Return a program without the words of its modules."""
+    kept, depth = [], 0
+    for sign in program:
+        depth += (sign == "[") - (sign == "]")
+        if not depth and sign != "]":
+            kept.append(sign)
+    return "".join(kept)
+
+
+def faithfulness(system: TextSystem, examples: Sequence[Example]) -> SpanScores | None:
+    """Score the modules of gold programs against gold spans; None where no example has any.
+
+    Programs with extract-answer are left out, for not every system has that module.
+    """
+    chosen = [
+        example
+        for example in examples
+        if example.program is not None
+        and example.gold
+        and all(node.module != "extract-answer" for node in example.program.nodes)
+    ]
+    if not chosen:
+        return None
+    gold, outputs = [], {}
+    for example, execution in zip(chosen, run(system, list(map(_with_program, chosen))), strict=True):
+        lists = tuple((one.module, np.array(one.spans, dtype=np.int64)) for one in example.gold)
+        gold.append(GoldSpans(example.item.id, lists))
+        rows = [
+            (one.module, np.stack([execution.modules[node].attention for node in one.nodes]))
+            for one in example.gold
+        ]
+        outputs[example.item.id] = SpanOutput(example.item.id, tuple(rows))
+    return score_spans(gold, outputs)

@@ -1,0 +1,111 @@
+"""What flows between modules over a passage of T words: attention, numbers or dates in the text, amounts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from modelserver.modular.text.quantities import Quantity
+from modelserver.modular.text.reading import Found
+
+LEAST = 1e-12  # keeps quotients and logarithms finite; far below what a softmax leaves on a word
+
+
+@dataclass(frozen=True)
+class Attention:
+    """A distribution over the words, [T], and how probable it is that there is anything at all, in [0, 1].
+
+    A distribution cannot say that nothing is there; ``presence`` does, for `count` alone. ``ends`` are the
+    logits of an answer's first and last word, [2, T], where a module gives them itself.
+    """
+
+    weights: Tensor
+    presence: Tensor
+    ends: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """A distribution over the N numbers (or dates) of the passage, with the events that they belong to.
+
+    ``joint``, [T, N], sums to 1: its columns give the distribution over numbers, its rows that over events.
+    """
+
+    joint: Tensor
+    found: Found
+    presence: Tensor
+
+    @property
+    def probabilities(self) -> Tensor:
+        """The distribution over the numbers, [N]."""
+        return self.joint.sum(0)
+
+    @property
+    def events(self) -> Tensor:
+        """The distribution over the words of the events, [T]."""
+        return self.joint.sum(1)
+
+    @property
+    def weights(self) -> Tensor:
+        """The distribution over the words that state the numbers, [T]; a number shares its words equally."""
+        return self.probabilities @ spread(self.found, len(self.joint)).to(self.joint)
+
+    def reweighted(self, probabilities: Tensor) -> Mentions:
+        """Return the mentions with another distribution over the numbers; events follow their numbers."""
+        return replace(self, joint=self.joint * (probabilities / (self.probabilities + LEAST)))
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A distribution over V different numbers that need not stand in the text, [V] each.
+
+    ``logs`` are the logarithms of the probabilities where these may be too small to be told from 0.
+    """
+
+    values: Tensor  # in double precision, ascending
+    probabilities: Tensor
+    logs: Tensor | None = None
+
+
+State = Attention | Mentions | Amount
+
+
+def spread(found: Found, words: int) -> Tensor:
+    """Return the share of each word in each number, [N, T]; rows sum to 1."""
+    shares = torch.zeros(len(found), words)
+    for row, (first, beyond) in enumerate(found.words):
+        shares[row, first:beyond] = 1 / (beyond - first)
+    return shares
+
+
+def merged(values: Tensor, probabilities: Tensor) -> Amount:
+    """Return an amount with every value once."""
+    distinct, places = torch.unique(values, return_inverse=True)
+    return Amount(distinct, probabilities.new_zeros(len(distinct)).index_add(0, places, probabilities))
+
+
+def amount(state: State) -> Amount:
+    """Return numbers in the text as the values that they state; an amount stays as it is."""
+    if isinstance(state, Amount):
+        return state
+    assert isinstance(state, Mentions), "an attention is no amount"
+    return merged(stated(state.found.quantities).to(state.joint.device), state.probabilities)
+
+
+def stated(quantities: Sequence[Quantity]) -> Tensor:
+    """Return the values of numbers, or the years of dates."""
+    values = [_year(one.value) if isinstance(one.value, str) else one.value for one in quantities]
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def _year(date: str) -> int:
+    digits = date.removeprefix("-").partition("-")[0]
+    return -int(digits) if date.startswith("-") else int(digits)
+
+
+def present(attention: Tensor) -> Tensor:
+    """Return a presence of 1, on the device of an attention."""
+    return attention.new_ones(())

@@ -1,0 +1,138 @@
+"""`text-nmn` as the server sees it: items in, executed programs with every module's output out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from analysis.programs import Program, ProgramError, parse
+from modelserver.errors import InvalidRequest, PredictionFailed
+from modelserver.modular.text.execution import answer_of, execute, value_of
+from modelserver.modular.text.grammar import Derivation, Language, derivation
+from modelserver.modular.text.modules import Text
+from modelserver.modular.text.network import Network
+from modelserver.modular.text.network import load as load_network
+from modelserver.modular.text.reading import Reading, named
+from modelserver.modular.text.states import Amount, State
+from modelserver.schema import Execution, ModuleItem, NodeOutput
+
+BEAM = 4
+SHOWN = 0.5  # of the highest attention: a word of the question above it is an argument's
+
+_PASSAGE = "The Comets gained 312 yards. The Foxes gained 280 yards."
+
+
+class TextSystem:
+    """A trained network. An item without program is parsed; one with a program is executed by that.
+
+    Words of an argument that the question holds are attended to equally. An argument without such words is
+    left to the parser, which says where it would look for that module.
+    """
+
+    def __init__(self, network: Network, *, name: str, description: str, revision: str) -> None:
+        self.name, self.description, self.revision = name, description, revision
+        self.network = network.eval()
+        words = [(at, at + len(word)) for at, word in _words(_PASSAGE)]
+        self.warm_up = ModuleItem(id="warm up", text="Who gained 312 yards?", passage=_PASSAGE, tokens=words)
+
+    def cost(self, item: ModuleItem) -> int:
+        """Return the pieces that the encoder reads, the question anew in each window."""
+        reader = self.network.reader
+        return sum(map(reader.length, reader.windows(self.network.read(item).encoded)))
+
+    def check(self, item: ModuleItem) -> None:
+        """Raise InvalidRequest as `reading.read` does, and for a program that cannot be executed."""
+        self._given(item, self.network.read(item))
+
+    def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
+        """Execute the items as one batch. Raises InvalidRequest as `check` does, and PredictionFailed."""
+        readings = [self.network.read(item) for item in items]
+        given = [self._given(item, reading) for item, reading in zip(items, readings, strict=True)]
+        with torch.inference_mode():
+            texts = self.network(readings)
+            return [self._execute(text, program) for text, program in zip(texts, given, strict=True)]
+
+    def _given(self, item: ModuleItem, reading: Reading) -> Program | None:
+        if item.program is None:
+            return None
+        try:
+            program = parse(item.program, kind="spans")
+        except ProgramError as error:
+            raise InvalidRequest(str(error), field="program") from error
+        language = self.network.language(reading)
+        if not self.network.config.extract and any(n.module == "extract-answer" for n in program.nodes):
+            raise InvalidRequest("this network was trained without extract-answer", field="program")
+        for node in program.nodes:  # sorting modules have nothing to learn and are always there
+            allowed = Language(numbers=language.numbers, dates=language.dates)
+            if not allowed.holds(node.module):
+                raise InvalidRequest(
+                    f"the passage states nothing that {node.module} could find", field="program"
+                )
+        return program
+
+    def _execute(self, text: Text, program: Program | None) -> Execution:
+        if not torch.isfinite(text.similar).all():
+            raise PredictionFailed("the network's attentions are not numbers: its weights are damaged")
+        language = self.network.language(text.reading)
+        if program is None:
+            made = self.network.parser.beam(text.question, language, BEAM)[0]
+            asked = self._asked(text, made, language)
+            program = made.program(_arguments(text.reading, asked))
+        else:
+            asked = self._named(text, program, language)
+        states = execute(self.network.modules_, text, program, asked)
+        return Execution(
+            id=text.reading.item.id,
+            program=str(program),
+            answer=answer_of(self.network.modules_, text, states[0]),
+            modules=[
+                _output(index, node.module, state)
+                for index, (node, state) in enumerate(zip(program.nodes, states, strict=True))
+            ],
+        )
+
+    def _asked(self, text: Text, made: Derivation, language: Language) -> list[Tensor | None]:
+        return list(self.network.parser.force(text.question, [made], language)[0].asked)
+
+    def _named(self, text: Text, program: Program, language: Language) -> list[Tensor | None]:
+        """Return each node's attention to the question: its argument's words, or what the parser looks at."""
+        asked, words = self._asked(text, derivation(program), language), text.reading.words()
+        for node in program.nodes:
+            places = named(node.argument or "", words)
+            if asked[node.index] is not None and places:
+                attention = text.question.new_zeros(len(words))
+                attention[places] = 1 / len(places)
+                asked[node.index] = attention
+        return asked
+
+
+def _arguments(reading: Reading, asked: Sequence[Tensor | None]) -> list[str | None]:
+    """Return the words of the question that each node attends to most."""
+    words = reading.words()
+    found: list[str | None] = []
+    for attention in asked:
+        chosen = [] if attention is None else (attention > SHOWN * attention.max()).tolist()
+        found.append(" ".join(word for word, yes in zip(words, chosen, strict=False) if yes) or None)
+    return found
+
+
+def _output(index: int, module: str, state: State) -> NodeOutput:
+    attention = [] if isinstance(state, Amount) else state.weights.clamp(0, 1).tolist()
+    return NodeOutput(index=index, module=module, attention=attention, value=value_of(state))
+
+
+def _words(text: str) -> list[tuple[int, str]]:
+    found, at = [], 0
+    for word in text.split():
+        at = text.index(word, at)
+        found.append((at, word))
+    return found
+
+
+def load(folder: Path, device: torch.device, *, name: str, description: str) -> TextSystem:
+    """Load a folder of weights. Raises UnreadableWeights, naming the file and what is wrong with it."""
+    network, revision = load_network(folder, device)
+    return TextSystem(network, name=name, description=description, revision=revision)
