@@ -31,6 +31,7 @@ MODULES = {
     "search": ("modelserver.search", "search the costs of the coupling regulariser at random"),
     "predict": ("modelserver.prediction", "predict a file of questions in the HotpotQA form"),
     "evaluate": ("modelserver.evaluation", "score a system on a file of questions with gold answers"),
+    "text-table": ("modelserver.modular.text.table", "train and score the variants of text-nmn"),
     "world": ("modelserver.world", "generate a fictional text world to train and test on"),
     "scenes": ("modelserver.world.scenes", "generate pairs of pictures with sentences, programs, gold boxes"),
     "visual-table": ("modelserver.modular.visual.table", "train and score variants of visual-nmn"),

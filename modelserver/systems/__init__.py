@@ -11,6 +11,7 @@ from typing import cast
 import torch
 
 from modelserver.errors import InvalidRequest, UnknownSystem
+from modelserver.modular.text import system as text_nmn
 from modelserver.modular.visual import system as visual
 from modelserver.schema import SystemKind
 from modelserver.systems import extractive, heuristic, reader
@@ -67,6 +68,13 @@ def _visual(name: str, description: str) -> SystemSpec:
     return SystemSpec(name, description, load, kind="modular")
 
 
+def _text(name: str, description: str) -> SystemSpec:
+    def load(weights: Path | None, device: torch.device) -> ModularSystem:
+        return text_nmn.load(weights or WEIGHTS / name, device, name=name, description=description)
+
+    return SystemSpec(name, description, load, "modular")
+
+
 SYSTEMS: dict[str, SystemSpec] = {
     spec.name: spec
     for spec in (
@@ -78,6 +86,7 @@ SYSTEMS: dict[str, SystemSpec] = {
         _visual("visual-nmn", "Modular network over LXMERT: executes a program over one or two images"),
         _visual("lxmert", "End-to-end baseline: judges a sentence about one or two images"),
         _extractive("extractive-qa", "Marks an answer's start and end with any Hugging Face encoder"),
+        _text("text-nmn", "Writes a program for a question and executes it over the words of a passage"),
     )
 }
 

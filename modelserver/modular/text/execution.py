@@ -111,7 +111,7 @@ def _equal(values: Tensor, number: float | None) -> Tensor | None:
 def answer_of(modules: Modules, text: Text, root: State) -> ModuleValue:
     """Return the most probable answer: words of the passage, a number, or a date as it is written there."""
     if isinstance(root, Attention):
-        first, last = torch.log_softmax(modules.ends(text, root), 1).double().cpu().numpy()
+        first, last = torch.log_softmax(modules.ends(text, root), 1).detach().double().cpu().numpy()
         begin, end = first_best(span_scores(first, last, LONGEST))
         return text.reading.quote(begin, end + 1)
     if isinstance(root, Mentions):

@@ -34,6 +34,7 @@ MOST_COUNTED = 20
 COUNT_SPREAD = 0.25  # of a count around its mean
 MOST_VALUES = 500  # of a sum or difference that are carried on, the most probable
 FLOOR = 0.01  # share of the highest edge that every word has as an answer's first or last
+SMALLEST = 1e-38  # a positive number that single precision still holds
 LOCAL = 16  # numbers of a word that the search for an answer's ends looks at
 
 
@@ -105,10 +106,13 @@ class Modules(nn.Module):
         leaves a whole distribution, so that nothing can be counted as 0.
         """
         question = (asked @ text.question).expand_as(text.words)
-        kept = torch.sigmoid(self.filter_word(torch.cat((question, text.words, question * text.words), 1)))
-        weights = below.weights * kept.squeeze(1)
-        left = (below.weights / below.weights.max() * kept.squeeze(1)).max()
-        return Attention(weights / (weights.sum() + LEAST), below.presence * left)
+        seen = torch.cat((question, text.words, question * text.words), 1)
+        logits = self.filter_word(seen).squeeze(1)
+        # In logarithms: where next to nothing is kept, the shares of what is left still sum to 1.
+        logs = torch.log(below.weights.clamp_min(SMALLEST)) + functional.logsigmoid(logits)
+        weights = torch.exp(logs - logs.max().detach()) * (below.weights > 0)
+        left = (below.weights / below.weights.max() * torch.sigmoid(logits)).max()
+        return Attention(weights / weights.sum(), below.presence * left)
 
     def relocate(self, text: Text, asked: Tensor, below: Attention | Mentions) -> Attention:
         """Move attention from each word to those that are asked for of it."""
@@ -154,7 +158,7 @@ class Modules(nn.Module):
         The distribution is that of the extreme of SAMPLES draws.
         """
         mentions = self._numbers(text, below)
-        chosen = mentions.reweighted(extreme(mentions, largest=largest))
+        chosen = mentions.scaled(extreme(mentions, largest=largest))
         return chosen if isinstance(below, Mentions) else Attention(chosen.events, below.presence)
 
     def compare(self, text: Text, one: State, other: State, choice: str) -> Attention:
@@ -208,16 +212,18 @@ class Modules(nn.Module):
 
 
 def extreme(mentions: Mentions, *, largest: bool, samples: int = SAMPLES) -> Tensor:
-    """Return the distribution of the largest (or smallest) of some draws from a distribution, [N].
+    """Return how much more probable each number is as the largest (or smallest) of some draws, [N].
 
-    Of numbers of one value each keeps its share.
+    With F the probability that a draw is no larger than a number and G that it is smaller, the number is the
+    largest with probability F^n - G^n in place of F - G. The quotient of the two is the sum of F^(n-1-k) G^k,
+    which needs no division. Of numbers of one value each keeps its share.
     """
     p = mentions.probabilities
     values = stated(mentions.found.quantities).to(p.device)
     values = values if largest else -values
-    at_most = (values[None, :] <= values[:, None]).to(p) @ p  # of each number, that a draw is no larger
+    at_most = (values[None, :] <= values[:, None]).to(p) @ p
     below = (values[None, :] < values[:, None]).to(p) @ p
-    return p * (at_most**samples - below**samples) / (at_most - below + LEAST)
+    return torch.stack([at_most ** (samples - 1 - k) * below**k for k in range(samples)]).sum(0)
 
 
 def combine(one: State, other: State, *, minus: bool) -> Amount:
@@ -237,15 +243,15 @@ def combine(one: State, other: State, *, minus: bool) -> Amount:
 def apart(state: Mentions) -> Amount:
     """Return how far two different numbers (or years) drawn from one distribution lie apart.
 
-    subtraction with a single input. Where there is one number only, it is 0.
+    subtraction with a single input. Where all is on one number, it is 0.
     """
     both = amount(state)
-    if len(both.values) == 1:
-        return Amount(torch.zeros_like(both.values), both.probabilities)
-    pairs = torch.outer(both.probabilities, both.probabilities)
-    pairs = pairs * (1 - torch.eye(len(pairs), device=pairs.device))
+    same = torch.eye(len(both.values), device=both.values.device)
+    pairs = torch.outer(both.probabilities, both.probabilities) * (1 - same)
+    pairs = pairs / (pairs.sum() + LEAST)
+    pairs = pairs + same * (1 - pairs.sum()) / len(same)
     values = (both.values[:, None] - both.values).abs()
-    return _likeliest(merged(values.flatten(), (pairs / (pairs.sum() + LEAST)).flatten()))
+    return _likeliest(merged(values.flatten(), pairs.flatten()))
 
 
 def _likeliest(state: Amount) -> Amount:

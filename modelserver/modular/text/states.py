@@ -53,9 +53,9 @@ class Mentions:
         """The distribution over the words that state the numbers, [T]; a number shares its words equally."""
         return self.probabilities @ spread(self.found, len(self.joint)).to(self.joint)
 
-    def reweighted(self, probabilities: Tensor) -> Mentions:
-        """Return the mentions with another distribution over the numbers; events follow their numbers."""
-        return replace(self, joint=self.joint * (probabilities / (self.probabilities + LEAST)))
+    def scaled(self, factors: Tensor) -> Mentions:
+        """Return the mentions with each number as many times as probable; events follow their numbers."""
+        return replace(self, joint=self.joint * factors)
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,8 @@ def _row(variant: Variant, scores: Scores) -> dict[str, Any]:
         losses = scores.faithfulness.table()
         intervals = scores.faithfulness.intervals(rng=np.random.default_rng(1))
         row["loss"] = {name: losses[name].loss for name in GROUPS if name in losses}
-        row["interval"] = {name: intervals[name].interval for name in GROUPS if name in intervals}
+        found = {name: intervals[name].interval for name in GROUPS if name in intervals}
+        row["interval"] = {name: [one.low, one.high] for name, one in found.items() if one is not None}
         row["questions"] = losses["overall"].n
     return row
 

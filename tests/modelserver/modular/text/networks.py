@@ -1,0 +1,88 @@
+"""Items, states and tiny untrained networks for the tests of `text-nmn`."""
+
+import numpy as np
+import torch
+
+from modelserver.encoders import new_encoder, without_head
+from modelserver.modular.text.examples import examples_of
+from modelserver.modular.text.modules import Modules
+from modelserver.modular.text.network import Config, Network
+from modelserver.modular.text.quantities import Quantity
+from modelserver.modular.text.reading import Found, Reading
+from modelserver.modular.text.states import Attention, Mentions
+from modelserver.modular.text.system import TextSystem
+from modelserver.schema import ModuleItem
+from modelserver.systems.contextual import Encoder
+from modelserver.world.games import generate
+from modelserver.world.games.prose import tokenise
+
+CPU = torch.device("cpu")
+WIDTH = 16
+
+
+def item(text, passage, *, program=None, id="a"):
+    return ModuleItem(id=id, text=text, passage=passage, program=program, tokens=tokenise(passage))
+
+
+def games(count, split="train", seed=3):
+    return examples_of(generate(split, count, seed), "games")
+
+
+def encoder(seed=1, *, layers=1):
+    torch.manual_seed(seed)
+    texts = [text for one in games(20) for text in (one.item.text, one.item.passage)]
+    model, tokenizer = new_encoder(texts, CPU, hidden=32, layers=layers, heads=2, pieces=600)
+    return Encoder(without_head(model, "new"), tokenizer)
+
+
+def network(seed=1, **settings):
+    return Network(encoder(seed), Config(width=WIDTH, **settings)).eval()
+
+
+def system(made=None):
+    return TextSystem(made or network(), name="text-nmn", description="untrained", revision="0" * 12)
+
+
+def attention(words, *spans):
+    """Equal attention to all words of some spans."""
+    weights = torch.zeros(words)
+    for start, end in spans:
+        weights[start:end] = 1
+    return Attention(weights / weights.sum(), torch.ones(()))
+
+
+def found(*quantities):
+    """Quantities given as (value, first word, beyond)."""
+    return Found(
+        tuple(Quantity(first, beyond, value) for value, first, beyond in quantities),
+        tuple((first, beyond) for _, first, beyond in quantities),
+    )
+
+
+def mentions(words, quantities, *pairs):
+    """Equal probability of pairs of an event's first word and the number of a quantity."""
+    joint = torch.zeros(words, len(quantities))
+    for word, number in pairs:
+        joint[word, number] = 1 / len(pairs)
+    return Mentions(joint, quantities, torch.ones(()))
+
+
+def text(words, *, numbers=(), dates=(), seed=0, asked=3):
+    """Return a passage of made-up words in made-up vectors, with modules to read it."""
+    torch.manual_seed(seed)
+    modules = Modules(WIDTH).eval()
+    passage = " ".join(f"w{n}" for n in range(words))
+    question = " ".join(f"q{n}" for n in range(asked))
+    nothing = np.zeros(0, dtype=np.int64)
+    reading = Reading(
+        item=item(question, passage),
+        asked=tuple(tokenise(question)),
+        encoded=None,
+        question_first=nothing,
+        first=nothing,
+        same=np.zeros((asked, words), dtype=bool),
+        marked=(nothing, nothing),
+        numbers=found(*numbers),
+        dates=found(*dates),
+    )
+    return modules, modules.text(torch.randn(asked, WIDTH), torch.randn(words, WIDTH), reading)

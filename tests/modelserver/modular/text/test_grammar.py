@@ -1,0 +1,79 @@
+"""The grammar: exactly the well-typed programs, each in one way, and always a way to end."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.programs import MODULES, parse
+from modelserver.modular.text.grammar import (
+    MOST_NODES,
+    Derivation,
+    Language,
+    derivation,
+    productions,
+)
+
+LANGUAGES = st.builds(Language, st.booleans(), st.booleans(), st.booleans(), st.booleans())
+
+
+@st.composite
+def derivations(draw, languages=LANGUAGES):
+    language, made = draw(languages), Derivation()
+    while not made.done:
+        made = made.take(draw(st.sampled_from(made.allowed(language))))
+    return language, made
+
+
+@settings(max_examples=150, deadline=None)
+@given(derivations())
+def test_every_derivation_is_a_program_that_reads_back_and_every_program_has_one(pair):
+    language, made = pair
+    program = made.program([f"word {n}" for n in range(len(made.taken))])
+    assert parse(str(program), kind="spans") == program
+    assert derivation(program) == made
+    assert len(program.nodes) <= MOST_NODES
+    assert language.whole(program)
+
+
+def test_a_language_leaves_out_what_it_cannot_use():
+    def modules(language):
+        return {productions()[n].module for n in Derivation().allowed(language)}
+
+    everything = modules(Language())
+    assert everything == set(MODULES["spans"])
+    assert everything - modules(Language(extract=False)) == {"extract-answer"}
+    gone = everything - modules(Language(sorting=False))
+    assert gone == {"find-max-num", "find-min-num", "num-compare", "date-compare"}
+    assert "find-num" not in modules(Language(numbers=False))
+    assert "find-date" not in modules(Language(dates=False))
+    assert Language(numbers=False, dates=False).smallest["numbers"] == math.inf
+
+
+def test_it_ends_within_the_nodes_it_may_have():
+    made = Derivation()
+    for _ in range(4):
+        made = made.take(max(made.allowed(Language(), most=4), key=lambda n: len(productions()[n].slots)))
+        if made.done:
+            break
+    assert made.done
+
+
+def test_the_types_of_inputs_are_kept():
+    for text in (
+        "find-max-num(find[a])",
+        "find-max-num(find-num(find[a]))",
+        "subtraction(find-date(find))",
+        "subtraction(find-date(find), find-date(find))",
+        "subtraction(count(find), find-num(find))",
+        "num-compare[less](find-num(find), find)",
+    ):
+        program = parse(text, kind="spans")
+        assert derivation(program).program([n.argument for n in program.nodes]) == program
+
+
+def test_a_production_that_does_not_fit_is_refused():
+    count = next(n for n, one in enumerate(productions()) if one.module == "count")
+    with pytest.raises(ValueError, match="count does not fit"):
+        Derivation().take(count).take(count)

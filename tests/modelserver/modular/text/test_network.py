@@ -1,0 +1,212 @@
+"""The network as a system: batches, words and pieces, given programs, refusals, weights on disk."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from analysis.programs import parse
+from modelserver.errors import InvalidRequest, PredictionFailed, UnreadableWeights
+from modelserver.modular.text.network import load as load_network
+from modelserver.modular.text.network import save
+from modelserver.modular.text.reading import named
+from modelserver.modular.text.scoring import run
+from modelserver.modular.text.system import load
+from tests.modelserver.modular.text.networks import CPU, games, item, network, system
+
+PASSAGE = "The Comets gained 312 yards on 3 May 1950. 🏈 The Foxes, founded in 1961, gained 280 yards."
+QUESTION = "Did the Foxes or the Comets gain more yards?"
+PROGRAM = "num-compare[greater](find-num(find[Foxes gain yards]), find-num(find[Comets gain yards]))"
+
+
+@pytest.fixture(scope="module")
+def untrained():
+    return system()
+
+
+def outputs(executions):
+    return [(one.program, one.answer, [np.array(m.attention) for m in one.modules]) for one in executions]
+
+
+def alike(one, other):
+    assert [x[:2] for x in one] == [x[:2] for x in other]
+    for mine, theirs in zip(one, other, strict=True):
+        for a, b in zip(mine[2], theirs[2], strict=True):
+            assert np.allclose(a, b, atol=1e-5)
+
+
+def test_it_works(untrained):
+    (execution,) = untrained.execute([item(QUESTION, PASSAGE, program=PROGRAM)])
+    program = parse(PROGRAM, kind="spans")
+    assert execution.program == str(program)
+    assert [(one.index, one.module) for one in execution.modules] == [
+        (node.index, node.module) for node in program.nodes
+    ]
+    tokens = item(QUESTION, PASSAGE).tokens
+    for node, one in zip(program.nodes, execution.modules, strict=True):
+        assert len(one.attention) == len(tokens)
+        assert sum(one.attention) == pytest.approx(1, abs=1e-4)
+        assert (one.value in (312, 280, 1961)) == (node.module == "find-num")
+    assert execution.answer in PASSAGE
+
+
+def test_without_program_it_writes_one_of_its_language(untrained):
+    (execution,) = untrained.execute([item("How many?", "Nobody came.")])
+    program = parse(execution.program, kind="spans")
+    assert not {"find-num", "find-date"} & {node.module for node in program.nodes}
+    assert untrained.execute([untrained.warm_up])
+
+
+def test_padding_and_order_change_nothing(untrained):
+    items = [one.item.model_copy(update={"program": str(one.program)}) for one in games(12)]
+    items.append(item("How long?", "It was 3 yards.", id="short", program="find-num(find)"))
+    alone = outputs([untrained.execute([one])[0] for one in items])
+    alike(outputs(untrained.execute(items)), alone)
+    turned = outputs(untrained.execute(items[::-1]))[::-1]
+    alike(turned, alone)
+    assert [one.id for one in untrained.execute(items)] == [one.id for one in items]
+    own = [one.item for one in games(4)]
+    together = [one.program for one in untrained.execute(own)]
+    assert together == [untrained.execute([one])[0].program for one in own]
+
+
+def test_attention_is_over_the_words_of_the_item_however_they_are_cut(untrained):
+    whole = item(QUESTION, PASSAGE, program="find[yards]")
+    cut = [((a, a + 1), (a + 1, b)) if b - a > 1 else ((a, b),) for a, b in whole.tokens]
+    halves = list(itertools.chain.from_iterable(cut))
+    gaps = [(a, b) for a, b in whole.tokens if PASSAGE[a:b].isalnum()]
+    for tokens in (halves, gaps, [(0, len(PASSAGE))]):
+        (execution,) = untrained.execute([whole.model_copy(update={"tokens": tokens})])
+        assert len(execution.modules[0].attention) == len(tokens)
+        assert sum(execution.modules[0].attention) == pytest.approx(1, abs=1e-4)
+
+
+def test_a_long_passage_is_read_in_windows(untrained):
+    short = "The Comets gained 312 yards. "
+    long = item("How many yards?", short * 150, program="find-num(find[yards])")
+    (execution,) = untrained.execute([long])
+    assert len(execution.modules[0].attention) == len(long.tokens)
+    assert min(execution.modules[1].attention) > 0
+    assert untrained.cost(long) > untrained.network.reader.reading.window
+    assert len(untrained.network.reader.windows(untrained.network.read(long).encoded)) > 1
+
+
+def test_words_of_an_argument_are_those_that_stand_closest_together():
+    words = [
+        "How",
+        "many",
+        "years",
+        "after",
+        "the",
+        "opening",
+        "of",
+        "A",
+        "was",
+        "the",
+        "founding",
+        "of",
+        "the",
+        "B",
+    ]
+    assert named("founding of the B", words) == [10, 11, 12, 13]
+    assert named("opening of A", words) == [5, 6, 7]
+    assert named("OPENING zebra", words) == [5]
+    assert named("zebra", words) == []
+    assert named("", words) == []
+
+
+def test_an_argument_decides_what_is_looked_for_and_one_of_other_words_is_left_to_the_parser(untrained):
+    def attention(argument):
+        (execution,) = untrained.execute([item(QUESTION, PASSAGE, program=f"find{argument}")])
+        return execution.modules[0].attention
+
+    assert attention("[Foxes]") != attention("[Comets]")
+    assert attention("[zebra]") == attention("")
+    assert attention("[FOXES]") == attention("[Foxes]")
+
+
+def test_what_stands_in_question_and_passage_is_marked(untrained):
+    reading = untrained.network.read(item("Did Zyx win?", "Abc lost. zyx won."))
+    assert reading.same.nonzero()[0].tolist() == [1]
+    asked, passage = reading.marked
+    places = reading.encoded.places[passage]
+    assert {(int(a) >= 10 and int(b) <= 13) for _, _, a, b in places} == {True}
+    assert asked.any()
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"tokens": []}, "tokens"),
+        ({"tokens": [(0, 3), (2, 5)]}, "tokens.1"),
+        ({"tokens": [(0, 3), (5, 5)]}, "tokens.1"),
+        ({"tokens": [(0, 3), (5, 900)]}, "tokens.1"),
+        ({"text": " ?".replace("?", "​")}, "text"),
+        ({"text": "word " * 1_000}, "text"),
+        ({"program": "count("}, "program"),
+        ({"program": "equal(1, 2)"}, "program"),
+        ({"passage": "Nobody came.", "tokens": [(0, 2)], "program": "find-num(find)"}, "program"),
+        ({"passage": "12 came.", "tokens": [(0, 2)], "program": "find-date(find)"}, "program"),
+        ({"passage": "a " * 3_000, "tokens": [(2 * n, 2 * n + 1) for n in range(3_000)]}, "tokens"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_field(untrained, changes, field):
+    broken = item(QUESTION, PASSAGE).model_copy(update=changes)
+    with pytest.raises(InvalidRequest) as error:
+        untrained.check(broken)
+    assert error.value.field == field
+    with pytest.raises(InvalidRequest):
+        untrained.execute([broken])
+
+
+def test_a_network_without_extract_answer_refuses_it_and_never_writes_it():
+    without = system(network(extract=False))
+    with pytest.raises(InvalidRequest, match="trained without extract-answer"):
+        without.check(item(QUESTION, PASSAGE, program="extract-answer"))
+    for execution in run(without, [one.item for one in games(20)]):
+        assert "extract-answer" not in execution.program
+
+
+def test_damaged_weights_are_no_answer():
+    broken = network()
+    with torch.no_grad():
+        broken.words.weight.fill_(torch.nan)
+    with pytest.raises(PredictionFailed, match="damaged"):
+        system(broken).execute([item(QUESTION, PASSAGE)])
+
+
+def test_weights_come_back_from_disk(tmp_path):
+    made = network()
+    save(tmp_path, made)
+    loaded = load(tmp_path, CPU, name="text-nmn", description="x")
+    assert len(loaded.revision) == 12
+    for parameter in made.parameters():
+        parameter.data = parameter.data.half().float()
+    items = [one.item for one in games(3)]
+    alike(outputs(loaded.execute(items)), outputs(system(made).execute(items)))
+    assert loaded.revision == load_network(tmp_path, CPU)[1]
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "encoder/config.json"])
+def test_a_damaged_folder_is_refused_with_the_file(tmp_path, name):
+    save(tmp_path, network())
+    (tmp_path / name).write_text("{")
+    with pytest.raises(UnreadableWeights, match=name.rpartition("/")[2].partition(".")[0]):
+        load_network(tmp_path, CPU)
+
+
+def test_gradients_reach_every_part():
+    made = network().train()
+    text = made([made.read(item(QUESTION, PASSAGE))])[0]
+    modules = made.modules_
+    states = [modules.find(text, text.nowhere)]
+    states.append(modules.filter(text, text.nowhere, states[0]))
+    states.append(modules.relocate(text, text.nowhere, states[1]))
+    mentions = [modules.find_mentions(text, states[0], kind) for kind in ("numbers", "dates")]
+    kinds = itertools.chain(states, mentions, [modules.extract_answer(text)])
+    weights = [torch.randn(len(text.words)) for _ in range(6)]
+    loss = sum((state.weights * w).sum() for state, w in zip(kinds, weights, strict=True))
+    (loss + modules.ends(text, states[2]).square().sum() + modules.count(states[0]).values.sum()).backward()
+    without = {n for n, p in made.named_parameters() if p.grad is None and not n.startswith("parser")}
+    assert without <= {"modules_.gate", "encoder.pooler.dense.weight", "encoder.pooler.dense.bias"}

@@ -1,0 +1,74 @@
+"""The parser: typed programs alone, scored as they are found, with attention that sums to one."""
+
+from itertools import pairwise
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.programs import parse
+from modelserver.modular.text.grammar import MOST_NODES, Language, derivation, productions
+from modelserver.modular.text.parser import Parser
+from tests.modelserver.modular.text.networks import WIDTH
+from tests.modelserver.modular.text.test_grammar import LANGUAGES
+
+
+@settings(max_examples=40, deadline=None)
+@given(LANGUAGES, st.integers(0, 10_000), st.integers(1, 6), st.floats(0.1, 20))
+def test_whatever_its_weights_it_writes_typed_programs_alone(language, seed, words, spread):
+    torch.manual_seed(seed)
+    parser = Parser(WIDTH).eval()
+    with torch.no_grad():
+        for parameter in parser.parameters():
+            parameter.mul_(spread)
+        question = torch.randn(words, WIDTH)
+        found = parser.beam(question, language, 3)
+        parses = parser.force(question, found, language)
+    assert found
+    for made, parsed in zip(found, parses, strict=True):
+        program = made.program()
+        assert parse(str(program), kind="spans") == program
+        assert len(program.nodes) <= MOST_NODES
+        assert language.whole(program)
+        assert parsed.derivation == made
+        for node, asked in zip(program.nodes, parsed.asked, strict=True):
+            assert (asked is not None) == (node.module in ("find", "filter", "relocate"))
+            assert asked is None or asked.sum().item() == pytest.approx(1, abs=1e-5)
+    scores = [float(one.score) for one in parses]
+    assert all(later <= one + 1e-3 * (1 + abs(one)) for one, later in pairwise(scores))
+
+
+def test_probabilities_of_all_short_programs_sum_to_one():
+    torch.manual_seed(2)
+    parser, question = Parser(WIDTH).eval(), torch.randn(4, WIDTH)
+    language = Language(extract=True, sorting=False, numbers=False, dates=False)
+    with torch.no_grad():
+        found = parser.beam(question, language, 2_000)
+        scores = torch.stack([one.score for one in parser.force(question, found, language)])
+    assert len({one.taken for one in found}) == len(found)
+    assert 0.8 < scores.exp().sum() <= 1 + 1e-4
+
+
+def test_a_forced_program_has_gradients_and_rows_do_not_touch_each_other():
+    torch.manual_seed(1)
+    parser, question = Parser(WIDTH), torch.randn(5, WIDTH)
+    texts = ("count(filter(find))", "find", "subtraction(find-num(find), find-num(find))")
+    made = [derivation(parse(text, kind="spans")) for text in texts]
+    together = parser.force(question, made, Language())
+    for one, alone in zip(together, made, strict=True):
+        (parsed,) = parser.force(question, [alone], Language())
+        assert torch.allclose(parsed.score, one.score, atol=1e-6)
+        for mine, theirs in zip(parsed.asked, one.asked, strict=True):
+            assert (mine is None) == (theirs is None)
+            assert mine is None or torch.allclose(mine, theirs, atol=1e-6)
+    torch.stack([one.score for one in together]).sum().backward()
+    assert all(p.grad is not None for n, p in parser.named_parameters() if not n.startswith("ask"))
+
+
+def test_a_program_of_another_language_can_be_forced():
+    parser, question = Parser(WIDTH).eval(), torch.randn(3, WIDTH)
+    made = derivation(parse("extract-answer", kind="spans"))
+    (parsed,) = parser.force(question, [made], Language(extract=False))
+    assert torch.isfinite(parsed.score)
+    assert productions()[made.taken[0]].module == "extract-answer"
