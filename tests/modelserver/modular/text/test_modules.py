@@ -1,6 +1,7 @@
 """Every module on attention made by hand, and programs of them beside `analysis.programs`."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -216,8 +217,10 @@ def test_untrained_an_answer_is_the_stretch_that_is_attended_to(read, span):
     modules, seen = read
     state = attention(WORDS, span)
     assert answer_of(modules, seen, state) == seen.reading.quote(*span)
-    sure = log_likelihood(modules, seen, state, Answer(spans=(span,)))
-    assert sure > log_likelihood(modules, seen, state, Answer(spans=((10, 12),)))
+    sure, unsure = (
+        log_likelihood(modules, seen, state, Answer(spans=(one,))).item() for one in (span, (10, 12))
+    )
+    assert sure > unsure
 
 
 def test_likelihood_is_none_where_a_program_cannot_give_the_answer(read):
@@ -236,7 +239,8 @@ def given_objects(draw):
     """A program, and for each node that looks at words one object by hand."""
     _, made = draw(derivations())
     program = made.program([f"p{n}" for n in range(len(made.taken))])
-    states, objects = {}, {}
+    states: dict[int, Any] = {}
+    objects: dict[int, Any] = {}
     numbers, dates = found(*NUMBERS), found(*DATES)
     for node in reversed(program.nodes):
         if node.module in ("find", "filter", "relocate", "extract-answer"):

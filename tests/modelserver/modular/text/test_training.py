@@ -69,7 +69,7 @@ def test_more_supervision_is_a_larger_sum():
     assert least < near < arguments < everything
 
 
-def test_a_killed_training_goes_on_as_if_nothing_had_happened(tmp_path):
+def test_a_killed_training_goes_on_as_if_nothing_had_happened(tmp_path, monkeypatch):
     whole = train(trainer(), games(3), tmp_path / "whole")
     first = trainer()
     original = Trainer.step
@@ -79,12 +79,10 @@ def test_a_killed_training_goes_on_as_if_nothing_had_happened(tmp_path):
             raise KeyboardInterrupt
         return original(self)
 
-    Trainer.step = dies
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            train(first, games(3), tmp_path / "killed")
-    finally:
-        Trainer.step = original
+    monkeypatch.setattr(Trainer, "step", dies)
+    with pytest.raises(KeyboardInterrupt):
+        train(first, games(3), tmp_path / "killed")
+    monkeypatch.undo()
     assert (tmp_path / "killed" / STATE).exists()
     with pytest.raises(UnreadableData, match="--resume"):
         train(trainer(), games(3), tmp_path / "killed")
@@ -152,7 +150,9 @@ def test_programs_without_sorting_keep_their_other_modules():
     compared = next(e for e in games(120) if "num-compare" in str(e.program))
     (node,) = unsorted(compared).program.nodes
     assert node.module == "find"
-    assert all(one.argument in node.argument for one in compared.program.nodes if one.module == "find")
+    assert all(
+        str(one.argument) in str(node.argument) for one in compared.program.nodes if one.module == "find"
+    )
 
 
 def test_faithfulness_is_perfect_where_attention_is_gold():
