@@ -16,7 +16,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from scripts import servers
 from scripts.debian import install, missing_packages
 from scripts.processes import ROOT, end, signals_as_interrupt
 
+SLOWEST = 40  # files of tests named at the end of a run
 SERVERS = {
     "TEST_POSTGRES_URL": servers.postgres,
     "TEST_VALKEY_URL": servers.valkey,
@@ -72,7 +73,7 @@ def run_passes(env: Mapping[str, str], folder: Path, arguments: list[str]) -> di
     passes = {"SQLite": (dict(env), ["-n", "2", "--dist", "loadfile", *arguments])}
     if "TEST_POSTGRES_URL" in env:
         on_postgres = {**env, "DATABASE_URL": env["TEST_POSTGRES_URL"]}
-        passes["PostgreSQL"] = (on_postgres, ["-m", "database", *arguments])
+        passes["PostgreSQL"] = (on_postgres, ["-n", "2", "--dist", "loadfile", "-m", "database", *arguments])
     done = {}
     for name, (environment, options) in passes.items():
         print(f"\n== Tests on {name}", flush=True)
@@ -105,12 +106,24 @@ def summary(passes: Mapping[str, tuple[int, Path]]) -> int:
     for reason, times in reasons.most_common():
         print(f"Skipped {times}: {reason}")
     # pytest's status 5 says that no test was chosen: fine for one pass, not for both.
+    print_slowest(results for _, results in passes.values() if results.exists())
     failed = any(status not in (0, 5) for status, _ in passes.values())
     if failed and not counts["failed"]:
         print("pytest itself failed; its message is above.")
         counts["failed"] = 1
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return 1 if failed or not counts["passed"] else 0
+
+
+def print_slowest(files: Iterable[Path]) -> None:
+    """Print the files of tests that took longest, over all passes: where a run's time goes."""
+    seconds: Counter[str] = Counter()
+    for results in files:
+        for case in ElementTree.parse(results).iter("testcase"):  # noqa: S314 - pytest wrote it
+            seconds[case.get("classname") or ""] += float(case.get("time") or 0)
+    if len(seconds) > SLOWEST:
+        slowest = ", ".join(f"{name} {spent:.0f} s" for name, spent in seconds.most_common(SLOWEST))
+        print(f"Longest: {slowest}")
 
 
 def count(results: Path, counts: Counter[str], reasons: Counter[str]) -> None:
