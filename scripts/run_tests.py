@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -117,12 +117,13 @@ def summary(passes: Mapping[str, tuple[int, Path]]) -> int:
 
 def print_slowest(files: Iterable[Path]) -> None:
     """Print the files of tests that took longest, over all passes: where a run's time goes."""
-    seconds: Counter[str] = Counter()
+    seconds: defaultdict[str, float] = defaultdict(float)
     for results in files:
         for case in ElementTree.parse(results).iter("testcase"):  # noqa: S314 - pytest wrote it
             seconds[case.get("classname") or ""] += float(case.get("time") or 0)
-    if len(seconds) > SLOWEST:
-        slowest = ", ".join(f"{name} {spent:.0f} s" for name, spent in seconds.most_common(SLOWEST))
+    ordered = sorted(seconds, key=lambda name: -seconds[name])
+    if len(ordered) > SLOWEST:
+        slowest = ", ".join(f"{name} {seconds[name]:.0f} s" for name in ordered[:SLOWEST])
         print(f"Longest: {slowest}")
 
 

@@ -3,7 +3,8 @@
 ``python -m scripts.walkers LINK --users N`` walks from the link to the completion code, and with
 ``--seconds`` again as somebody new until the time is up; then it prints one JSON object. It is a process of
 its own, so that it shares nothing with the server but the machine. Pages are asked for as a browser asks for
-them, without the style sheets and scripts, which a browser keeps.
+them, without the style sheets and scripts, which a browser keeps. With ``--patience`` a page that does not
+come is asked for again, as people do; what was sent with it is sent again.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from urllib.parse import urlencode, urlsplit
 HIDDEN = re.compile(rb'<input type="hidden" name="(csrfmiddlewaretoken|page_key)" value="([^"]*)"')
 RADIO = re.compile(rb'<input type="radio" id="[^"]*" name="([^"]+)" value="([^"]+)"')
 ITEM = re.compile(r"/item/\d+/$")
+RETRY_SECONDS = 0.1
 
 
 class Unexpected(Exception):
@@ -31,19 +33,28 @@ class Unexpected(Exception):
 
 @dataclass
 class Tally:
-    """What all participants together saw. ``seconds`` has one entry per request."""
+    """What all participants together saw. ``seconds`` has one entry per request.
+
+    ``answers`` holds the forms of the items that were accepted, by the key of their page. ``repeated`` counts
+    the requests that were sent again.
+    """
 
     seconds: list[float] = field(default_factory=list)
+    answers: dict[str, dict[str, str]] = field(default_factory=dict)
+    repeated: int = 0
     items: int = 0
     consents: int = 0
     completed: int = 0
 
 
 class Connection:
-    """One kept-alive HTTP/1.1 connection with its cookies."""
+    """One kept-alive HTTP/1.1 connection with its cookies.
 
-    def __init__(self, host: str, port: int, tally: Tally) -> None:
-        self.host, self.port, self.tally = host, port, tally
+    A request that gets no answer is sent again for up to ``patience`` seconds, on a connection of its own.
+    """
+
+    def __init__(self, host: str, port: int, tally: Tally, patience: float = 0.0) -> None:
+        self.host, self.port, self.tally, self.patience = host, port, tally, patience
         self.cookies: dict[str, str] = {}
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
@@ -58,6 +69,20 @@ class Connection:
         self, method: str, path: str, fields: Mapping[str, str] | None = None, body: bytes = b""
     ) -> tuple[int, str, bytes]:
         """Send one request with these header fields; return status, Location header and body."""
+        until = time.monotonic() + self.patience
+        while True:
+            try:
+                return await self._sent(method, path, fields, body)
+            except (OSError, asyncio.IncompleteReadError):
+                self.close()
+                if time.monotonic() >= until:
+                    raise
+            self.tally.repeated += 1
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def _sent(
+        self, method: str, path: str, fields: Mapping[str, str] | None, body: bytes
+    ) -> tuple[int, str, bytes]:
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         head = f"{method} {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\nCookie: {cookies}\r\n"
         if method == "POST":
@@ -91,16 +116,19 @@ class Connection:
     def close(self) -> None:
         if self._streams is not None:
             self._streams[1].close()
+            self._streams = None
 
 
-async def walk(link: str, tally: Tally, rng: random.Random, think: float, until: float) -> None:
+async def walk(
+    link: str, tally: Tally, rng: random.Random, think: float, until: float, patience: float
+) -> None:
     """Be one participant from the link to the code, or until the time (event loop's clock) is up.
 
     ``think`` is the mean pause before a page is sent, in seconds; pauses are between half and one and a half
     of it.
     """
     address = urlsplit(link)
-    connection = Connection(str(address.hostname), address.port or 80, tally)
+    connection = Connection(str(address.hostname), address.port or 80, tally, patience)
     clock = asyncio.get_running_loop().time
     try:
         status, path, page = await connection.ask("GET", address.path)
@@ -116,12 +144,15 @@ async def walk(link: str, tally: Tally, rng: random.Random, think: float, until:
                 return
             if think:
                 await asyncio.sleep(think * rng.uniform(0.5, 1.5))
-            sent, (status, target, page) = path, await connection.ask("POST", path, filled(page, rng))
+            sent, form = path, filled(page, rng)
+            status, target, page = await connection.ask("POST", sent, form)
             if status != 302:
                 raise Unexpected(f"{sent}: status {status}\n{page[:2000].decode(errors='replace')}")
             path = target
             tally.consents += sent.endswith("/consent/")
-            tally.items += bool(ITEM.search(sent))
+            if ITEM.search(sent):
+                tally.items += 1
+                tally.answers[form["page_key"]] = form
     finally:
         connection.close()
 
@@ -140,9 +171,17 @@ def filled(page: bytes, rng: random.Random) -> dict[str, str]:
     return form | {"client_total_ms": "2000", "client_visible_ms": "2000", "client_hidden_ms": "0"}
 
 
-async def crowd(link: str, users: int, seconds: float | None, think: float, seed: int) -> tuple[Tally, float]:
-    """Have ``users`` walk at once for ``seconds``, or each once to the end; return the tally and the time."""
-    tally = Tally()
+async def crowd(
+    link: str,
+    tally: Tally,
+    *,
+    users: int,
+    seconds: float | None = None,
+    think: float = 0.0,
+    seed: int = 1,
+    patience: float = 0.0,
+) -> float:
+    """Have ``users`` walk at once for ``seconds``, or each once to the end; return how long they took."""
     clock = asyncio.get_running_loop().time
     until = math.inf if seconds is None else clock() + seconds
 
@@ -150,7 +189,7 @@ async def crowd(link: str, users: int, seconds: float | None, think: float, seed
         rng = random.Random(f"{seed}/{number}")
         await asyncio.sleep(think * rng.random())  # people do not come in step
         while clock() < until:
-            await walk(link, tally, rng, think, until)
+            await walk(link, tally, rng, think, until, patience)
             if seconds is None:
                 return
 
@@ -158,7 +197,7 @@ async def crowd(link: str, users: int, seconds: float | None, think: float, seed
     async with asyncio.TaskGroup() as group:
         for number in range(users):
             group.create_task(one(number))
-    return tally, clock() - begun
+    return clock() - begun
 
 
 def summary(tally: Tally, took: float) -> dict[str, float]:
@@ -174,6 +213,7 @@ def summary(tally: Tally, took: float) -> dict[str, float]:
         "items": tally.items,
         "consents": tally.consents,
         "completed": tally.completed,
+        "repeated": tally.repeated,
     }
 
 
@@ -186,10 +226,22 @@ def main() -> int:
         "--think", type=float, default=0.0, help="mean pause before a page is sent, in seconds"
     )
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--patience", type=float, default=0.0, help="for how long a page is asked for again, in seconds"
+    )
     options = parser.parse_args()
+    tally = Tally()
     try:
-        tally, took = asyncio.run(
-            crowd(options.link, options.users, options.seconds, options.think, options.seed)
+        took = asyncio.run(
+            crowd(
+                options.link,
+                tally,
+                users=options.users,
+                seconds=options.seconds,
+                think=options.think,
+                seed=options.seed,
+                patience=options.patience,
+            )
         )
     except* (Unexpected, OSError, asyncio.IncompleteReadError) as errors:
         print(errors.exceptions[0], file=sys.stderr)

@@ -1,0 +1,80 @@
+"""The web server dies at any moment while people take part; no answer that it accepted is lost or doubled."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from scripts import servers
+from scripts.example import load_example, new_link
+from scripts.walkers import Tally, crowd
+from tests.site import Site, running_site
+
+USERS, ITEMS = 12, 5
+KILLED_AT = (3, 20, 40)  # accepted items of the 60 that there are
+
+STORED = """
+import json
+from studyapp.models import Participant, Trial
+rows = Trial.objects.filter(answers__isnull=False).values_list("pk", "answers")
+people = Participant.objects.values_list("status", "items_submitted")
+print(json.dumps({"answers": {pk: answers for pk, answers in rows}, "people": list(people)}))
+"""
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.service)])
+def study_site(request: pytest.FixtureRequest) -> Iterator[Site]:
+    with ExitStack() as stack:
+        url = None
+        if request.param == "postgres":
+            url = stack.enter_context(servers.postgres_database(request.getfixturevalue("postgres_server")))
+        site = stack.enter_context(running_site(database_url=url, worker=False))
+        load_example(site, items=ITEMS)
+        yield site
+
+
+def kill_while(site: Site, working: threading.Thread, tally: Tally, rng: random.Random) -> int:
+    """Kill the web server, and start it again, when that many items have been accepted."""
+    kills = 0
+    for accepted in KILLED_AT:
+        while working.is_alive() and tally.items < accepted:
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0.0, 0.2))
+        if not working.is_alive():
+            break
+        site.parts.stop_one("web server", kill=True)
+        kills += 1
+        site.parts.start(site.stack.web())
+    return kills
+
+
+def written(answer: object) -> str:
+    """An answer as its form has it."""
+    return {True: "yes", False: "no"}[answer] if isinstance(answer, bool) else str(answer)
+
+
+def test_no_accepted_answer_is_lost_or_doubled(study_site: Site):
+    tally, link = Tally(), new_link(study_site)
+    walking = crowd(link, tally, users=USERS, think=0.3, patience=60.0)
+    working = threading.Thread(target=asyncio.run, args=(walking,))
+    working.start()
+    kills = kill_while(study_site, working, tally, random.Random(1))
+    working.join(timeout=120)
+    assert not working.is_alive()
+    assert kills == len(KILLED_AT)
+    assert tally.repeated >= kills
+    stored = json.loads(study_site.manage("shell", "--no-imports", "--command", STORED).splitlines()[-1])
+    assert sorted(stored["people"]) == [["completed", ITEMS]] * USERS
+    assert (tally.consents, tally.items, tally.completed) == (USERS, USERS * ITEMS, USERS)
+    # The key of a page is "item-PK" with a signature.
+    sent = {key.partition(".")[0].removeprefix("item-"): form for key, form in tally.answers.items()}
+    assert sent.keys() == stored["answers"].keys()
+    for trial, answers in stored["answers"].items():
+        assert {key: written(value) for key, value in answers.items()}.items() <= sent[trial].items()
