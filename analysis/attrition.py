@@ -6,7 +6,7 @@ permutation distribution; Phipson and Smyth 2010 (a sampled p is never 0).
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,25 +90,30 @@ def participant_flow(
     trials: pd.DataFrame,
     names: Sequence[tuple[str, ...]],
     rules: Sequence[str],
+    groups: Mapping[str, Sequence[str]] | None = None,
 ) -> ParticipantFlow:
-    """The flow of each condition.
+    """The flow of each condition, or of each group of conditions that the same participants saw.
 
-    trials: submitted ones of those who count. names: the rules that hit each (`Exclusions.names`).
+    groups: name of a group, as in the flow, to its conditions; each condition by itself if left out. trials:
+    submitted ones of those who count. names: the rules that hit each (`Exclusions.names`).
 
     Raises ValueError where names has another length than trials.
     """
     if len(names) != len(trials):
         raise ValueError(f"names has {len(names)} entries for {len(trials)} trials")
-    counted = Counter(zip(trials["condition"], names, strict=True))
-    kept = trials[[not hits for hits in names]]
-    people = kept.groupby("condition")["participant_id"].nunique()
+    groups = groups or {condition.name: (condition.name,) for condition in conditions}
+    titles = {condition.name: condition.title for condition in conditions}
+    group_of = trials["condition"].map({name: group for group, own in groups.items() for name in own})
+    counted = Counter(zip(group_of, names, strict=True))
+    kept = np.array([not hits for hits in names], dtype=bool)
+    people = trials["participant_id"][kept].groupby(group_of[kept]).nunique()
     arms = []
-    for condition in conditions:
-        own = {hits: n for (name, hits), n in counted.items() if name == condition.name}
-        found = flow.conditions.get(condition.name) if flow else None
+    for group, members in groups.items():
+        own = {hits: n for (name, hits), n in counted.items() if name == group}
+        found = flow.conditions.get(group) if flow else None
         arms.append(
             ArmFlow(
-                title=condition.title,
+                title=" and ".join(titles[name] for name in members),
                 assigned=found.assigned if found else None,
                 started=found.started if found else None,
                 completed=found.completed if found else None,
@@ -120,7 +125,7 @@ def participant_flow(
                 trials=sum(own.values()),
                 hit={rule: sum(n for hits, n in own.items() if rule in hits) for rule in rules},
                 retained=own.get((), 0),
-                contributing=int(people.get(condition.name, 0)),
+                contributing=int(people.get(group, 0)),
             )
         )
     return ParticipantFlow(flow.consented if flow else None, tuple(arms))
@@ -135,7 +140,7 @@ def completion_test(
     too many to enumerate.
     """
     question = "Assigned but not completed"
-    counts = {}
+    counts: dict[str, tuple[int, int]] = {}
     for arm in flow.arms:
         if arm.assigned is None or arm.completed is None or arm.active is None:
             reason = "the bundle holds no participant flow"
@@ -182,6 +187,31 @@ def exclusion_test(shares: dict[str, Array], *, rng: np.random.Generator) -> Att
             raise ValueError(f"shares of {name!r} must be from 0 to 1")
     counts = {name: (int((values > 0).sum()), len(values)) for name, values in groups.items()}
     return _kruskal("Participants with excluded trials", groups, counts, rng)
+
+
+def swapped_exclusion_test(
+    shares: dict[str, Array], *, rng: np.random.Generator, permutations: int = SAMPLED
+) -> AttritionTest:
+    """As `exclusion_test`, for conditions that the same participants saw: conditions are swapped within them.
+
+    shares: condition to one share per participant, in one order, NaN where there is no trial; who lacks one
+    is left out. The statistic is the sum of squares of the conditions' sums, whose order over swaps is that
+    of the spread of their means.
+    """
+    table = np.column_stack(list(shares.values()))
+    table = table[~np.isnan(table).any(axis=1)]
+    counts = {name: (int((own > 0).sum()), len(own)) for name, own in zip(shares, table.T, strict=True)}
+    question = "Participants with excluded trials"
+    if len(table) < 2 or (table == table[:, :1]).all():
+        reason = "fewer than two participants saw all conditions" if len(table) < 2 else "no share differs"
+        return AttritionTest(question, None, False, counts, "", reason)
+    observed, extreme = (table.sum(axis=0) ** 2).sum(), 0
+    number = min(permutations, max(FEWEST_SAMPLED, MOST_DRAWN // table.size))
+    for _ in range(number):
+        drawn = rng.permuted(table, axis=1).sum(axis=0)
+        extreme += (drawn**2).sum() >= observed * (1 - 1e-12)
+    method = f"{number} random swaps of conditions within participants"
+    return AttritionTest(question, (int(extreme) + 1) / (number + 1), False, counts, method)
 
 
 def excluded_shares(

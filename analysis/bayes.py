@@ -26,6 +26,10 @@ EFFECT_SD = 2.0  # prior of intercept, of the difference of any two conditions, 
 LOG_SD_SD = 1.0  # prior of the log standard deviations of participants and items: normal around 0
 STEPS = np.linspace(-3.0, 3.0, 9)  # grid over the log standard deviations, in posterior standard deviations
 MOST_LEVELS = 2_000
+OWN_EFFECTS = (
+    "participants saw several conditions, and the model has no effects of conditions that differ by person; "
+    "without them the interval would be too short"
+)
 
 
 @dataclass(frozen=True)
@@ -78,12 +82,13 @@ def bayes_logistic(trials: Trials, *, position: bool = False, level: float = 0.9
     interval then leans on it. Limits: the Laplace approximation pulls standard deviations towards 0 where
     participants have only a few trials.
 
-    Refused where a condition has fewer than two participants or all outcomes are alike. Raises ValueError.
+    Refused where a condition has fewer than two participants, where all outcomes are alike and where
+    participants saw several conditions. Raises ValueError.
     """
     check_level(level)
     if not np.isin(trials.outcome, (0.0, 1.0)).all():
         raise ValueError("outcome must be 0 or 1")
-    reason = unsupported(trials, position=position)
+    reason = unsupported(trials, position=position) or (OWN_EFFECTS if trials.repeated else "")
     if not reason and trials.items > MOST_LEVELS:
         reason = f"there are more than {MOST_LEVELS} items"
     if reason:

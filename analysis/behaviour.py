@@ -9,6 +9,7 @@ from analysis.agreement import Agreement, agreements, metric_of
 from analysis.bundle import Points as Scale
 from analysis.calibration import Calibration, calibration
 from analysis.exclusions import CLOCK_COLUMNS
+from analysis.grid import Grid, merge_shared, participant_groups
 from analysis.items import ITEM_MEASURES, ItemValue, item_measures, trial_table
 from analysis.learning import Learning, learning, positions_of
 from analysis.page import Block, Data, Section, Text
@@ -36,6 +37,7 @@ def describe_behaviour(study: Study) -> Behaviour:
     resamples = study.options.resamples
     streams = np.random.default_rng([study.options.seed, 6]).spawn(3)
     grids = [grid for grid in view.grids if grid.participants]
+    ways = _ways(grids)
     questions = {
         question.role or question.key: metric_of(question) for question in study.version.item_questionnaire
     }
@@ -43,8 +45,8 @@ def describe_behaviour(study: Study) -> Behaviour:
     levels = certainty.scale.points if certainty and isinstance(certainty.scale, Scale) else 0
     return Behaviour(
         learning=learning(
-            grids,
-            [positions_of(grid, view.trials) for grid in grids],
+            ways,
+            [positions_of(grid, view.trials) for grid in ways],
             rng=streams[0],
             resamples=resamples,
         ),
@@ -54,10 +56,34 @@ def describe_behaviour(study: Study) -> Behaviour:
     )
 
 
+def _ways(grids: Sequence[Grid]) -> list[Grid]:
+    """The grids, those of participants who saw several conditions as one.
+
+    They learn across their conditions, each of which comes at some of their positions only.
+    """
+    found: dict[int, list[Grid]] = {}
+    for group, grid in zip(participant_groups(grids), grids, strict=True):
+        found.setdefault(group, []).append(grid)
+    return [
+        merge_shared(own, " and ".join(grid.condition for grid in own)) if len(own) > 1 else own[0]
+        for own in found.values()
+    ]
+
+
 def behaviour_section(study: Study, found: Behaviour) -> Section:
     """Learning, calibration, agreement; items and trials as files."""
     titles = {arm.name: arm.title for arm in study.conditions} | {EVERYBODY: "All conditions"}
+    titles |= {
+        " and ".join(own): " and ".join(titles[name] for name in own)
+        for own in study.allocation.groups.values()
+    }
     blocks: list[Block] = [_learning_block(found.learning, titles)]
+    if study.allocation.design != "between":
+        text = (
+            "Participants who saw several conditions learn across them, so learning is shown over their "
+            "whole way and not by condition."
+        )
+        blocks.append(Text(text, "note"))
     if found.calibration:
         blocks.append(_calibration_table(found.calibration, titles))
     else:

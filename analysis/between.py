@@ -14,6 +14,18 @@ from analysis.study import Study
 from analysis.tables import Cell, Table, interval, number
 
 TIMES = "Completion time"
+HOW_TESTED = {  # whether the same participants saw both conditions
+    False: "p comes from {permutations} permutations of participants between the two conditions (all of them "
+    "where they are fewer). Hedges' g is a difference in standard deviations between participants; "
+    "superiority is the probability that a participant of the second condition has the higher value. Each "
+    "participant counts once.",
+    True: "Conditions that the same participants saw are compared within them: the difference is the mean of "
+    "the changes of those who have both values, so it may differ from that of the two means; participants "
+    "are resampled with both conditions; p comes from {permutations} random swaps of the two conditions "
+    "within participants (all of them up to 15 participants). Hedges' g is the mean change in average "
+    "standard deviations of the two conditions; superiority is the share of participants with the higher "
+    "value in the second, ties half.",
+}
 
 
 def differences_section(study: Study, inference: Inference) -> Section:
@@ -116,11 +128,11 @@ def _how_compared(study: Study, inference: Inference) -> str:
         if study.options.resamples
         else "No intervals were asked for. "
     )
-    return (
-        f"{intervals}p comes from {inference.plan.permutations:,} permutations of participants between the "
-        "two conditions (all of them where they are fewer). Hedges' g is a difference in standard deviations "
-        "between participants; superiority is the probability that a participant of the second condition has "
-        "the higher value. Each participant counts once."
+    paired = {one.paired for one in inference.family.comparisons}
+    return intervals + " ".join(
+        words.format(permutations=f"{inference.plan.permutations:,}")
+        for is_paired, words in HOW_TESTED.items()
+        if is_paired in paired
     )
 
 
@@ -213,7 +225,7 @@ _DATA_HEADER = (
     "measure", "first", "second", "first_value", "second_value", "difference", "bca_low", "bca_high",
     "percentile_low", "percentile_high", "p", "p_holm", "hedges_g", "hedges_g_low", "hedges_g_high",
     "cliffs_delta", "cliffs_delta_low", "cliffs_delta_high", "superiority", "ratio", "ratio_low",
-    "ratio_high", "first_n", "second_n", "reason",
+    "ratio_high", "first_n", "second_n", "paired", "reason",
 )  # fmt: skip
 
 
@@ -224,7 +236,7 @@ def _data(comparisons: Sequence[Comparison]) -> Sequence[Sequence[object]]:
             *_bounds(one.percentile), one.p, one.adjusted_p, one.hedges_g.estimate, *_bounds(one.hedges_g),
             one.cliffs_delta.estimate, *_bounds(one.cliffs_delta), one.superiority.estimate,
             one.ratio.estimate if one.ratio else None, *(_bounds(one.ratio) if one.ratio else (None, None)),
-            *one.bca.n, one.reason,
+            *one.bca.n, one.paired, one.reason,
         )
         for one in comparisons
     ]  # fmt: skip

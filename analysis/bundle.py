@@ -52,6 +52,7 @@ _TRIALS = (
 _PERSON = (*_WHO[:3], Column("condition", "text", required=True))
 _PARTICIPANTS = (
     *_PERSON,
+    Column("group", "text"),
     Column("status", "text", required=True, filled=True, choices=STATUSES),
     Column("started_at", "text"),
     Column("items_submitted", "integer", low=0),
@@ -90,12 +91,16 @@ class Question(BaseModel):
 
 
 class Condition(BaseModel):
-    """One arm of the study; `system` is None for ground truth."""
+    """One arm of the study; `system` is None for ground truth.
+
+    group: its participants saw all conditions of the group; None where the bundle does not say.
+    """
 
     name: str
     label: str | None = None
     system: str | None = None
     ground_truth: bool = False
+    group: str | None = None
 
     @property
     def title(self) -> str:

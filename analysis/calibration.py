@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.grid import Array, Grid, ratio
+from analysis.grid import Array, Grid, participant_groups, ratio
 from analysis.learning import ratings_right
 from analysis.participant_means import (
     EVERYBODY,
@@ -80,7 +80,8 @@ def calibration(
     known = [_certainty(grid) for grid in grids]
     if not any((~np.isnan(certainty)).any() for certainty in known):
         return []
-    parts = [_part(grid, certainty, levels) for grid, certainty in zip(grids, known, strict=True)]
+    groups = participant_groups(grids)
+    parts = [_part(*given, levels) for given in zip(grids, groups, known, strict=True)]
     means = participant_means(parts, rng=rng, resamples=resamples)
     counts = {grid.condition: _trials(c, levels) for grid, c in zip(grids, known, strict=True)}
     counts[EVERYBODY] = np.sum(list(counts.values()), axis=0)
@@ -106,7 +107,7 @@ def _trials(certainty: Array, levels: int) -> list[int]:
     return [int((certainty == level).sum()) for level in range(1, levels + 1)]
 
 
-def _part(grid: Grid, certainty: Array, levels: int) -> Part:
+def _part(grid: Grid, group: int, certainty: Array, levels: int) -> Part:
     right = ratings_right(grid)
     steps = np.arange(1, levels + 1)[:, None, None]
     chosen_right = ((certainty == steps) & (right == 1)).astype(float)  # levels by participants by items
@@ -131,7 +132,7 @@ def _part(grid: Grid, certainty: Array, levels: int) -> Part:
             found[f"both {level}"] = ratio(r[level], judged)
         return found
 
-    return Part(grid.condition, len(grid.participants), len(grid.items), statistics)
+    return Part(grid.condition, len(grid.participants), len(grid.items), statistics, group)
 
 
 def _pairs(right: Array, wrong: Array) -> tuple[Array, Array]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.grid import Array, Grid
+from analysis.grid import Array, Grid, participant_groups
 from analysis.participant_means import Part, ParticipantMeans, mean_of, participant_means
 
 
@@ -35,11 +35,12 @@ def time_at_certainty(
     known = [grid for grid in grids if "certainty" in grid.answers and grid.participants]
     if not any((~np.isnan(grid.seconds + grid.answers["certainty"])).any() for grid in known):
         return []
-    means = participant_means([_part(grid, levels) for grid in known], rng=rng, resamples=resamples)
+    parts = [_part(grid, group, levels) for grid, group in zip(known, participant_groups(known), strict=True)]
+    means = participant_means(parts, rng=rng, resamples=resamples)
     return [_at_level(known, level, means) for level in range(1, levels + 1)]
 
 
-def _part(grid: Grid, levels: int) -> Part:
+def _part(grid: Grid, group: int, levels: int) -> Part:
     """The mean time of each participant's trials at each level."""
     certainty = grid.answers["certainty"]
     at = {
@@ -50,7 +51,7 @@ def _part(grid: Grid, levels: int) -> Part:
     def statistics(item_weights: Array, rows: slice) -> dict[str, Array]:
         return {level: mean(item_weights, rows) for level, mean in at.items()}
 
-    return Part(grid.condition, len(grid.participants), len(grid.items), statistics)
+    return Part(grid.condition, len(grid.participants), len(grid.items), statistics, group)
 
 
 def _at_level(grids: Sequence[Grid], level: int, means: ParticipantMeans) -> TimeAtCertainty:

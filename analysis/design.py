@@ -57,6 +57,11 @@ def from_pilot(
     AnalysisError where the pilot cannot give the measure.
     """
     study = analyse(bundle, options)
+    if study.allocation.design != "between":
+        raise AnalysisError(
+            f"{bundle.path}: the pilot's participants saw several conditions each; power is simulated for "
+            "conditions between participants only. Give --participant-sd and the other assumptions instead"
+        )
     grids = [grid for grid in study.retained.grids if grid.participants]
     try:
         source = pilot(grids, TRAITS[measure].values)

@@ -5,25 +5,52 @@ which all conditions share the drawn items: differences of those columns respect
 are named with each method.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from analysis.effects import cliffs_delta, hedges_g, probability_of_superiority, ratio_of_geometric_means
 from analysis.equivalence import Equivalence, check_margin, equivalence
-from analysis.estimates import Estimates, over_participants, without_participant
-from analysis.findings import INDEPENDENT, SAMPLED_ITEMS, Finding, check_level, constant, too_few
+from analysis.estimates import Estimates, over_participants, paired_change, without_participant
+from analysis.findings import INDEPENDENT, SAMPLED_ITEMS, Finding, check_level, constant, same, too_few
 from analysis.grid import Array
 from analysis.measures import Measure
+from analysis.paired import (
+    SAME_CHANGE,
+    average_g,
+    delta_within,
+    ratio_within,
+    sign_flip_test,
+    superiority_within,
+    too_few_pairs,
+)
 from analysis.permutation import permutation_test
-from analysis.resampling import Interval, Method, bootstrap_interval
+from analysis.resampling import Interval, Method, bootstrap_interval, leave_one_out_means
 
 NO_REPLICATES = "no bootstrap replicates were drawn"
 UNDEFINED_REPLICATES = (
     "more than one bootstrap replicate in twenty is undefined, and the rest would be a selection"
 )
+
+
+@dataclass(frozen=True)
+class _Methods:
+    """What is computed from the participants' values in two conditions; each gives a `Finding`."""
+
+    test: Callable[..., Finding]
+    g: Callable[..., Finding]
+    delta: Callable[..., Finding]
+    superiority: Callable[..., Finding]
+    ratio: Callable[..., Finding]
+
+
+BETWEEN = _Methods(
+    permutation_test, hedges_g, cliffs_delta, probability_of_superiority, ratio_of_geometric_means
+)
+WITHIN = _Methods(sign_flip_test, average_g, delta_within, superiority_within, ratio_within)
 
 
 @dataclass(frozen=True)
@@ -33,6 +60,8 @@ class Comparison:
     values: the two conditions' values. percentile, bca: the difference (the ratio, for a geometric measure)
     with the two intervals of the same bootstrap replicates. ratio: of geometric means over participants, for
     times. p: of the permutation test. adjusted_p: Holm's, over the family. reason: why nothing is compared.
+    paired: whether the same participants saw both; all but `values` is then about the changes of those who
+    have both values.
     """
 
     measure: Measure
@@ -49,6 +78,7 @@ class Comparison:
     equivalence: Equivalence | None
     adjusted_p: float | None = None
     reason: str = ""
+    paired: bool = False
 
     @property
     def p(self) -> float | None:
@@ -120,19 +150,24 @@ def compare(
 ) -> Comparison:
     """Compares one measure (key) between two conditions in every way that the data support.
 
-    A geometric measure is compared as a ratio; its test and effect sizes are on the log scale. rng draws
-    permutations. margin, level: see `equivalence` and `difference`. Raises ValueError.
+    A geometric measure is compared as a ratio; its test and effect sizes are on the log scale. Conditions
+    that the same participants saw are compared within them (`analysis.paired`). rng draws permutations.
+    margin, level: see `equivalence` and `difference`. Raises ValueError.
     """
     found, columns = _find(estimates, measure, first, second)
     if margin is not None:
         check_margin(margin, ratio=found.geometric)
     before, after = _values(estimates, found, columns)
+    paired = estimates.paired(first, second)
+    methods = WITHIN if paired else BETWEEN
     scale = np.log if found.geometric else np.asarray
     timed = found.unit == "seconds" and not (np.concatenate([before, after]) <= 0).any()
     tost = None
     if margin is not None:
         wide = difference(estimates, measure, first, second, level=0.9)
-        tost = equivalence(before, after, margin, interval=wide.interval, ratio=found.geometric)
+        tost = equivalence(
+            before, after, margin, interval=wide.interval, ratio=found.geometric, paired=paired
+        )
     return Comparison(
         measure=found,
         first=first,
@@ -140,13 +175,14 @@ def compare(
         values=(estimates.get(measure, first).value, estimates.get(measure, second).value),
         percentile=difference(estimates, measure, first, second, level=level, method="percentile"),
         bca=difference(estimates, measure, first, second, level=level),
-        permutation=permutation_test(scale(before), scale(after), rng=rng, permutations=permutations),
-        hedges_g=hedges_g(scale(before), scale(after), level=level),
-        cliffs_delta=cliffs_delta(before, after, level=level),
-        superiority=probability_of_superiority(before, after, level=level),
-        ratio=ratio_of_geometric_means(before, after, level=level) if timed else None,
+        permutation=methods.test(scale(before), scale(after), rng=rng, permutations=permutations),
+        hedges_g=methods.g(scale(before), scale(after), level=level),
+        cliffs_delta=methods.delta(before, after, level=level),
+        superiority=methods.superiority(before, after, level=level),
+        ratio=methods.ratio(before, after, level=level) if timed else None,
         equivalence=tost,
         reason=_missing(estimates, measure, (first, second)),
+        paired=paired,
     )
 
 
@@ -161,20 +197,24 @@ def difference(
 ) -> Finding:
     """Second minus first condition (over it, for a geometric measure) with a two-way bootstrap interval.
 
-    Participants were drawn within their condition and items for all conditions at once (Owen 2007), so what
-    an item does to both conditions alike cancels. The measure's value in a condition is the mean over its
-    participants. With 5 participants a condition a 95 % interval of a ratio of times held the truth in 92 %
-    of simulated studies; from 10 on, and for shares, in 93 % or more (docs/reference/coverage.md).
+    Where the same participants saw both conditions, it is the mean of their own changes, over those who have
+    both values; participants are drawn with both. Elsewhere participants were drawn within their condition.
+    Items were drawn for all conditions at once (Owen 2007), so what an item does to both conditions alike
+    cancels. The measure's value in a condition is the mean over its participants. With 5 participants a
+    condition a 95 % interval of a ratio of times held the truth in 92 % of simulated studies; from 10 on, and
+    for shares, in 93 % or more (docs/reference/coverage.md).
 
     Refused below two participants in a condition, where the values vary in neither, without replicates, and
     where too many replicates are undefined. Raises ValueError for an unknown measure or condition.
     """
     check_level(level)
     found, columns = _find(estimates, measure, first, second)
+    if estimates.paired(first, second):
+        return _paired_difference(estimates, found, (first, second), level, method)
     groups = _values(estimates, found, columns)
     known = tuple(group[~np.isnan(group)] for group in groups)
     quantity = "ratio of geometric means" if found.geometric else "difference of means"
-    label = f"two-way bootstrap over participants and items, {'BCa' if method == 'bca' else method} interval"
+    label = _label(method)
     n = (len(known[0]), len(known[1]))
     refused = _missing(estimates, measure, (first, second)) or too_few(known)
     if refused:
@@ -193,6 +233,69 @@ def difference(
         assumptions=(INDEPENDENT, SAMPLED_ITEMS),
         reason=reason or (interval.reason if interval else ""),
     )
+
+
+def _paired_difference(
+    estimates: Estimates, measure: Measure, pair: tuple[str, str], level: float, method: Method
+) -> Finding:
+    """The mean change of the participants who saw both conditions, as `difference`."""
+    before, after = _values(
+        estimates, measure, (estimates.conditions.index(pair[0]), estimates.conditions.index(pair[1]))
+    )
+    change = paired_change(measure, before, after)
+    known = change[~np.isnan(change)]
+    n = (len(known), len(known))
+    quantity = "geometric mean of the participants' own ratios" if measure.geometric else "mean change"
+    refused = _missing(estimates, measure.key, pair) or too_few_pairs(len(known))
+    if refused:
+        return Finding(quantity, n, _label(method), level=level, reason=refused)
+    estimate = float(_back(measure, known.mean()))
+    interval, reason = None, SAME_CHANGE if same(known) else ""
+    if not reason:
+        interval, reason = _paired_interval(estimates, measure, pair, change, estimate, level, method)
+    return Finding(
+        quantity=quantity,
+        n=n,
+        method=_label(method),
+        estimate=estimate,
+        interval=interval.bounds if interval else None,
+        level=level,
+        assumptions=(INDEPENDENT, SAMPLED_ITEMS),
+        reason=reason or (interval.reason if interval else ""),
+    )
+
+
+def _paired_interval(
+    estimates: Estimates,
+    measure: Measure,
+    pair: tuple[str, str],
+    change: Array,
+    estimate: float,
+    level: float,
+    method: Method,
+) -> tuple[Interval | None, str]:
+    turned = (measure.key, *pair) not in estimates.pairs  # pairs are kept in the order of the conditions
+    draws = estimates.pairs[(measure.key, *(pair[::-1] if turned else pair))]
+    if not len(draws.replicates):
+        return None, NO_REPLICATES
+
+    def in_order(values: Array) -> Array:
+        if not turned:
+            return values
+        return 1 / values if measure.geometric else -values
+
+    left_out = [_back(measure, leave_one_out_means(change)), in_order(draws.without_item)]
+    found = bootstrap_interval(in_order(draws.replicates), estimate, left_out, level=level, method=method)
+    return found, "" if found else UNDEFINED_REPLICATES
+
+
+def _back(measure: Measure, change: ArrayLike) -> Array:
+    """From a mean of `paired_change` to the measure's own scale."""
+    return np.asarray(np.exp(change) if measure.geometric else change)
+
+
+def _label(method: Method) -> str:
+    return f"two-way bootstrap over participants and items, {'BCa' if method == 'bca' else method} interval"
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -20,9 +20,11 @@ from analysis.findings import (
     check_level,
     constant,
     defined_values,
+    same,
     too_few,
 )
 from analysis.grid import Array
+from analysis.paired import SAME_CHANGE, complete_pairs, paired_t, too_few_pairs
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,8 @@ class Equivalence(Finding):
 
     margin: lower and upper bound, as a difference or as a ratio. p: the larger of the two one-sided p;
     `p_above_lower` and `p_below_upper` are the two. interval: two-way bootstrap at level 1 − 2α, None where
-    none was given. welch_interval: Welch's at the same level. equivalent: whether p is at most α and the
-    bootstrap interval, where there is one, lies within the margin; None where refused.
+    none was given. welch_interval: Welch's (if paired, Student's) at the same level. equivalent: whether p is
+    at most α and the bootstrap interval, where there is one, lies within the margin; None where refused.
     """
 
     margin: tuple[float, float] = (float("nan"), float("nan"))
@@ -61,6 +63,7 @@ def equivalence(
     interval: tuple[float, float] | None = None,
     alpha: float = 0.05,
     ratio: bool = False,
+    paired: bool = False,
 ) -> Equivalence:
     """Two one-sided Welch tests over participants, beside a 1 − 2α bootstrap interval.
 
@@ -71,7 +74,8 @@ def equivalence(
     first, second: one value per participant, NaN where undefined. margin: declared before the data were
     seen; lower < 0 < upper for a difference, 0 < lower < 1 < upper for a ratio. interval: of the two-way
     bootstrap at level 1 − 2 alpha, on the scale of the margin. ratio: compare geometric means of positive
-    values by their ratio.
+    values by their ratio. paired: the same participants in the same order; the t is then that of the changes
+    of those who have both values.
 
     Refused below two participants in a condition and where neither condition's values vary. Raises
     ValueError.
@@ -81,11 +85,11 @@ def equivalence(
     """
     check_level(2 * alpha, "alpha, doubled,")
     check_margin(margin, ratio=ratio)
-    groups = defined_values(first, second)
+    groups = complete_pairs(first, second) if paired else defined_values(first, second)
     found = Equivalence(
         quantity="ratio of geometric means" if ratio else "difference of means",
         n=(len(groups[0]), len(groups[1])),
-        method="two one-sided Welch tests over participants",
+        method=f"two one-sided {'paired t' if paired else 'Welch'} tests over participants",
         level=1 - 2 * alpha,
         margin=margin,
         alpha=alpha,
@@ -93,9 +97,10 @@ def equivalence(
     bounds = margin
     if ratio:
         groups, bounds = _logarithms(groups), (log(margin[0]), log(margin[1]))
-    if refused := too_few(groups) or constant(groups, each=True):
+    if refused := _refused(groups, paired=paired):
         return replace(found, reason=refused)
-    estimate, ends, p_lower, p_upper = _two_one_sided(groups, bounds, alpha)
+    spread = paired_t(groups[1] - groups[0]) if paired else welch(*groups)
+    estimate, ends, p_lower, p_upper = _two_one_sided(spread, bounds, alpha)
     p = max(p_lower, p_upper)
     inside = interval is None or (margin[0] < interval[0] and interval[1] < margin[1])
     return replace(
@@ -126,11 +131,21 @@ def _logarithms(groups: tuple[Array, Array]) -> tuple[Array, Array]:
     return np.log(groups[0]), np.log(groups[1])
 
 
+def _refused(groups: tuple[Array, Array], *, paired: bool) -> str:
+    if not paired:
+        return too_few(groups) or constant(groups, each=True)
+    change = groups[1] - groups[0]
+    return too_few_pairs(len(change)) or (SAME_CHANGE if same(change) else "")
+
+
 def _two_one_sided(
-    groups: tuple[Array, Array], bounds: tuple[float, float], alpha: float
+    spread: tuple[float, float, float], bounds: tuple[float, float], alpha: float
 ) -> tuple[float, tuple[float, float], float, float]:
-    """Difference, Welch's interval at 1 − 2 alpha, p above the lower and p below the upper bound."""
-    difference, error, freedom = welch(*groups)
+    """Difference, its t interval at 1 − 2 alpha, p above the lower and p below the upper bound.
+
+    spread: the difference, its standard error and degrees of freedom.
+    """
+    difference, error, freedom = spread
     p_lower = never_zero(float(stats.t.sf((difference - bounds[0]) / error, freedom)))
     p_upper = never_zero(float(stats.t.cdf((difference - bounds[1]) / error, freedom)))
     half = float(stats.t.ppf(1 - alpha, freedom)) * error

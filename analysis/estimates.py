@@ -1,11 +1,12 @@
 """Measures per participant, then per condition, with two-way bootstrap intervals and pooled values beside."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 
-from analysis.grid import Array, Grid, Summed, Sums, pooled_sums
+from analysis.grid import Array, Grid, Summed, Sums, participant_groups, pooled_sums
 from analysis.measures import Measure
 from analysis.resampling import (
     Method,
@@ -21,6 +22,7 @@ LEVEL = 0.95
 ITEMS_AT_ONCE = 50  # left out in turn
 NO_CORRECTNESS = "it is not recorded whether the system's answer is correct"
 NO_TIME = "no clock has a value"
+ONE_SURVEY = "the post survey is answered once, after all conditions that a participant saw"
 UNDEFINED = (
     "its formula divides by zero for every participant (no answer of the kind that it counts was shown)"
 )
@@ -52,6 +54,17 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class PairedDraws:
+    """The mean over participants of a measure's second value minus their first (their ratio, if geometric).
+
+    replicates: shape (resamples,). without_item: the value without each item, shape (items,).
+    """
+
+    replicates: Array
+    without_item: Array
+
+
+@dataclass(frozen=True)
 class Estimates:
     """All measures in all conditions.
 
@@ -59,6 +72,9 @@ class Estimates:
     key to an array of replicates × conditions, NaN where undefined. All conditions of a replicate have the
     same items, so differences of its columns are replicates of the difference. without_item: measure key to
     an array of items × conditions, the value without the item; empty without replicates.
+
+    groups: see `analysis.grid.participant_groups`; the participants of one group are in one order. pairs: of
+    two conditions of a group, first the one that comes first, what resampling gives for their difference.
     """
 
     conditions: tuple[str, ...]
@@ -67,6 +83,15 @@ class Estimates:
     per_participant: dict[str, list[Array]]
     replicates: dict[str, Array]
     without_item: dict[str, Array] = field(default_factory=dict)
+    groups: tuple[int, ...] = ()
+    pairs: dict[tuple[str, str, str], PairedDraws] = field(default_factory=dict)
+
+    def paired(self, first: str, second: str) -> bool:
+        """Whether the same participants saw both conditions."""
+        if not self.groups:
+            return False
+        places = [self.conditions.index(name) for name in (first, second)]
+        return self.groups[places[0]] == self.groups[places[1]]
 
     def get(self, measure: str, condition: str) -> Estimate:
         """The estimate of the measure (key) in the condition."""
@@ -96,12 +121,16 @@ def estimate(
     laid_out = [Summed(grid) for grid in grids]
     ones = [summed.sums(np.ones((len(grids[0].items), 1))) for summed in laid_out]
     values = {
-        m.key: [m.formula(sums)[:, 0] for sums in ones] if _any(reasons, m, grids) else [] for m in measures
+        m.key: [_values(m, sums, grid, reasons) for sums, grid in zip(ones, grids, strict=True)]
+        if _any(reasons, m, grids)
+        else []
+        for m in measures
     }
     measured = [m for m in measures if values[m.key]]
     again = _Reaggregation(grids, laid_out, measured, reasons)
-    replicates = _replicates(again, rng, resamples, advance)
-    without_item = _without_item(again) if resamples else {}
+    drawn = _replicates(again, rng, resamples, advance)
+    left_out = _without_item(again) if resamples else {}
+    replicates, without_item = again.of_conditions(drawn), again.of_conditions(left_out)
     table = {}
     for m in measures:
         for column, grid in enumerate(grids):
@@ -114,13 +143,32 @@ def estimate(
             )
     per_participant = {m.key: values[m.key] for m in measured}
     names = tuple(g.condition for g in grids)
-    return Estimates(names, tuple(measures), table, per_participant, replicates, without_item)
+    pairs = {
+        (m.key, names[first], names[second]): PairedDraws(
+            drawn[m.key][:, column], left_out[m.key][:, column] if resamples else np.array([])
+        )
+        for m in measured
+        for column, (first, second) in enumerate(again.pairs, start=len(grids))
+    }
+    return Estimates(
+        names, tuple(measures), table, per_participant, replicates, without_item, again.groups, pairs
+    )
+
+
+def paired_change(measure: Measure, before: Array, after: Array) -> Array:
+    """Each participant's second value minus their first (of logarithms, if geometric), NaN without both."""
+    if not measure.geometric:
+        return after - before
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(after) - np.log(before)
 
 
 def missing_reason(measure: Measure, grid: Grid) -> str:
     """Why the condition cannot give the measure, "" where it can."""
     if not grid.participants:
         return "the condition has no participants"
+    if grid.shared and not measure.counted:
+        return ONE_SURVEY
     for need in measure.needs:
         if need == "system_correct":
             if np.isnan(grid.system_correct).all():
@@ -177,8 +225,18 @@ def _any(reasons: dict[tuple[str, str], str], measure: Measure, grids: Sequence[
     return any(not reasons[measure.key, grid.condition] for grid in grids)
 
 
+def _values(measure: Measure, sums: Sums, grid: Grid, reasons: dict[tuple[str, str], str]) -> Array:
+    """The participants' values, NaN where the condition cannot give the measure."""
+    if reasons[measure.key, grid.condition]:
+        return np.full(len(grid.participants), np.nan)
+    return measure.formula(sums)[:, 0]
+
+
 class _Reaggregation:
-    """Computes all measures of all conditions again under other weights of participants and items."""
+    """Computes all measures of all conditions again under other weights of participants and items.
+
+    Results have a column per condition, then one per pair of conditions that the same participants saw.
+    """
 
     def __init__(
         self,
@@ -190,33 +248,58 @@ class _Reaggregation:
         self.people = [len(grid.participants) for grid in grids]
         self.items = len(grids[0].items)
         self.laid_out, self.measures = laid_out, measures
-        self.given = [[m for m in measures if not reasons[m.key, grid.condition]] for grid in grids]
+        self.given = [{m.key for m in measures if not reasons[m.key, grid.condition]} for grid in grids]
         self.median = any(m.key == "time_median" for m in measures)
+        self.groups = participant_groups(grids)
+        self.pairs = [
+            pair for pair in combinations(range(len(grids)), 2) if len({self.groups[c] for c in pair}) == 1
+        ]
 
     def empty(self, rows: int) -> dict[str, Array]:
-        """Measure to rows × conditions, to be filled."""
-        return {m.key: np.full((rows, len(self.people)), np.nan) for m in self.measures}
+        """Measure to rows × columns, to be filled."""
+        columns = len(self.people) + len(self.pairs)
+        return {m.key: np.full((rows, columns), np.nan) for m in self.measures}
+
+    def of_conditions(self, found: dict[str, Array]) -> dict[str, Array]:
+        """The columns of the conditions alone."""
+        return {key: values[:, : len(self.people)] for key, values in found.items()}
 
     def fill(self, found: dict[str, Array], rows: slice, weights: Weights) -> None:
-        """Writes the conditions' values under the weights into these rows of `found`."""
-        for column, (summed, own) in enumerate(zip(self.laid_out, self.given, strict=True)):
-            totals = {m.key: (np.zeros(weights.replicates), np.zeros(weights.replicates)) for m in own}
-            for block in row_blocks(self.people[column], weights.replicates):
-                sums = summed.sums(weights.items, block, median=self.median)
-                people = weights.participants[column][block]
-                for m in own:
-                    parts = weighted_totals(m.formula(sums), people, geometric=m.geometric)
-                    for total, part in zip(totals[m.key], parts, strict=True):
-                        total += part
-            for m in own:
-                found[m.key][rows, column] = mean_of_totals(*totals[m.key], geometric=m.geometric)
+        """Writes the values under the weights into these rows of `found`."""
+        for group in dict.fromkeys(self.groups):
+            own = [column for column, of in enumerate(self.groups) if of == group]
+            totals: dict[tuple[str, int], tuple[Array, Array]] = {}
+            # The conditions of a group are held together, so that each is as small a part.
+            for block in row_blocks(self.people[group], weights.replicates * len(own)):
+                people = weights.participants[group][block]
+                sums = {c: self.laid_out[c].sums(weights.items, block, median=self.median) for c in own}
+                for m in self.measures:
+                    for column, parts in self._parts(m, sums, people):
+                        before = totals.get((m.key, column), (0.0, 0.0))
+                        totals[m.key, column] = (before[0] + parts[0], before[1] + parts[1])
+            for m in self.measures:
+                for column in range(len(self.people) + len(self.pairs)):
+                    if total := totals.get((m.key, column)):
+                        found[m.key][rows, column] = mean_of_totals(*total, geometric=m.geometric)
+
+    def _parts(
+        self, m: Measure, sums: dict[int, Sums], people: Array
+    ) -> Iterator[tuple[int, tuple[Array, Array]]]:
+        """Column and `weighted_totals` of each condition and pair that these participants give."""
+        values = {column: m.formula(own) for column, own in sums.items() if m.key in self.given[column]}
+        for column, own in values.items():
+            yield column, weighted_totals(own, people, geometric=m.geometric)
+        for column, (first, second) in enumerate(self.pairs, start=len(self.people)):
+            if first in values and second in values:
+                change = paired_change(m, values[first], values[second])
+                yield column, weighted_totals(change, people)
 
 
 def _replicates(
     again: _Reaggregation, rng: np.random.Generator, resamples: int, advance: Callable[[int], None]
 ) -> dict[str, Array]:
     found, done = again.empty(resamples), 0
-    for weights in resample(rng, again.people, again.items, resamples):
+    for weights in resample(rng, again.people, again.items, resamples, again.groups):
         again.fill(found, slice(done, done + weights.replicates), weights)
         done += weights.replicates
         advance(weights.replicates)

@@ -27,8 +27,9 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
     """Log odds of the answer 1 by condition, averaged over the population of participants.
 
     The covariance is the bias-reduced sandwich over participants, with the normal distribution: together
-    they keep the level from 5 participants a condition on (tests/analysis/test_gee.py), and t on top would
-    be too careful. trials: outcome 0 or 1. position: adjust for the item's place in the order.
+    they keep the level from 5 participants a condition on (tests/analysis/test_gee.py), and t on top would be
+    too careful. Trials of one participant in several conditions are one cluster. trials: outcome 0 or 1.
+    position: adjust for the item's place in the order.
 
     Refused where a condition has fewer than two participants, where all its answers are alike (its odds
     would be infinite) and where the fit does not converge. Raises ValueError for other outcomes than 0 and 1.

@@ -24,7 +24,8 @@ class Grid:
     """One condition. Arrays are participants × items, NaN where there is no value.
 
     answers: answers to the item questionnaire by role, or by key where the question has no role.
-    post: answers to the post survey likewise, one per participant.
+    post: answers to the post survey likewise, one per participant; empty where they saw other conditions too.
+    shared: whether the same participants saw other conditions too; all grids of a group have the same ones.
     """
 
     condition: str
@@ -35,6 +36,7 @@ class Grid:
     system_correct: Array
     answers: dict[str, Array]
     post: dict[str, Array]
+    shared: bool = False
 
     @property
     def trials(self) -> int:
@@ -69,10 +71,12 @@ def build_grids(
 ) -> list[Grid]:
     """One grid per condition, over one common list of items.
 
-    trials: retained trials. participants: everybody who counts, with or without a retained trial.
+    trials: retained trials. participants: everybody who counts, with or without a retained trial, a row for
+    each of their conditions.
     clock: column with the time in milliseconds. item_columns, post_columns: name of an answer to its column.
     """
     items = tuple(sorted(trials["item_id"].unique()))
+    shared = set(participants.loc[participants["participant_id"].duplicated(keep=False), "condition"])
     return [
         _grid(
             condition,
@@ -82,10 +86,60 @@ def build_grids(
             post_survey,
             clock,
             item_columns,
-            post_columns,
+            # What is asked once, after all conditions, is about none of them.
+            {} if condition in shared else post_columns,
+            condition in shared,
         )
         for condition in conditions
     ]
+
+
+def participant_groups(grids: Sequence[Grid]) -> tuple[int, ...]:
+    """For each grid the place of the first grid with the same participants; its own where nobody is shared.
+
+    Raises ValueError where two grids share some participants and not all.
+    """
+    found: list[int] = []
+    for place, grid in enumerate(grids):
+        first = place
+        for other, earlier in enumerate(grids[:place]):
+            if grid.shared and earlier.shared and not set(grid.participants).isdisjoint(earlier.participants):
+                if grid.participants != earlier.participants:
+                    names = f"{grid.condition!r} and {earlier.condition!r}"
+                    raise ValueError(f"{names} must have the same participants, or none")
+                first = other
+                break
+        found.append(first)
+    return tuple(found)
+
+
+def merge_shared(grids: Sequence[Grid], name: str) -> Grid:
+    """One grid of all trials of participants who saw these conditions, each item in one of them.
+
+    Raises ValueError for other participants or items, and where a participant saw an item twice.
+    """
+    first = grids[0]
+    if any(g.participants != first.participants or g.items != first.items for g in grids):
+        raise ValueError("grids must have the same participants and items")
+    if (np.sum([grid.present for grid in grids], axis=0) > 1).any():
+        raise ValueError("a participant saw an item in two conditions")
+
+    def joined(arrays: Sequence[Array]) -> Array:
+        found = np.full(first.present.shape, np.nan)
+        for grid, values in zip(grids, arrays, strict=True):
+            found[grid.present] = values[grid.present]
+        return found
+
+    return Grid(
+        condition=name,
+        participants=first.participants,
+        items=first.items,
+        present=np.any([grid.present for grid in grids], axis=0),
+        seconds=joined([grid.seconds for grid in grids]),
+        system_correct=joined([grid.system_correct for grid in grids]),
+        answers={key: joined([grid.answers[key] for grid in grids]) for key in first.answers},
+        post={},
+    )
 
 
 def _grid(
@@ -97,6 +151,7 @@ def _grid(
     clock: str | None,
     item_columns: dict[str, str],
     post_columns: dict[str, str],
+    shared: bool,
 ) -> Grid:
     rows = pd.Index(people).get_indexer(pd.Index(trials["participant_id"]))
     columns = pd.Index(items).get_indexer(pd.Index(trials["item_id"]))
@@ -119,6 +174,7 @@ def _grid(
         system_correct=spread(trials["system_correct"]),
         answers={name: spread(trials[column]) for name, column in item_columns.items()},
         post=post,
+        shared=shared,
     )
 
 

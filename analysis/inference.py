@@ -80,7 +80,7 @@ def _models(study: Study, names: Sequence[str]) -> tuple[dict[str, Model], dict[
     bayes: dict[str, BayesModel] = {}
     for label, column in {"Rated correct": "rated_correct", "Right rating": "right"}.items():
         if (trials := _trials(frame, column, names)) is not None:
-            models[label] = gee_logistic(trials)
+            models[label] = gee_logistic(trials, position=_adjusted(trials))
             if len(frame) <= MOST_BAYES_TRIALS:
                 bayes[label] = bayes_logistic(trials)
     timed = frame[frame["seconds"] > 0]
@@ -91,8 +91,13 @@ def _models(study: Study, names: Sequence[str]) -> tuple[dict[str, Model], dict[
             trials = _trials(frame, question.key, names)
             if trials is not None:
                 label = question.role.replace("_", " ").capitalize() if question.role else question.text
-                models[label] = ordinal_logit(trials)
+                models[label] = ordinal_logit(trials, position=_adjusted(trials))
     return models, bayes
+
+
+def _adjusted(trials: Trials) -> bool:
+    """Whether to adjust for the place in the order: within people, conditions come at places of their own."""
+    return trials.repeated and trials.position is not None
 
 
 def _frame(study: Study) -> pd.DataFrame:

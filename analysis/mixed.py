@@ -1,7 +1,8 @@
 """Times, trial by trial: linear mixed model of log time with crossed participants and items.
 
-Source: Baayen, Davidson and Bates 2008 (crossed random effects of subjects and items); Bates, Mächler, Bolker
-and Walker 2015 (restricted likelihood as a function of relative standard deviations, section 3.4).
+Source: Baayen, Davidson and Bates 2008 (crossed random effects of subjects and items); Barr, Levy, Scheepers
+and Tily 2013 (what a condition does may differ by subject and by item); Bates, Mächler, Bolker and Walker
+2015 (restricted likelihood as a function of relative standard deviations, section 3.4).
 
 The likelihood is computed here and not by statsmodels' MixedLM, which builds trials × trials matrices and
 stops without an answer where a variance is estimated as zero; tests compare both, and lme4.
@@ -19,9 +20,9 @@ from analysis.grid import Array
 from analysis.models import (
     Model,
     Trials,
-    between_freedom,
     design,
     fitted_model,
+    participant_freedom,
     refused,
     unsupported,
 )
@@ -48,10 +49,12 @@ def mixed_log_time(
 ) -> Model:
     """Difference of mean log time between conditions; its exponential is a ratio of times.
 
-    Log time = condition + slope · position + participant + item (+ item within condition) + residual, random
-    effects normal. t with participants − conditions degrees of freedom, or items − 1 if that is less and
-    `item_by_condition`. trials: outcome in seconds. item_by_condition: whether conditions may differ more
-    on some items than on others; without it the statement is about these items only.
+    Log time = condition + slope · position + participant (+ participant within condition) + item (+ item
+    within condition) + residual, random effects normal. Where participants saw several conditions, they may
+    differ in what a condition does to them. t with the degrees of freedom of `participant_freedom`, or items
+    − 1 if that is less and `item_by_condition`. trials: outcome in seconds. item_by_condition: whether
+    conditions may differ more on some items than on others; without it the statement is about these items
+    only.
 
     Refused where a condition has fewer than two participants, where participants' variance is estimated as
     zero (trials would count as independent) and where the likelihood has no maximum. Raises ValueError for
@@ -64,9 +67,10 @@ def mixed_log_time(
     fit = reason or _fit(trials, position=position, item_by_condition=item_by_condition)
     if isinstance(fit, str):
         return refused(trials, METHOD, SCALE, fit, level=level)
-    names = ["item", *(["item within condition"] if item_by_condition else [])]
-    freedom = between_freedom(trials)
-    spreads = dict(zip(["participant", *names], fit.relative * fit.residual, strict=True))
+    people = ["participant", *(["participant within condition"] if trials.repeated else [])]
+    names = [*people, "item", *(["item within condition"] if item_by_condition else [])]
+    freedom = participant_freedom(trials)
+    spreads = dict(zip(names, fit.relative * fit.residual, strict=True))
     return fitted_model(
         trials,
         fit.effects[1:],
@@ -86,7 +90,7 @@ def mixed_log_time(
         ),
         notes=tuple(
             f"The standard deviation of {name} is estimated as zero."
-            for name, value in zip(names, fit.relative[1:], strict=True)
+            for name, value in zip(names, fit.relative, strict=True)
             if value < ZERO
         ),
     )
@@ -96,14 +100,17 @@ def mixed_log_time(
 class CrossedSums:
     """All that the likelihood needs of the trials, with P participants, M other levels and k columns.
 
-    people: trials of each participant. crossed: P × M, trials of each pair. other: M × M, likewise.
-    block: component (0, 1, …) of each of the M levels. people_xy, other_xy: sums of the columns and, last, of
-    the outcome by participant and by level. xy: their products over trials. n: trials.
+    A participant has s effects: one, or one and another per condition. people: P × s × s, trials of a
+    participant that have both effects. crossed: P × s × M, trials of each pair. other: M × M, likewise.
+    own, block: component (0, 1, …) of each of the s effects and of the M levels, participants' first.
+    people_xy, other_xy: sums of the columns and, last, of the outcome by participant's effect and by level.
+    xy: their products over trials. n: trials.
     """
 
     people: Array
     crossed: Array
     other: Array
+    own: NDArray[np.intp]
     block: NDArray[np.intp]
     people_xy: Array
     other_xy: Array
@@ -123,29 +130,44 @@ class CrossedFit:
 
 
 def crossed_sums(
-    outcome: Array, exog: Array, participant: NDArray[np.intp], groups: list[NDArray[np.intp]]
+    outcome: Array,
+    exog: Array,
+    participant: NDArray[np.intp],
+    groups: list[NDArray[np.intp]],
+    within: NDArray[np.intp] | None = None,
 ) -> CrossedSums:
-    """Sums over trials. outcome: (n,). exog: n × k. participant, groups: codes (n,), one per component."""
+    """Sums over trials. outcome: (n,). exog: n × k. participant, groups: codes (n,), one per component.
+
+    within: condition of each trial, where participants have effects of their own in each.
+    """
+    slots = [np.zeros_like(participant)] + ([] if within is None else [1 + within])
+    own = np.zeros(1, dtype=np.intp) if within is None else np.repeat([0, 1], [1, int(within.max()) + 1])
     codes, block, offset = [], [], 0
     for component, group in enumerate(groups):
         levels, dense = np.unique(group, return_inverse=True)
         codes.append(dense + offset)
-        block.append(np.full(len(levels), component))
+        block.append(np.full(len(levels), own.max() + 1 + component))
         offset += len(levels)
     people = int(participant.max()) + 1
     both = np.column_stack([exog, outcome])
-    crossed, other = np.zeros((people, offset)), np.zeros((offset, offset))
-    people_xy, other_xy = np.zeros((people, both.shape[1])), np.zeros((offset, both.shape[1]))
-    np.add.at(people_xy, participant, both)
+    of_people = np.zeros((people, len(own), len(own)))
+    crossed, other = np.zeros((people, len(own), offset)), np.zeros((offset, offset))
+    people_xy, other_xy = np.zeros((people, len(own), both.shape[1])), np.zeros((offset, both.shape[1]))
+    for slot in slots:
+        np.add.at(people_xy, (participant, slot), both)
+        for second in slots:
+            np.add.at(of_people, (participant, slot, second), 1.0)
+        for code in codes:
+            np.add.at(crossed, (participant, slot, code), 1.0)
     for code in codes:
-        np.add.at(crossed, (participant, code), 1.0)
         np.add.at(other_xy, code, both)
         for second in codes:
             np.add.at(other, (code, second), 1.0)
     return CrossedSums(
-        people=np.bincount(participant).astype(float),
+        people=of_people,
         crossed=crossed,
         other=other,
+        own=own,
         block=np.concatenate(block),
         people_xy=people_xy,
         other_xy=other_xy,
@@ -156,7 +178,7 @@ def crossed_sums(
 
 def fit_crossed(sums: CrossedSums) -> CrossedFit | str:
     """Maximises the restricted likelihood over the relative standard deviations; or says why it cannot."""
-    components = int(sums.block.max()) + 2
+    components = int(sums.block.max()) + 1
     found = [
         optimize.minimize(
             # In the variances, not in their roots: at zero the slope over a root is zero whatever the data.
@@ -180,25 +202,24 @@ def fit_crossed(sums: CrossedSums) -> CrossedFit | str:
 def _solve(sums: CrossedSums, relative: Array) -> tuple[float, Array, Array, float]:
     """REML deviance, fixed effects, their information × residual variance, and residual variance.
 
-    Participants are eliminated first: their block of the equations is diagonal.
+    Participants are eliminated first: no equation has the effects of two of them.
     """
-    own, rest = relative[0], relative[1:][sums.block]
-    diagonal = 1 + own**2 * sums.people
-    crossed = own * sums.crossed * rest
-    weighted = crossed / diagonal[:, None]
-    schur = np.eye(len(rest)) + rest[:, None] * sums.other * rest - crossed.T @ weighted
-    from_people = own * sums.people_xy
-    from_other = rest[:, None] * sums.other_xy - weighted.T @ from_people
+    own, rest = relative[sums.own], relative[sums.block]
+    factors = np.linalg.cholesky(np.eye(len(own)) + own[:, None] * sums.people * own)
+    crossed = np.linalg.solve(factors, own[:, None] * sums.crossed * rest).reshape(-1, len(rest))
+    from_people = np.linalg.solve(factors, own[:, None] * sums.people_xy).reshape(len(crossed), -1)
+    schur = np.eye(len(rest)) + rest[:, None] * sums.other * rest - crossed.T @ crossed
     cholesky = np.linalg.cholesky(schur)
-    half = np.linalg.solve(cholesky, from_other)
-    products = sums.xy - from_people.T @ (from_people / diagonal[:, None]) - half.T @ half
+    half = np.linalg.solve(cholesky, rest[:, None] * sums.other_xy - crossed.T @ from_people)
+    products = sums.xy - from_people.T @ from_people - half.T @ half
     information, right, left = products[:-1, :-1], products[:-1, -1], products[-1, -1]
     effects = np.linalg.solve(information, right)
     freedom = sums.n - len(effects)
     variance = float(left - effects @ right) / freedom
     if not variance > 0:
         return float("inf"), effects, information, float("nan")
-    logs = np.log(diagonal).sum() + 2 * np.log(np.diag(cholesky)).sum() + np.linalg.slogdet(information)[1]
+    determinants = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum() + np.log(np.diag(cholesky)).sum()
+    logs = 2 * determinants + np.linalg.slogdet(information)[1]
     return float(logs + freedom * (1 + log(2 * pi * variance))), effects, information, variance
 
 
@@ -208,11 +229,14 @@ def _fit(trials: Trials, *, position: bool, item_by_condition: bool) -> CrossedF
     if item_by_condition:
         groups.append(trials.item * len(trials.conditions) + trials.condition)
     exog = design(trials, intercept=True, position=position)
-    sums = crossed_sums(np.log(trials.outcome), exog, trials.participant, groups)
+    within = trials.condition if trials.repeated else None
+    sums = crossed_sums(np.log(trials.outcome), exog, trials.participant, groups, within)
     if len(sums.other) > MOST_LEVELS:
         return TOO_MANY_LEVELS
     fit = fit_crossed(sums)
-    return NO_PARTICIPANT_VARIANCE if isinstance(fit, CrossedFit) and fit.relative[0] < ZERO else fit
+    if isinstance(fit, CrossedFit) and (fit.relative[: sums.own.max() + 1] < ZERO).all():
+        return NO_PARTICIPANT_VARIANCE
+    return fit
 
 
 def _too_thin(trials: Trials) -> str:

@@ -49,6 +49,12 @@ class Trials:
         return int(self.item.max(initial=-1)) + 1
 
     @property
+    def repeated(self) -> bool:
+        """Whether any participant has trials in several conditions."""
+        seen = np.unique(self.participant * len(self.conditions) + self.condition)
+        return len(seen) > len(np.unique(self.participant))
+
+    @property
     def counts(self) -> tuple[int, int, int]:
         """Trials, participants, items."""
         return len(self.outcome), self.participants, self.items
@@ -120,7 +126,7 @@ def read_trials(
     known, `position`; a bundle's retained trials, for one. conditions: in order, the reference first. scale:
     the outcome is multiplied by it, such as 0.001 for milliseconds.
 
-    Raises ValueError for a missing column and for a participant in two conditions.
+    Raises ValueError for a missing column. A participant may have trials in several conditions.
     """
     for column in ("participant_id", "item_id", "condition", outcome):
         if column not in frame.columns:
@@ -132,9 +138,6 @@ def read_trials(
     position = None
     if "position" in frame.columns and known["position"].notna().all():
         position = known["position"].to_numpy(float)
-    of_participant = known.groupby("participant_id")["condition"].nunique()
-    if (of_participant > 1).any():
-        raise ValueError(f"participant {of_participant.idxmax()!r} is in two conditions")
     return Trials(
         outcome=known[outcome].to_numpy(float) * scale,
         participant=np.unique(known["participant_id"], return_inverse=True)[1],
@@ -242,8 +245,14 @@ def refused(trials: Trials, method: str, scale: str, reason: str, *, level: floa
     return Model(method, *trials.counts, scale=scale, level=level, reason=reason)
 
 
-def between_freedom(trials: Trials) -> int:
-    """Participants minus conditions: what a difference between groups of participants has to go by."""
+def participant_freedom(trials: Trials) -> int:
+    """Degrees of freedom that participants give a difference of conditions.
+
+    Participants minus conditions where each saw one; where some saw several, one less than the participants
+    of the smallest condition, as in a paired t test: fewer than some of the differences have, never more.
+    """
+    if trials.repeated:
+        return fewest_participants(trials) - 1
     return trials.participants - len(trials.conditions)
 
 

@@ -14,10 +14,10 @@ from analysis.models import (
     SEPARATED,
     Model,
     Trials,
-    between_freedom,
     design,
     fewest_participants,
     fitted_model,
+    participant_freedom,
     recorded_warnings,
     refused,
     unsupported,
@@ -37,8 +37,9 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
     """Log odds of a higher rating by condition, alike at every point of the scale (proportional odds).
 
     Covariance H⁻¹ (Σ s_g s_g′) H⁻¹ · G/(G − 1): H the Hessian of the log-likelihood of independent trials,
-    s_g the score summed over participant g's trials, G participants. t with participants − conditions degrees
-    of freedom. trials: outcome any numbers in the order of the scale. position: adjust for the item's place.
+    s_g the score summed over participant g's trials, in whatever conditions, G participants. t with the
+    degrees of freedom of `participant_freedom`. trials: outcome any numbers in the order of the scale.
+    position: adjust for the item's place.
 
     Refused where a condition has fewer than two participants, where no finite estimate exists and where the
     fit does not converge. Raises ValueError.
@@ -72,7 +73,7 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
         covariance[:effects, :effects],
         method=METHOD,
         scale=SCALE,
-        freedom=between_freedom(trials),
+        freedom=participant_freedom(trials),
         level=level,
         position=position,
         details={

@@ -27,13 +27,15 @@ class Part:
     """One condition as the source of statistics.
 
     participants, items: their numbers. values: from item weights (items × replicates) and some participants
-    (rows) to each statistic's values, rows × replicates, NaN where a participant has none.
+    (rows) to each statistic's values, rows × replicates, NaN where a participant has none. group: parts with
+    the same one have the same participants, who are drawn together; None for people of their own.
     """
 
     condition: str
     participants: int
     items: int
     values: Callable[[Array, slice], dict[str, Array]]
+    group: int | None = None
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ class ParticipantMean:
 class ParticipantMeans:
     """All statistics in all conditions, and over everybody.
 
-    table: (statistic, condition) to its mean; the condition `EVERYBODY` takes all participants.
+    table: (statistic, condition) to its mean; the condition `EVERYBODY` takes all participants, those who saw
+    several conditions once for each.
     replicates: the same keys to the bootstrap replicates, shape (resamples,).
     """
 
@@ -81,7 +84,8 @@ def participant_means(parts: Sequence[Part], *, rng: np.random.Generator, resamp
     places = (*(part.condition for part in parts), EVERYBODY)
     replicates = {(name, place): np.full(resamples, np.nan) for name in names for place in places}
     done = 0
-    for weights in resample(rng, [part.participants for part in parts], parts[0].items, resamples):
+    groups = [-1 - index if part.group is None else part.group for index, part in enumerate(parts)]
+    for weights in resample(rng, [part.participants for part in parts], parts[0].items, resamples, groups):
         rows = slice(done, done + weights.replicates)
         totals = np.stack([_totals(part, names, weights, index) for index, part in enumerate(parts)])
         totals = np.concatenate([totals, totals.sum(axis=0, keepdims=True)])  # the last: everybody

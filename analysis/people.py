@@ -4,13 +4,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from analysis.attrition import (
+    AttritionTest,
     completion_test,
     excluded_shares,
     exclusion_test,
     participant_flow,
     position_test,
+    swapped_exclusion_test,
 )
 from analysis.bundle import ConditionFlow
 from analysis.distributions import boxes_figure, likert_figure, times_figure
@@ -41,6 +44,17 @@ FORMATS = {
 }
 
 
+DRAWN = {
+    "between": "within their condition",
+    "within": "with all their conditions",
+    "mixed": "within their group, with all its conditions,",
+}
+SEVERAL_CONDITIONS = (
+    "Participants saw several conditions each, so people are counted by what they were assigned to, and "
+    "nobody is lost to one condition alone."
+)
+
+
 def participants_section(study: Study) -> Section:
     """Who took part, who counts and who does not."""
     blocks: list[Block] = [Text(_who_counts(study))]
@@ -49,6 +63,8 @@ def participants_section(study: Study) -> Section:
         blocks.append(Text("The bundle holds no participant flow for this mode.", "note"))
     else:
         blocks.append(_flow_table(study, flow.conditions, flow.consented))
+        if study.allocation.design != "between":
+            blocks.append(Text(SEVERAL_CONDITIONS, "note"))
     blocks += _attrition(study)
     return Section("participants", "Participants", blocks)
 
@@ -57,7 +73,9 @@ def _attrition(study: Study) -> list[Block]:
     """The flow as a diagram, and whether conditions lost people alike."""
     rules = [rule.name for rule in study.bundle.rules]
     names = study.exclusions.names
-    flow = participant_flow(study.conditions, study.bundle.flow.get(study.mode), study.trials, names, rules)
+    groups = study.allocation.groups
+    found = study.bundle.flow.get(study.mode)
+    flow = participant_flow(study.conditions, found, study.trials, names, rules, groups)
     caption = "From consent to retained trials. Dashed boxes are losses."
     spoken = "; ".join(
         f"{arm.title}: {arm.assigned if arm.assigned is not None else 'unknown'} assigned, "
@@ -69,9 +87,26 @@ def _attrition(study: Study) -> list[Block]:
     tests = [
         completion_test(flow, rng=streams[0]),
         position_test(flow, rng=streams[1]),
-        exclusion_test(excluded_shares(study.conditions, study.trials, names), rng=streams[2]),
+        *_exclusion_tests(study, rng=streams[2]),
     ]
     return [diagram, Points([test.sentence for test in tests])]
+
+
+def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTest]:
+    """Whether the rules hit conditions alike: between participants, or within those who saw several."""
+    names, groups = study.exclusions.names, study.allocation.groups
+    if study.allocation.design == "between":
+        return [exclusion_test(excluded_shares(study.conditions, study.trials, names), rng=rng)]
+    titles = {arm.name: arm.title for arm in study.conditions}
+    hit = pd.Series([float(bool(n)) for n in names], index=study.trials.index)
+    own = hit.groupby([study.trials["participant_id"], study.trials["condition"]]).mean().unstack()
+    tests = []
+    for conditions in groups.values():
+        if len(conditions) > 1:
+            seen = own.reindex(columns=list(conditions)).dropna(how="all")
+            shares = {titles[name]: seen[name].to_numpy(float) for name in conditions}
+            tests.append(swapped_exclusion_test(shares, rng=rng))
+    return tests
 
 
 def exclusions_section(study: Study) -> Section:
@@ -124,8 +159,8 @@ def _how_averaged(study: Study) -> str:
         return f"{text} No intervals were asked for."
     return (
         f"{text} In brackets: 95 % percentile intervals of a two-way bootstrap, which resamples participants "
-        f"within their condition and items across the study ({study.options.resamples} replicates), widened "
-        "for few participants."
+        f"{DRAWN[study.allocation.design]} and items across the study ({study.options.resamples} "
+        "replicates), widened for few participants."
     )
 
 
@@ -206,7 +241,11 @@ def _who_counts(study: Study) -> str:
 
 
 def _flow_table(study: Study, flow: dict[str, ConditionFlow], consented: int | None) -> Table:
-    rows = [(arm.title, flow.get(arm.name, ConditionFlow())) for arm in study.conditions]
+    titles = {arm.name: arm.title for arm in study.conditions}
+    rows = [
+        (" and ".join(titles[name] for name in own), flow.get(group, ConditionFlow()))
+        for group, own in study.allocation.groups.items()
+    ]
     header = ["Condition", "Assigned", "Started", "Completed", "Active", "Withdrawn", "Dropped, after item"]
     notes = [f"{consented} people consented."] if consented is not None else []
     return Table(

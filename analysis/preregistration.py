@@ -243,7 +243,7 @@ def _list(entries: Sequence[str]) -> list[str]:
 def _design(frozen: FrozenVersion) -> list[str]:
     definition = frozen.definition
     arms = {arm.name: arm for arm in definition.conditions}
-    lines = ["Between participants: each sees one condition, and all see the same items.", ""]
+    lines = [*_who_sees_what(frozen), ""]
     for condition in frozen.version.conditions:
         arm = arms.get(condition.name)
         shows = (
@@ -272,6 +272,28 @@ def _design(frozen: FrozenVersion) -> list[str]:
     return lines
 
 
+def _groups(frozen: FrozenVersion) -> dict[str, list[str]]:
+    """The conditions (titles) that the same participants see, by group."""
+    found: dict[str, list[str]] = {}
+    for condition in frozen.version.conditions:
+        found.setdefault(condition.group or condition.name, []).append(condition.title)
+    return found
+
+
+def _who_sees_what(frozen: FrozenVersion) -> list[str]:
+    groups = _groups(frozen)
+    if all(len(own) == 1 for own in groups.values()):
+        return ["Between participants: each sees one condition, and all see the same items."]
+    text = (
+        "The order of conditions is a row of a balanced Latin square, and the items are rotated over "
+        "conditions: each participant sees each item once, and each item comes in each condition alike often."
+    )
+    if len(groups) == 1:
+        return [f"Within participants: each sees all conditions. {text}"]
+    lines = [f"Partly within participants: each sees all conditions of one group. {text}", ""]
+    return [*lines, *(f"- Group {name}: {', '.join(own)}" for name, own in groups.items())]
+
+
 def _questions(version: Version) -> list[str]:
     lines = ["Beside every item:", ""]
     lines += [_question(question) for question in version.item_questionnaire]
@@ -295,7 +317,7 @@ def _question(question: Question) -> str:
 def _sample(frozen: FrozenVersion, plan: Plan) -> list[str]:
     lines = []
     if plan.participants is not None:
-        total = plan.participants * len(frozen.version.conditions)
+        total = plan.participants * len(_groups(frozen))
         lines.append(f"{plan.participants} participants per condition who complete, {total} in all.")
     if plan.power is not None:
         lines.append(_power(plan.power))
@@ -382,7 +404,7 @@ def _analysis(frozen: FrozenVersion, plan: Plan) -> list[str]:
         lines += [
             f"- {labels[key]}: {titles[second]} against {titles[first]}" for key, first, second in plan.family
         ]
-        lines += ["", _test(plan)]
+        lines += ["", _test(frozen, plan)]
     else:
         lines.append("No comparison is confirmatory: all are exploratory.")
     for key, (low, high) in plan.margins.items():
@@ -403,14 +425,25 @@ def _analysis(frozen: FrozenVersion, plan: Plan) -> list[str]:
     return lines
 
 
-def _test(plan: Plan) -> str:
+def _test(frozen: FrozenVersion, plan: Plan) -> str:
+    group_of = {c.name: c.group or c.name for c in frozen.version.conditions}
+    within = {group_of[first] == group_of[second] for _, first, second in plan.family}
     if plan.looks is not None:
-        return (
-            "It is tested at each look by Welch's t over participant means, its p taken as that of a |z|, "
-            "against the boundary of the look. Everything else is exploratory."
+        statistic = (
+            "the paired t of participants' changes"
+            if within == {True}
+            else "Welch's t over participant means"
         )
+        return (
+            f"It is tested at each look by {statistic}, its p taken as that of a |z|, against the boundary "
+            "of the look. Everything else is exploratory."
+        )
+    words = {
+        False: "permutations of participants between the two conditions",
+        True: "swaps of the two conditions within participants",
+    }
+    tests = " or, where the same participants see both, ".join(words[one] for one in sorted(within))
     return (
-        f"Each is tested by {plan.permutations} permutations of participants between the two conditions (all "
-        f"of them where they are fewer), two-sided; Holm's correction over the family, alpha {plan.alpha:g}. "
-        "Everything else is exploratory."
+        f"Each is tested by {plan.permutations} {tests} (all of them where they are fewer), two-sided; "
+        f"Holm's correction over the family, alpha {plan.alpha:g}. Everything else is exploratory."
     )

@@ -14,6 +14,7 @@ from analysis.figures import scores_figure
 from analysis.inference import Inference, infer
 from analysis.page import Block, Page, Points, Script, Section, Text
 from analysis.people import (
+    DRAWN,
     estimate_cell,
     exclusions_section,
     figures_section,
@@ -26,7 +27,7 @@ from analysis.relations import Quantity, Relations
 from analysis.robustness import leave_one_out
 from analysis.rscript import r_script
 from analysis.scores import SCORES, STANDARD_GROUPS
-from analysis.study import Options, Study
+from analysis.study import Study
 from analysis.systems import (
     NOT_ASKED,
     NOTHING_TO_RESAMPLE,
@@ -64,7 +65,7 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
             "Version": str(study.version.version),
             "Participants": f"{len(study.people)} ({study.mode})",
             "Trials": f"{len(study.trials)}, {study.exclusions.excluded} excluded",
-            "Conditions": str(len(study.conditions)),
+            "Conditions": f"{len(study.conditions)}, {study.allocation.words}",
             "Systems": str(len(study.systems)),
         },
         sections=[
@@ -226,7 +227,6 @@ def _score_intervals(study: Study, scores: Sequence[Quantity]) -> str:
 def _methods_section(study: Study, inference: Inference) -> Section:
     """How it was computed, ready to be taken into a paper."""
     clock = CLOCK_LABELS[study.clock] if study.clock else "no clock"
-    options = study.options
     sentences = [
         "Measures are computed for every participant over the retained trials and then averaged over the "
         "participants of a condition; undefined values are left out of the mean and counted.",
@@ -234,11 +234,11 @@ def _methods_section(study: Study, inference: Inference) -> Section:
         "false negatives, true positives and true negatives are shares of all responses; rates per actual "
         "class have names of their own. d′ and c use the log-linear correction.",
         f"Completion times are those of {clock}.",
-        _interval_method(options),
+        _interval_method(study),
         "The rank table follows Schuff, Adel and Vu (2020), section 6.6; the correlations follow their "
         "appendix H. Values that agree to 12 digits are ties.",
-        "Conditions are compared by permutation of participants, with BCa intervals of the same bootstrap "
-        "and Holm's correction over the family; models of single trials count participants (and items) as "
+        f"Conditions are compared by {_permuted(inference)}, with BCa intervals of the same bootstrap and "
+        "Holm's correction over the family; models of single trials count participants (and items) as "
         "clusters. No test takes trials as independent.",
     ]
     paragraph = Text(methods_paragraph(study, inference))
@@ -252,6 +252,7 @@ def _methods_section(study: Study, inference: Inference) -> Section:
 def methods_paragraph(study: Study, inference: Inference) -> str:
     """What a paper has to say about the analysis, in a few sentences; true of this study as analysed."""
     found, options = study.exclusions, study.options
+    between = study.allocation.design == "between"
     size = inference.family.size
     family = (
         f"The {size} pre-registered comparisons were tested"
@@ -259,38 +260,58 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
         else f"All {size} pairwise comparisons of the main measures were tested as exploratory"
     )
     sentences = [
-        f"{len(study.people)} participants in {len(study.conditions)} between-subject conditions submitted "
-        f"{found.total} trials, of which {found.excluded} were excluded by the study's rules.",
+        f"{len(study.people)} participants in {len(study.conditions)} {study.allocation.words} conditions "
+        f"submitted {found.total} trials, of which {found.excluded} were excluded by the study's rules.",
         "Measures were computed per participant and averaged over the participants of a condition.",
-        f"{family} by permutation of participants between conditions ({inference.plan.permutations} "
-        "permutations, two-sided, +1 correction; Phipson and Smyth 2010), corrected by Holm's (1979) method.",
+        f"{family} by {_permuted(inference)} ({inference.plan.permutations} permutations, two-sided, +1 "
+        "correction; Phipson and Smyth 2010), corrected by Holm's (1979) method.",
     ]
     if options.resamples:
         sentences.append(
             f"Intervals are from a two-way bootstrap of participants and items ({options.resamples} "
             f"replicates, seed {options.seed}; Owen 2007): percentiles, widened for few participants "
             "(Hesterberg 2015), for measures, and BCa (Efron 1987) for differences."
+            + ("" if between else " A participant was drawn with all the conditions that they saw.")
         )
     fitted = [label for label, model in inference.models.items() if not model.reason]
     if fitted:
         sentences.append(
             "As a check, single trials were modelled by a logistic GEE with bias-reduced covariance (binary "
-            "answers), a linear mixed model of log time with crossed participants and items, and a "
-            "proportional-odds model with covariance clustered by participant (ratings)."
+            "answers), a linear mixed model of log time with crossed participants and items"
+            f"{_nested(study)}, and a proportional-odds model with covariance clustered by participant "
+            "(ratings)" + ("." if between else "; all adjust for the place in the order where it is known.")
         )
     versions = ", ".join(f"{name} {installed_version(name)}" for name in ("numpy", "scipy", "statsmodels"))
     sentences.append(f"Computed with Touchstone ({versions}).")
     return " ".join(sentences)
 
 
-def _interval_method(options: Options) -> str:
+def _permuted(inference: Inference) -> str:
+    """What is permuted, in words."""
+    words = {
+        False: "permutation of participants between conditions",
+        True: "swapping conditions within participants",
+    }
+    used = {one.paired for one in inference.family.comparisons} or {False}
+    return " or, where the same participants saw both conditions, by ".join(
+        words[paired] for paired in sorted(used)
+    )
+
+
+def _nested(study: Study) -> str:
+    between = study.allocation.design == "between"
+    return "" if between else " and participants within conditions (Barr et al. 2013)"
+
+
+def _interval_method(study: Study) -> str:
+    options = study.options
     if not options.resamples:
         return "No intervals were asked for."
     return (
         f"Intervals are 95 % percentile intervals of a two-way bootstrap with {options.resamples} replicates "
-        f"and seed {options.seed}: participants are resampled within each condition, items across the study, "
-        "both independently. For the measures the percentiles are widened for few participants (Hesterberg "
-        "2015). Such intervals tend to be wide rather than narrow. They assume that "
+        f"and seed {options.seed}: participants are resampled {DRAWN[study.allocation.design]} and items "
+        "across the study, both independently. For the measures the percentiles are widened for few "
+        "participants (Hesterberg 2015). Such intervals tend to be wide rather than narrow. They assume that "
         "participants and items are draws from larger populations of their kind."
     )
 

@@ -43,7 +43,7 @@ class Weights:
     """How often each item and participant counts in some replicates.
 
     items: items × replicates, common to all conditions. participants: one array per condition, participants
-    × replicates.
+    × replicates; the same one for all conditions of a group.
     """
 
     items: Array
@@ -55,20 +55,28 @@ class Weights:
 
 
 def resample(
-    rng: np.random.Generator, participants: Sequence[int], items: int, replicates: int
+    rng: np.random.Generator,
+    participants: Sequence[int],
+    items: int,
+    replicates: int,
+    groups: Sequence[int] | None = None,
 ) -> Iterator[Weights]:
     """Weights for `replicates` replicates, in chunks of at least `LEAST_AT_ONCE`; see `row_blocks`.
 
-    participants: number in each condition; a condition may have none. items: number in the study.
+    participants: number in each condition; a condition may have none. items: number in the study. groups: as
+    `analysis.grid.participant_groups`: a participant who saw several conditions is drawn for all of them.
     """
     if items < 1:
         raise ValueError(f"items must be at least 1, not {items}")
+    groups = range(len(participants)) if groups is None else groups
     size = max(1, min(replicates, max(LEAST_AT_ONCE, CELLS_PER_CHUNK // max(1, sum(participants)))))
     for start in range(0, replicates, size):
         count = min(size, replicates - start)
-        yield Weights(
-            draw_counts(rng, items, count), [draw_counts(rng, people, count) for people in participants]
-        )
+        of_items, of_people = draw_counts(rng, items, count), {}
+        for group, people in zip(groups, participants, strict=True):
+            if group not in of_people:
+                of_people[group] = draw_counts(rng, people, count)
+        yield Weights(of_items, [of_people[group] for group in groups])
 
 
 def row_blocks(participants: int, replicates: int) -> Iterator[slice]:

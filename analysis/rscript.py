@@ -57,22 +57,29 @@ add <- function(model, outcome, fit) {
   estimates <<- rbind(estimates, rows)
 }
 
+# Participants who saw several conditions may differ in what a condition does to them.
+repeated <- any(tapply(as.character(trials$condition), trials$participant_id,
+                       function(seen) length(unique(seen)) > 1))
+model_of <- function(text) {
+  as.formula(paste(text, if (repeated) "+ (1 | participant_id:condition)" else ""), env = globalenv())
+}
+
 fit_time <- function(column) add("lmer", column, function() {
   used <- trials[holds(as.numeric(trials[[column]]) > 0) & !is.na(trials$position), ]
   used$log_seconds <- log(as.numeric(used[[column]]) / 1000)
-  lmer(log_seconds ~ condition + position + (1 | participant_id) + (1 | item_id) +
-         (1 | item_id:condition), data = droplevels(used), REML = TRUE)
+  lmer(model_of("log_seconds ~ condition + position + (1 | participant_id) + (1 | item_id) +
+         (1 | item_id:condition)"), data = droplevels(used), REML = TRUE)
 })
 fit_yes_no <- function(name, answer) add("glmer", name, function() {
   used <- trials[!is.na(answer), ]
   used$answer <- as.integer(answer[!is.na(answer)])
-  glmer(answer ~ condition + (1 | participant_id) + (1 | item_id), data = droplevels(used),
+  glmer(model_of("answer ~ condition + (1 | participant_id) + (1 | item_id)"), data = droplevels(used),
         family = binomial, control = glmerControl(optimizer = "bobyqa"))
 })
 fit_points <- function(column) add("clmm", column, function() {
   used <- trials[!is.na(trials[[column]]), ]
   used$rating <- factor(as.numeric(used[[column]]), ordered = TRUE)
-  clmm(rating ~ condition + (1 | participant_id) + (1 | item_id), data = droplevels(used))
+  clmm(model_of("rating ~ condition + (1 | participant_id) + (1 | item_id)"), data = droplevels(used))
 })
 """
 
@@ -97,7 +104,8 @@ def r_script(
     the bundle. clock: whose time is modelled, None for no model of time. name: of the file, for its own help.
 
     Times get a linear mixed model of their logarithm, yes-no questions and whether the rating was right a
-    logistic one, ratings a cumulative logit one; participants and items are crossed random effects in all.
+    logistic one, ratings a cumulative logit one; participants and items are crossed random effects in all,
+    and participants within conditions where any saw several.
     """
     parts = [
         _HEAD.format(name=name),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.allocation import Allocation, allocate
 from analysis.bundle import MODES, Bundle, Condition, Points, Question, Scores, SystemScores, Version
 from analysis.certainty import TimeAtCertainty, time_at_certainty
 from analysis.errors import AnalysisError
@@ -46,7 +47,8 @@ class View:
 class Study:
     """Everything that the report says, as numbers.
 
-    people: participants who count: of the mode and version, with a condition, not withdrawn.
+    people: participants who count: of the mode and version, with a trial or a survey, not withdrawn.
+    allocation: which conditions they saw.
     clock: whose time the measures use, None where no clock has a value.
     systems: the conditions that show a system, in order; ground truth is none.
     retained: where the rules leave no trial at all, all of them, and the report says so.
@@ -60,6 +62,7 @@ class Study:
     other_versions: dict[int, int]
     withdrawn: int
     people: pd.DataFrame
+    allocation: Allocation
     trials: pd.DataFrame
     clock: Clock | None
     exclusions: Exclusions
@@ -99,6 +102,7 @@ def analyse(
             f"{bundle.path}: no trial was submitted in mode {mode}, version {version.version}"
         )
     trials = trials.reset_index(drop=True)
+    allocation = allocate(version, people, trials)
     clock = choose_clock(bundle.rules, trials)
     exclusions = apply_rules(bundle.rules, _rows(trials, version))
     kept = trials[[not names for names in exclusions.names]]
@@ -107,7 +111,8 @@ def analyse(
     known = used.systems if used else {}
     questions = question_scores if scores or question_scores is not None else bundle.question_scores
     replicates = _score_replicates(questions, known, systems, options)
-    view = _Viewer(bundle, options, version, people, clock, systems, known, replicates, advance)
+    members = allocation.membership()
+    view = _Viewer(bundle, options, version, members, clock, systems, known, replicates, advance)
     return Study(
         bundle=bundle,
         options=options,
@@ -117,6 +122,7 @@ def analyse(
         other_versions=_others(bundle.trials["version"].astype(int), version.version),
         withdrawn=withdrawn,
         people=people,
+        allocation=allocation,
         trials=trials,
         clock=clock,
         exclusions=exclusions,
@@ -181,7 +187,7 @@ class _Viewer:
         bundle: Bundle,
         options: Options,
         version: Version,
-        people: pd.DataFrame,
+        members: pd.DataFrame,
         clock: Clock | None,
         systems: list[Condition],
         scores: dict[str, SystemScores],
@@ -189,7 +195,7 @@ class _Viewer:
         advance: Callable[[int], None],
     ) -> None:
         self.bundle, self.options, self.version = bundle, options, version
-        self.people, self.clock, self.systems, self.scores = people, clock, systems, scores
+        self.members, self.clock, self.systems, self.scores = members, clock, systems, scores
         self.score_draws, self.advance = score_draws, advance
         self.measures = [*MEASURES, *own_measures(version.item_questionnaire, version.post_survey)]
 
@@ -208,7 +214,7 @@ class _Viewer:
     def _grids(self, trials: pd.DataFrame) -> list[Grid]:
         return build_grids(
             trials,
-            self.people,
+            self.members,
             self.bundle.post_survey,
             conditions=[arm.name for arm in self.version.conditions],
             clock=CLOCK_COLUMNS[self.clock] if self.clock else None,
@@ -266,12 +272,13 @@ def _array(values: Sequence[float | None]) -> np.ndarray:
 def _people(bundle: Bundle, mode: str, version: int) -> tuple[pd.DataFrame, int]:
     """Participants who count, and how many withdrew: who withdraws takes back the consent to be analysed."""
     people = bundle.participants
-    people = people[(people["mode"] == mode) & (people["version"] == version) & people["condition"].notna()]
+    people = people[(people["mode"] == mode) & (people["version"] == version)]
     withdrawn = people["status"] == "withdrawn"
+    assigned = people["condition"].notna() | people["group"].notna()
     started = people["participant_id"].isin(bundle.trials["participant_id"])
     if bundle.post_survey is not None:
         started |= people["participant_id"].isin(bundle.post_survey["participant_id"])
-    return people[started & ~withdrawn].reset_index(drop=True), int(withdrawn.sum())
+    return people[started & ~withdrawn].reset_index(drop=True), int((withdrawn & assigned).sum())
 
 
 def _others(values: pd.Series, chosen: object) -> dict:

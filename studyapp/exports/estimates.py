@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from django.db.models import Count, Max
 
+from analysis.allocation import allocate
 from analysis.bundle import Version
 from analysis.estimates import Estimate, estimate
 from analysis.exclusions import CLOCK_COLUMNS, parse_rules
@@ -68,9 +69,10 @@ def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEs
     numbers = [*questions.values(), "system_correct", *CLOCK_COLUMNS.values()]
     used = (trials if kept.empty else kept).copy()
     used[numbers] = used[numbers].astype(float)
+    people = trials[["participant_id"]].drop_duplicates().assign(condition=None)
     grids = build_grids(
         used,
-        trials[["participant_id", "condition"]].drop_duplicates(),
+        allocate(version, people, trials).membership(),
         None,
         conditions=[arm.name for arm in version.conditions],
         clock=CLOCK_COLUMNS[clock] if clock else None,

@@ -41,12 +41,18 @@ QUESTIONS = TEMPLATES["xqa-2020"].item
 NONE = dict.fromkeys(("participants", "stages", "items", "surveys", "completed", "ended"), 0)
 
 
-def drive(bot: Bot, link: str, plan) -> list[str]:
-    """Walk with Django's test client, which goes through the whole site but no socket; return the paths."""
+def drive(bot: Bot, link: str, plan, effects=None) -> list[str]:
+    """Walk with Django's test client, which goes through the whole site but no socket; return the paths.
+
+    effects: condition to what is planted where the item on the page is in it; one bot walks at a time.
+    """
     client = Client(enforce_csrf_checks=True)
     steps, response, paths = walk(bot, link, plan), None, []
     try:
         while True:
+            if effects:
+                following = Trial.objects.filter(answers__isnull=True).order_by("-participant", "position").first()
+                bot.effect = effects.get(following.condition.name, {}) if following else {}
             step = steps.send(response)
             if isinstance(step, Think):
                 response = None

@@ -6,9 +6,12 @@ import random
 from collections import Counter
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from analysis.bundle import load_bundle
+from analysis.differences import compare
+from analysis.study import Options, analyse
 from studyapp.actions.participants import consent
 from studyapp.bots import BEHAVIOURS, Bot, BotError
 from studyapp.exports.bundle import write_bundle
@@ -218,3 +221,25 @@ def test_nothing_is_stored_of_a_stage_that_was_never_shown():
     page = StageResponse.objects.get(participant=person)
     assert (page.stage, page.shown_at, page.answers) == ("screening", None, None)
     assert not Trial.objects.filter(participant=person).exists()
+
+
+def test_an_effect_planted_within_people_is_found_by_the_report(tmp_path):
+    """Bots that see both conditions rate answers of one of them less often correct: the report says so."""
+    study = factories.make_study(design="within", conditions=2, items=12)
+    _, token = factories.make_link_and_token(study=study, mode="bot")
+    [first, second] = Condition.objects.order_by("position").values_list("name", flat=True)
+    for number in range(12):
+        bot = Bot(number, "random", random.Random(number))
+        planted = {second: {"correctness_rating": -0.45}}
+        drive(bot, f"http://testserver/join/{token}/", plan_of(study), planted)
+        assert bot.error == ""
+    write_bundle(study, tmp_path / "out")
+    found = analyse(load_bundle(tmp_path / "out"), Options(resamples=200))
+    assert (found.mode, found.allocation.design, len(found.people)) == ("bot", "within", 12)
+    one = compare(found.everything.estimates, "agreement", first, second, rng=np.random.default_rng(1))
+    assert one.paired
+    assert one.bca.interval[0] < -0.45 < one.bca.interval[1] < 0
+    assert one.p < 0.01
+    assert one.hedges_g.interval[1] < 0
+    alike = compare(found.everything.estimates, "certainty", first, second, rng=np.random.default_rng(1))
+    assert alike.bca.interval[0] < 0 < alike.bca.interval[1]

@@ -1,0 +1,172 @@
+"""Levels of what compares conditions that the same people saw: ``python -m benchmarks.within``.
+
+Simulated studies in which everybody sees both conditions, half of the items in each: conditions in turned
+orders, items rotated over them. People differ in their level and in what a condition does to them, items in
+how hard they are, and people get faster. Printed are how often 95 % intervals hold the truth and how often
+tests at 5 % reject where nothing differs; the bars are those of `benchmarks.coverage`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+
+from analysis.differences import compare
+from analysis.estimates import estimate
+from analysis.gee import gee_logistic
+from analysis.grid import Array, build_grids
+from analysis.measures import MEASURES
+from analysis.mixed import mixed_log_time
+from analysis.models import Model, read_trials
+from analysis.ordinal import ordinal_logit
+from analysis.paired import paired_difference
+from benchmarks.coverage import Rate, Size, missed, rows
+
+SIZES = (Size(6, 12), Size(12, 16), Size(24, 24))
+RESAMPLES = 300
+EFFECT = 0.5  # planted where an interval should hold it
+CONDITIONS = ("a", "b")
+MEASURED = [measure for measure in MEASURES if measure.key in ("agreement", "time_geometric")]
+
+
+def rotated_trials(
+    rng: np.random.Generator,
+    people: int = 12,
+    items: int = 12,
+    conditions: tuple[str, ...] = CONDITIONS,
+    effect: float = 0.0,
+    own_effect_sd: float = 0.5,
+    item_sd: float = 0.8,
+    prefix: str = "p",
+) -> pd.DataFrame:
+    """A row per trial with a binary answer, a rating of 1–5 and a time; `effect` is the last condition's.
+
+    It is added to the log odds of the answer and of a higher rating and, times 0.4, to log seconds.
+    own_effect_sd: how much people differ in what a condition does to them.
+    """
+    count = len(conditions)
+    item_effect, parts = rng.normal(0, item_sd, items), []
+    for person in range(people):
+        own = rng.normal(0, 0.7) + rng.normal(0, own_effect_sd, count)
+        own[-1] += effect
+        order = np.roll(np.arange(count), person % count)
+        turn = person // count % count
+        shown = [(c, i) for c in order for i in rng.permutation(_block(items, count, (c - turn) % count))]
+        condition, item = np.array(shown).T
+        position = np.arange(1, items + 1)
+        latent = own[condition] + item_effect[item] + rng.logistic(size=items)
+        log_time = 4 + 0.4 * (own[condition] + item_effect[item]) - 0.02 * position
+        parts.append(
+            pd.DataFrame(
+                {
+                    "participant_id": f"{prefix}{person:03d}",
+                    "condition": np.array(conditions)[condition],
+                    "item_id": [f"q{number:03d}" for number in item],
+                    "position": position,
+                    "answer": (latent > -0.5).astype(float),
+                    "rating": 1.0 + np.digitize(latent, [-2.5, -1, 0.3, 2]),
+                    "seconds": np.exp(log_time + rng.normal(0, 0.4, items)),
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def _block(items: int, count: int, number: int) -> Array:
+    return np.arange(number, items, count)
+
+
+def study(
+    rng: np.random.Generator, size: Size, effect: float, resamples: int, *, tests: bool
+) -> dict[str, object]:
+    """Interval of every difference in one simulated study and, if wanted, p of every test."""
+    frame = rotated_trials(rng, size.people, size.items, effect=effect)
+    members = frame[["participant_id", "condition"]].drop_duplicates()
+    timed = frame.assign(milliseconds=1000 * frame["seconds"], system_correct=np.nan)
+    grids = build_grids(
+        timed,
+        members,
+        None,
+        conditions=CONDITIONS,
+        clock="milliseconds",
+        item_columns={"correctness_rating": "answer"},
+        post_columns={},
+    )
+    estimates = estimate(grids, MEASURED, rng=rng, resamples=resamples)
+    found: dict[str, object] = {}
+    for key in ("agreement", "time_geometric"):
+        one = compare(estimates, key, "a", "b", rng=rng, permutations=499 if tests else 1)
+        found[f"swaps within participants: {key}"] = one.p
+        found[f"difference, percentile: {key}"] = one.percentile.interval
+        found[f"difference, bca: {key}"] = one.bca.interval
+    if not tests:
+        return found
+    values = [np.log(own) for own in estimates.per_participant["time_geometric"]]
+    found["paired t: time_geometric"] = paired_difference(*values).p
+    models = {
+        "GEE": gee_logistic(read_trials(frame, "answer", conditions=CONDITIONS), position=True),
+        "ordinal model": ordinal_logit(read_trials(frame, "rating", conditions=CONDITIONS), position=True),
+        "mixed model": mixed_log_time(read_trials(frame, "seconds", conditions=CONDITIONS)),
+    }
+    return found | {f"{name}, two conditions": _p(model) for name, model in models.items()}
+
+
+def _p(model: Model) -> float | None:
+    return None if model.reason else model.contrasts[0].p
+
+
+def rates(
+    size: Size, studies: int, *, seed: int = 1, resamples: int = RESAMPLES
+) -> tuple[list[Rate], list[Rate]]:
+    """How often intervals hold the truth, and how often tests reject where nothing differs.
+
+    The truth of agreement is that of no effect; that of times is the planted ratio, or 1.
+    """
+    rng = np.random.default_rng([seed, *size])
+    null = [study(rng, size, 0.0, resamples, tests=True) for _ in range(studies)]
+    planted = [study(rng, size, EFFECT, resamples, tests=False) for _ in range(studies)]
+    held, rejected = [], []
+    for label in null[0]:
+        if label.startswith("difference"):
+            ratio = label.endswith("time_geometric")
+            truth = float(np.exp(0.4 * EFFECT)) if ratio else 0.0
+            known = [one[label] for one in (planted if ratio else null) if one[label] is not None]
+            hits = sum(low <= truth <= high for low, high in known)  # type: ignore[misc]
+            held.append(Rate(label, size, hits, len(known), studies - len(known)))
+        else:
+            p = [one[label] for one in null if one[label] is not None]
+            hits = sum(value <= 0.05 for value in p)  # type: ignore[operator]
+            rejected.append(Rate(label, size, hits, len(p), studies - len(p)))
+    return held, rejected
+
+
+def main() -> int:
+    """Print both tables, and return 1 when a bar was missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.within", description=main.__doc__)
+    parser.add_argument("--studies", type=int, default=200, help="(default: %(default)s)")
+    options = parser.parse_args()
+    if os.environ.get("OMP_NUM_THREADS") != "1":  # more threads gain nothing on small matrices
+        command = [sys.executable, "-m", "benchmarks.within", *sys.argv[1:]]
+        return subprocess.call(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    held: list[Rate] = []
+    rejected: list[Rate] = []
+    for size in SIZES:
+        own = rates(size, options.studies)
+        held, rejected = held + own[0], rejected + own[1]
+    print(f"95 % intervals: share of {options.studies} studies that hold the truth, in percent")
+    print("\n".join(rows(held, interval=True)), flush=True)
+    print(f"tests at 5 %: share of {options.studies} studies without a difference that reject, in percent")
+    print("\n".join(rows(rejected, interval=False)))
+    beyond = [rate for rate in held if missed(rate, interval=True)]
+    beyond += [rate for rate in rejected if missed(rate, interval=False)]
+    print(f"beyond the bars: {len(beyond)}")
+    return int(bool(beyond))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
