@@ -19,13 +19,13 @@ import pandas as pd
 from analysis.differences import compare
 from analysis.estimates import estimate
 from analysis.gee import gee_logistic
-from analysis.grid import Array, build_grids
+from analysis.grid import build_grids
 from analysis.measures import MEASURES
 from analysis.mixed import mixed_log_time
 from analysis.models import Model, read_trials
 from analysis.ordinal import ordinal_logit
 from analysis.paired import paired_difference
-from benchmarks.coverage import Rate, Size, missed, rows
+from benchmarks.coverage import Interval, Rate, Size, missed, rows
 
 SIZES = (Size(6, 12), Size(12, 16), Size(24, 24))
 RESAMPLES = 300
@@ -56,7 +56,7 @@ def rotated_trials(
         own[-1] += effect
         order = np.roll(np.arange(count), person % count)
         turn = person // count % count
-        shown = [(c, i) for c in order for i in rng.permutation(_block(items, count, (c - turn) % count))]
+        shown = [(c, i) for c in order for i in rng.permutation(range((int(c) - turn) % count, items, count))]
         condition, item = np.array(shown).T
         position = np.arange(1, items + 1)
         latent = own[condition] + item_effect[item] + rng.logistic(size=items)
@@ -77,13 +77,9 @@ def rotated_trials(
     return pd.concat(parts, ignore_index=True)
 
 
-def _block(items: int, count: int, number: int) -> Array:
-    return np.arange(number, items, count)
-
-
 def study(
     rng: np.random.Generator, size: Size, effect: float, resamples: int, *, tests: bool
-) -> dict[str, object]:
+) -> tuple[dict[str, Interval], dict[str, float | None]]:
     """Interval of every difference in one simulated study and, if wanted, p of every test."""
     frame = rotated_trials(rng, size.people, size.items, effect=effect)
     members = frame[["participant_id", "condition"]].drop_duplicates()
@@ -98,22 +94,23 @@ def study(
         post_columns={},
     )
     estimates = estimate(grids, MEASURED, rng=rng, resamples=resamples)
-    found: dict[str, object] = {}
+    intervals: dict[str, Interval] = {}
+    p: dict[str, float | None] = {}
     for key in ("agreement", "time_geometric"):
         one = compare(estimates, key, "a", "b", rng=rng, permutations=499 if tests else 1)
-        found[f"swaps within participants: {key}"] = one.p
-        found[f"difference, percentile: {key}"] = one.percentile.interval
-        found[f"difference, bca: {key}"] = one.bca.interval
+        p[f"swaps within participants: {key}"] = one.p
+        intervals[f"difference, percentile: {key}"] = one.percentile.interval
+        intervals[f"difference, bca: {key}"] = one.bca.interval
     if not tests:
-        return found
+        return intervals, {}
     values = [np.log(own) for own in estimates.per_participant["time_geometric"]]
-    found["paired t: time_geometric"] = paired_difference(*values).p
+    p["paired t: time_geometric"] = paired_difference(*values).p
     models = {
         "GEE": gee_logistic(read_trials(frame, "answer", conditions=CONDITIONS), position=True),
         "ordinal model": ordinal_logit(read_trials(frame, "rating", conditions=CONDITIONS), position=True),
         "mixed model": mixed_log_time(read_trials(frame, "seconds", conditions=CONDITIONS)),
     }
-    return found | {f"{name}, two conditions": _p(model) for name, model in models.items()}
+    return intervals, p | {f"{name}, two conditions": _p(model) for name, model in models.items()}
 
 
 def _p(model: Model) -> float | None:
@@ -131,17 +128,17 @@ def rates(
     null = [study(rng, size, 0.0, resamples, tests=True) for _ in range(studies)]
     planted = [study(rng, size, EFFECT, resamples, tests=False) for _ in range(studies)]
     held, rejected = [], []
-    for label in null[0]:
-        if label.startswith("difference"):
-            ratio = label.endswith("time_geometric")
-            truth = float(np.exp(0.4 * EFFECT)) if ratio else 0.0
-            known = [one[label] for one in (planted if ratio else null) if one[label] is not None]
-            hits = sum(low <= truth <= high for low, high in known)  # type: ignore[misc]
-            held.append(Rate(label, size, hits, len(known), studies - len(known)))
-        else:
-            p = [one[label] for one in null if one[label] is not None]
-            hits = sum(value <= 0.05 for value in p)  # type: ignore[operator]
-            rejected.append(Rate(label, size, hits, len(p), studies - len(p)))
+    for label in null[0][0]:
+        ratio = label.endswith("time_geometric")
+        truth = float(np.exp(0.4 * EFFECT)) if ratio else 0.0
+        drawn = [intervals[label] for intervals, _ in (planted if ratio else null)]
+        known = [interval for interval in drawn if interval is not None]
+        hits = sum(low <= truth <= high for low, high in known)
+        held.append(Rate(label, size, hits, len(known), studies - len(known)))
+    for label in null[0][1]:
+        given = [value for _, p in null if (value := p[label]) is not None]
+        hits = sum(value <= 0.05 for value in given)
+        rejected.append(Rate(label, size, hits, len(given), studies - len(given)))
     return held, rejected
 
 

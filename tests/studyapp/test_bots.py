@@ -51,7 +51,8 @@ def drive(bot: Bot, link: str, plan, effects=None) -> list[str]:
     try:
         while True:
             if effects:
-                following = Trial.objects.filter(answers__isnull=True).order_by("-participant", "position").first()
+                ahead = Trial.objects.filter(answers__isnull=True).order_by("-participant", "position")
+                following = ahead.first()
                 bot.effect = effects.get(following.condition.name, {}) if following else {}
             step = steps.send(response)
             if isinstance(step, Think):
