@@ -133,7 +133,7 @@ def _steps(program: Program, output: Callable[[int], Output]) -> list[Step]:
             module=node.module,
             argument=node.argument,
             inputs=[numbers[program.representative[child]] for child in node.children],
-            value=value,
+            value=None if node.type in ("boxes", "spans") else value,  # how many there are
             boxes=boxes if gives and program.kind == "boxes" else None,
             tokens=tokens if gives and program.kind == "spans" else None,
         )

@@ -64,8 +64,7 @@ def _shown(number: int, step: Step, images: Sequence[ItemImage], urls: Sequence[
         number=number,
         words=step_words(step),
         inputs=", ".join(str(one) for one in step.inputs),
-        # Of boxes the value is how many there are, which is told of them anyway.
-        value=None if step.boxes is not None else step.value,
+        value=step.value,
         found=None if objects is None else len(objects),
         pictures=drawn if step.boxes else [],
         tokens=step.tokens or [],

@@ -253,7 +253,7 @@ def _box_scores(pairs: Mapping[int, Pair]) -> BoxScores:
                 # What has no probabilities has none to give: no proposals, or a value instead.
                 OutputModule(index, one["module"], np.array(one.get("probabilities", ()), dtype=float))
                 for index, one in pair.outputs.items()
-                if is_scored(one["module"]) and "value" not in one
+                if is_scored(one["module"]) and ("probabilities" in one or "value" not in one)
             ),
         )
     return _scored(lambda: score_boxes(gold, outputs), pairs)

@@ -44,7 +44,7 @@ def boxes_with_gold() -> tuple[Project, SystemOutput]:
         "id": "i1", "proposals": [[NEAR, FAR], [FAR]], "answer": False,
         "modules": [
             {"index": 0, "module": "equal", "value": False}, {"index": 1, "module": "count", "value": 2},
-            {"index": 2, "module": "filter", "probabilities": [0.9, 0.2, 0.7]},
+            {"index": 2, "module": "filter", "probabilities": [0.9, 0.2, 0.7], "value": 2},
             {"index": 3, "module": "find", "probabilities": [0.95, 0.6, 0.1]},
         ],
     })  # fmt: skip
