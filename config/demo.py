@@ -1,5 +1,5 @@
-"""The content of the demo: logins, a generated dataset, two systems' predictions and scores, a study, and
-annotation projects.
+"""The content of the demo: logins, a generated dataset, two systems' predictions and scores, a study,
+annotation projects with outputs of networks, and a study of those outputs.
 
 Every step looks for what is there already, so a second run adds nothing, and a run that was stopped is
 taken up where it ended. What a person changed stays as it is. The logins' passwords and the links' tokens
@@ -24,6 +24,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from accounts.models import User
+from annotation.models import SystemOutput
 from config import demo_annotation
 from studyapp.actions.links import create_link
 from studyapp.definition import load_definition
@@ -36,6 +37,8 @@ QUESTIONS = 100
 WORLD_SEED = 20  # a world other than the one that the shipped systems were trained on and tested with
 SYSTEMS = ("qi2019", "select-and-forget")
 DEFINITION = Path("docs/examples/world-study.yaml")
+STEPS = Path("docs/examples/programs-study.yaml")
+STEPS_PROJECT = "scenes"
 
 
 class Secrets(NamedTuple):
@@ -54,15 +57,39 @@ def load(say: Callable[[str], object]) -> None:
     passwords = {
         name: _login(name, kept.passwords.get(name, "")) for name in (USERNAME, *demo_annotation.PEOPLE)
     }
-    definition = load_definition(settings.BASE_DIR / DEFINITION)
+    study = _study(DEFINITION, lambda _dataset: _predictions(say))
+    tokens = kept.tokens | {study.slug: _token(study, kept.tokens.get(study.slug, ""))}
+    _keep(Secrets(passwords, tokens))
+    demo_annotation.load(say, User.objects.get(username=USERNAME))
+    demo_annotation.execute_programs(say)
+    if (steps := _steps_study(say)) is not None:
+        tokens[steps.slug] = _token(steps, kept.tokens.get(steps.slug, ""))
+        _keep(Secrets(passwords, tokens))
+
+
+def _study(path: Path, prepare: Callable[[str], None]) -> Study:
+    """The study of a definition, launched; where it is new, ``prepare`` brings its dataset in first."""
+    definition = load_definition(settings.BASE_DIR / path)
     if not Study.objects.filter(slug=definition.study).exists():
-        _predictions(say)
-        quietly("create_study", str(settings.BASE_DIR / DEFINITION))
+        prepare(definition.dataset)
+        quietly("create_study", str(settings.BASE_DIR / path))
     study = Study.objects.get(slug=definition.study)
     if study.status == Study.Status.DRAFT:
         quietly("launch_study", study.slug)
-    _keep(Secrets(passwords, {study.slug: _token(study, kept.tokens.get(study.slug, ""))}))
-    demo_annotation.load(say, User.objects.get(username=USERNAME))
+    return study
+
+
+def _steps_study(say: Callable[[str], object]) -> Study | None:
+    """The study of a network's outputs; None where there are none, for its network is not served."""
+    system = demo_annotation.NETWORKS[STEPS_PROJECT]
+    if not SystemOutput.objects.filter(item__project__slug=STEPS_PROJECT, system=system).exists():
+        return None
+
+    def prepare(dataset: str) -> None:
+        say(f"Making a study of the steps of {system} ...")
+        quietly("import_programs", STEPS_PROJECT, "--name", dataset, "--system", system)
+
+    return _study(STEPS, prepare)
 
 
 def quietly(*arguments: str, **options: Any) -> None:

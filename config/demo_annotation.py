@@ -1,4 +1,5 @@
-"""The demo's annotation: two people, generated items with known gold, and two bots' work to look at.
+"""The demo's annotation: two people, generated items with known gold, two bots' work to look at, and what
+modular networks put out.
 
 As all of the demo: what is there stays, what a person changed stays as it is.
 """
@@ -16,6 +17,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
+from accounts.model_server import served_names
 from accounts.models import User
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project, set_member, write_guideline
@@ -26,6 +28,7 @@ ITEMS = 24
 SEED = 20
 PEOPLE = {"annotator": Role.ANNOTATOR, "adjudicator": Role.ADJUDICATOR}
 BOT_ITEMS = 8  # that each of the two bots annotates
+NETWORKS = {"scenes": "visual-nmn", "games": "text-nmn"}  # that execute the projects' programs
 
 
 class Demo(NamedTuple):
@@ -88,6 +91,17 @@ def load(say: Callable[[str], object], manager: User) -> None:
             set_member(project=project, user=people[name], role=role, by=manager)
         mix = ("-n", "2", "--behaviour", "careful=0.5,sloppy=0.5", "--items", str(BOT_ITEMS))
         call_command("simulate_annotators", slug, *mix, stdout=io.StringIO())
+
+
+def execute_programs(say: Callable[[str], object]) -> None:
+    """Have the networks that are served execute the programs of the projects, as far as they have not."""
+    served = served_names("modular")
+    for slug, system in NETWORKS.items():
+        if system not in served:
+            say(f"The model server does not serve {system}: the project {slug} has no outputs of it.")
+            continue
+        say(f"Having {system} execute the programs of the {slug} ...")
+        call_command("execute_programs", slug, system=system, wait=True, stdout=io.StringIO())
 
 
 def _generated(kind: str, folder: Path) -> Path:

@@ -65,13 +65,14 @@ def running_site(
     *,
     database_url: str | None = None,
     fake: Sequence[str] = ("fake",),
+    modular: Sequence[str] = (),
     worker: bool = True,
     extra: Mapping[str, str] | None = None,
 ) -> Iterator[Site]:
     """Run a site on an empty, migrated database: SQLite in its own folder unless a URL is given.
 
-    ``fake`` names the systems of a fake model server; empty, it takes the real one. Without ``worker``
-    neither broker, worker nor model server run.
+    ``fake`` names the readers of a fake model server, and ``modular`` its modular networks; without the
+    former it takes the real one. Without ``worker`` neither broker, worker nor model server run.
     """
     # What the environment of a test run sets for itself is not for the site.
     settings = {"DEBUG": "false", "LOG_LEVEL": "INFO", "DJANGO_ALLOW_ASYNC_UNSAFE": ""}
@@ -82,7 +83,7 @@ def running_site(
         site = Site(stack, parts)
         if worker:
             parts.start(stack.broker())
-            parts.start(stack.model_server(fake=fake))
+            parts.start(stack.model_server(fake=fake, modular=modular))
         site.manage("prepare_site")
         if worker:
             parts.start(stack.worker())

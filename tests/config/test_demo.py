@@ -11,24 +11,24 @@ import httpx
 import pytest
 
 from config.demo import QUESTIONS, SYSTEMS
-from config.demo_annotation import BOT_ITEMS, ITEMS
+from config.demo_annotation import BOT_ITEMS, ITEMS, NETWORKS
 from scripts.stack import Stack
 from tests.site import Site, running_site
 
 SHOW = """
 import json
 from accounts.models import User
-from annotation.models import Gold, Item, Membership, Project, Work
+from annotation.models import Gold, Item, Membership, Project, SystemOutput, Work
 from studyapp.models import EntryLink, Prediction, Question, Score, Study, StudyVersion
 models = (User, EntryLink, Prediction, Question, Score, Study, StudyVersion)
-models += (Project, Item, Gold, Membership, Work)
+models += (Project, Item, Gold, Membership, SystemOutput, Work)
 print(json.dumps({model.__name__: model.objects.count() for model in models}))
 """
 
 
 @pytest.fixture(scope="module")
 def demo_site() -> Iterator[Site]:
-    with running_site(fake=SYSTEMS) as running:
+    with running_site(fake=SYSTEMS, modular=tuple(NETWORKS.values())) as running:
         running.manage("load_demo")
         yield running
 
@@ -43,9 +43,9 @@ def counts(site: Site) -> dict[str, int]:
 
 def test_everything_is_there(demo_site: Site):
     assert counts(demo_site) == {
-        "User": 7, "EntryLink": 1, "Question": QUESTIONS, "Prediction": 2 * QUESTIONS, "Score": 2, "Study": 1,
-        "StudyVersion": 1, "Project": 2, "Item": 2 * ITEMS, "Gold": 2 * ITEMS, "Membership": 10,
-        "Work": 2 * 2 * BOT_ITEMS,
+        "User": 7, "EntryLink": 2, "Question": QUESTIONS + ITEMS, "Prediction": 2 * QUESTIONS + ITEMS,
+        "Score": 2, "Study": 2, "StudyVersion": 2, "Project": 2, "Item": 2 * ITEMS, "Gold": 2 * ITEMS,
+        "Membership": 10, "SystemOutput": 2 * ITEMS, "Work": 2 * 2 * BOT_ITEMS,
     }  # fmt: skip
 
 
@@ -92,6 +92,17 @@ def test_the_annotator_is_given_an_item_and_the_adjudicator_finds_some_to_settle
         assert client.get("/annotate/games/review/").text.count("/annotate/games/items/") == BOT_ITEMS
 
 
+def test_the_study_of_steps_shows_boxes_over_images(demo_site: Site):
+    study = kept(demo_site)["studies"][1]
+    assert study["slug"] == "scenes-steps"
+    with logged_in(demo_site, kept(demo_site)["staff"]) as client:
+        address = f"/staff/studies/{study['slug']}/preview/?page=item&condition=steps+of+the+system"
+        page = client.get(address).text
+        assert "Step 1." in page
+        image = re.search(r"/study/scenes-steps/image/[0-9a-f]{64}\.png", page)[0]
+        assert client.get(image).headers["content-type"] == "image/png"
+
+
 def test_a_second_run_adds_nothing_and_gives_the_same_login_and_link(demo_site: Site):
     before = counts(demo_site), kept(demo_site)
     demo_site.manage("load_demo")
@@ -105,7 +116,7 @@ def test_without_its_file_it_gives_a_new_link_and_says_that_the_password_is_not_
     after = kept(demo_site)
     assert after["staff"]["password"] == ""
     assert after["studies"][0]["token"] != before["studies"][0]["token"]
-    assert counts(demo_site)["EntryLink"] == 2
+    assert counts(demo_site)["EntryLink"] == 4
 
 
 def test_the_environment_of_the_tests_does_not_reach_the_site(demo_site: Site):
