@@ -16,6 +16,7 @@ from annotation.formats.nlvr import read_nlvr
 from annotation.formats.nlvr2 import read_nlvr2
 from annotation.formats.parquet import write_parquet
 from annotation.formats.programs import read_programs
+from annotation.formats.reasons import read_reasons, write_reasons
 from annotation.formats.report import Report
 from annotation.formats.w3c import write_w3c
 from annotation.formats.writing import written_folder
@@ -74,6 +75,10 @@ def _coco(source: Source) -> Iterator[ItemRecord]:
     return read_coco(source.path, images=source.images, report=source.report)
 
 
+def _reasons(source: Source) -> Iterator[ItemRecord]:
+    return read_reasons(source.path)
+
+
 READERS: dict[str, Callable[[Source], Iterator[ItemRecord]]] = {
     "jsonl": _jsonl,
     "nlvr": _nlvr,
@@ -82,6 +87,7 @@ READERS: dict[str, Callable[[Source], Iterator[ItemRecord]]] = {
     "faithful-nmn": _faithful_nmn,
     "labelstudio": _label_studio,
     "coco": _coco,
+    "reasons": _reasons,
 }
 
 
@@ -108,6 +114,7 @@ WRITERS: dict[str, Callable[[Iterable[ItemRecord], Path], object]] = {
     "labelstudio": write_label_studio,
     "w3c": write_w3c,
     "brat": write_brat,
+    "reasons": write_reasons,
 }
 FOLDERS = {"faithful-nmn", "brat"}  # formats of several files, written into a folder
 

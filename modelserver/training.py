@@ -37,7 +37,7 @@ from modelserver.modular.visual import command as visual_command
 from modelserver.objective import batches, label, loss
 from modelserver.regulariser import FORMS, Coupling
 from modelserver.schema import QAItem
-from modelserver.systems import SYSTEMS, reader, recurrent
+from modelserver.systems import ENCODERS, SYSTEMS, reader, recurrent
 from modelserver.systems.contextual import Contextual, Encoder
 from modelserver.systems.reader import RecurrentSystem
 from modelserver.systems.recurrent import Config, Embedding
@@ -304,6 +304,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command: SYSTEM, then those of the way it is trained."""
     ways = parser.add_subparsers(dest="system", metavar="SYSTEM", required=True)
     for name, spec in SYSTEMS.items():
+        if name in ENCODERS:
+            continue
         way = ways.add_parser(name, help=spec.description, description=spec.description)
         if name == "extractive-qa":
             finetuning.add_arguments(way)

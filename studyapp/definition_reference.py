@@ -47,8 +47,9 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     (
         "conditions",
         "A list. Each has either a system or the ground truth. Tokens are highlighted in three strengths by "
-        "the weights that came with the predictions: those of tokens where they are known, else the "
-        "probability of each fact; a condition for whose items neither is known is refused. Of the largest "
+        "the weights that came with the predictions or that `predict --saliency METHOD` computed: those of "
+        "tokens where they are known, else, without `--saliency`, the probability of each fact; an item for "
+        "which neither is known is not shown. The frozen version names the method. Of the largest "
         "weight of an item a token needs at least 10 % to be highlighted, 40 % for the second strength and "
         "70 % for the third; a weight at or below 0 never is.",
         arms.ConditionDefinition,

@@ -127,10 +127,11 @@ class FrozenCondition(Growing):
     """One arm. ``shown`` is keyed by item id; ``system`` and ``revision`` are None for the ground truth.
 
     ``group`` is what participants are assigned to; empty in a between-subject design, where that is the
-    condition itself.
+    condition itself. ``saliency`` names the method that the weights of highlighted tokens come from, empty
+    where they came with the predictions or there are none.
     """
 
-    LATER = frozenset({"explanation", "group"})
+    LATER = frozenset({"explanation", "group", "saliency"})
 
     name: str
     label: str
@@ -140,6 +141,7 @@ class FrozenCondition(Growing):
     weight: float
     explanation: Explanation = "facts"
     group: str = ""
+    saliency: str = ""
     shown: dict[str, Shown]
 
 

@@ -19,11 +19,13 @@ from modelserver.errors import Unavailable
 from studyapp.actions.predictions import compute_slice, fail_run, finish_run, record_sweep
 from studyapp.actions.privacy import apply_retention
 from studyapp.actions.reading import compute_records
+from studyapp.actions.saliency import compute_weights
 from studyapp.actions.scores import compute_reductions
 from studyapp.actions.sizes import run_plan
 from studyapp.models import PredictionRun, ReadingProbe, SizePlan
 from studyapp.queries.predictions import Slice, missing_sizes, slices, stalled_runs, sweeps
 from studyapp.queries.reading import pending_slices
+from studyapp.queries.saliency import weight_slices
 
 SLICE_TOKENS = 32_768  # about 20 questions of HotpotQA: enough for a batch, and seconds to lose
 PROBE_TOKENS = (
@@ -66,6 +68,17 @@ def read_slice(self: Task[Any, Any], probe_id: int, first: int, last: int) -> No
         raise self.retry(exc=error, countdown=pause(self)) from error
 
 
+@shared_task(bind=True, max_retries=None)
+def weigh_slice(self: Task[Any, Any], run_id: int, first: int, last: int) -> None:
+    """Compute the weights of the predictions ``first`` to ``last`` of a run, as far as they are missing."""
+    try:
+        compute_weights(run_id=run_id, first=first, last=last)
+    except (Unavailable, OperationalError) as error:
+        if not may_try_again(self, error):
+            raise
+        raise self.retry(exc=error, countdown=pause(self)) from error
+
+
 @shared_task
 def keep_promises() -> None:
     """Delete or anonymise whose retention is over. Doing it twice on a day finds nobody the second time."""
@@ -98,6 +111,13 @@ def enqueue_records(probe: ReadingProbe, *, size: int = SLICE) -> int:
     """Enqueue slices for what a reading probe lacks and return their number. Raises NoBroker."""
     parts = pending_slices(probe, tokens=PROBE_TOKENS, most=size)
     publish(read_slice, [(probe.pk, *part) for part in parts])
+    return len(parts)
+
+
+def enqueue_weights(run: PredictionRun, *, size: int = SLICE) -> int:
+    """Enqueue slices of predictions that lack weights and return their number. Raises NoBroker."""
+    parts = weight_slices(run, tokens=PROBE_TOKENS, most=size)
+    publish(weigh_slice, [(run.pk, *part) for part in parts])
     return len(parts)
 
 

@@ -42,7 +42,7 @@ class Instance(_Plain):
 
     positive, negative: spans of that text in code points, end exclusive; a context's text is what
     `context_text` gives. extent: what of the context is left, nothing for all of it. verdict: of the people
-    who looked at it, nothing where nobody has.
+    who looked at it, nothing where nobody has. reviews: what each of several people found before that was settled.
     """
 
     id: Text
@@ -58,6 +58,7 @@ class Instance(_Plain):
     near_synonym: bool = False
     verdict: Verdict = ""
     note: str = ""
+    reviews: list[Verdict] = []
 
     @model_validator(mode="after")
     def _parts_lie_in_their_text(self) -> Self:

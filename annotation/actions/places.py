@@ -13,6 +13,7 @@ from accounts.models import User
 from annotation import states
 from annotation.actions import audit
 from annotation.errors import NothingLeft, PlaceLost
+from annotation.formats.checks import DRAFT
 from annotation.models import Item, Membership, Project, Work
 from annotation.policies import NotAllowed, check_annotating
 
@@ -188,6 +189,7 @@ def _reserve(member: Membership, item: Item, now: datetime) -> Work:
         item=item,
         project=member.project,
         annotator_id=member.user_id,
+        document=item.extra.get(DRAFT, {}),
         reserved_until=now + timedelta(minutes=member.project.reservation_minutes),
     )
 

@@ -15,6 +15,8 @@ from annotation.editing import Subject, checked
 from annotation.errors import BadEdit
 from annotation.payloads import Document, ItemRecord, Kind
 
+DRAFT = "draft"  # in `ItemRecord.extra`: the document that people's works start from
+
 
 @lru_cache(maxsize=4096)
 def program_of_text(text: str, kind: Kind) -> Program:
@@ -49,7 +51,9 @@ def check_record(record: ItemRecord) -> ItemRecord:
 
 
 def documents(record: ItemRecord) -> Iterator[tuple[str, Document]]:
-    """Gold and annotations with the fields where they stand."""
+    """Gold, annotations and the draft that works start from, with the fields where they stand."""
+    if DRAFT in record.extra:
+        yield f"extra.{DRAFT}", Document.model_validate(record.extra[DRAFT])
     if record.gold is not None:
         yield "gold", record.gold
     for number, annotation in enumerate(record.annotations):

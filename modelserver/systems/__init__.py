@@ -75,6 +75,17 @@ def _text(name: str, description: str) -> SystemSpec:
     return SystemSpec(name, description, load, "modular")
 
 
+def _encoder(name: str, description: str) -> SystemSpec:
+    def load(weights: Path | None, device: torch.device) -> System:
+        return extractive.load(weights or WEIGHTS / name, device, name=name, description=description)
+
+    return SystemSpec(name, description, load)
+
+
+# Weights of `extractive-qa` that are shipped; `train extractive-qa` makes others.
+ENCODERS = ("encoder-small", "encoder-mini")
+
+
 SYSTEMS: dict[str, SystemSpec] = {
     spec.name: spec
     for spec in (
@@ -85,6 +96,8 @@ SYSTEMS: dict[str, SystemSpec] = {
         _heuristic("heuristic", "Takes the first mention of the expected type in the closest sentence"),
         _visual("visual-nmn", "Modular network over LXMERT: executes a program over one or two images"),
         _visual("lxmert", "End-to-end baseline: judges a sentence about one or two images"),
+        _encoder("encoder-small", "extractive-qa on a new encoder of 2 layers of 64"),
+        _encoder("encoder-mini", "extractive-qa on a new encoder of 2 layers of 32"),
         _extractive("extractive-qa", "Marks an answer's start and end with any Hugging Face encoder"),
         _text("text-nmn", "Writes a program for a question and executes it over the words of a passage"),
     )

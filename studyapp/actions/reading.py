@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -10,29 +10,20 @@ from django.db import transaction
 
 from accounts.errors import RunFailed
 from accounts.models import User
-from analysis.reasons.instances import Instance, Version
-from analysis.xqa import answer_f1, exact_match
+from analysis.reasons.instances import Instance, Version, Weight
+from analysis.reasons.records import record
 from modelserver.errors import ModelServerError, Unavailable
-from modelserver.schema import Explanation, ItemError, QAItem, QAPrediction, SaliencyOptions
+from modelserver.schema import Explanation, ItemError, QAItem, SaliencyOptions
 from studyapp.actions import events
 from studyapp.actions.model_server import Outcome, ask, ask_why
 from studyapp.errors import NoSaliency, NotFound
 from studyapp.models import Dataset, ReadingInstance, ReadingProbe, ReadingRecord, System
 from studyapp.queries.reading import pending
+from studyapp.saliency import method_name
 
 BATCH = 500
-DEFAULTS = SaliencyOptions()
 
 Why = Explanation | ItemError
-
-
-def method_name(options: SaliencyOptions | None) -> str:
-    """A name for how saliency is computed: the method, and what differs from the defaults; empty without."""
-    if options is None:
-        return ""
-    given = options.model_dump(exclude={"method"})
-    changed = [f"{key} {value}" for key, value in given.items() if value != getattr(DEFAULTS, key)]
-    return ", ".join([options.method, *changed])
 
 
 @transaction.atomic
@@ -110,19 +101,19 @@ def compute_records(*, probe_id: int, first: int, last: int) -> int:
     Doing it twice, or twice at once, stores nothing twice. Raises Unavailable when the server cannot answer
     now; any other error is kept with the records.
     """
-    probe = ReadingProbe.objects.select_related("system").get(pk=probe_id)
-    records = list(pending(probe).filter(pk__range=(first, last)).select_related("instance__question"))
+    probe = ReadingProbe.objects.select_related("system", "dataset").get(pk=probe_id)
+    records = list(pending(probe).filter(pk__range=(first, last)).select_related("instance"))
     if not records:
         return 0
-    instances = [Instance.model_validate_json(json.dumps(record.instance.content)) for record in records]
+    instances = [Instance.model_validate_json(json.dumps(one.instance.content)) for one in records]
     try:
         found = _results(probe, instances)
     except Unavailable:
         raise
     except (ModelServerError, RunFailed) as error:  # no retry heals it now; the next start_probe forgets it
         found = [str(error)] * len(records)
-    for record, result in zip(records, found, strict=True):
-        _keep(record, result)
+    for row, result in zip(records, found, strict=True):
+        _keep(row, result)
     return len(records)
 
 
@@ -156,64 +147,32 @@ def _item(version: Version) -> QAItem:
 def _result(
     probe: ReadingProbe, instance: Instance, answers: Mapping[str, Outcome], reasons: Mapping[str, Why | str]
 ) -> dict[str, Any] | str:
-    """Return the record of an instance, in the form of `analysis.alignment.Record` and more, or an error."""
-    found: dict[str, Any] = {
-        "id": instance.id, "question_id": instance.question_id, "dataset": probe.dataset.name,
-        "system": probe.system.name, "revision": probe.revision, "step": instance.step,
-        "method": probe.method, "context": instance.extent, "distribution": instance.distribution,
-        "near_synonym": instance.near_synonym, "verdict": instance.verdict,
-    }  # fmt: skip
-    for name in ("original", "counterfactual"):
-        version: Version = getattr(instance, name)
+    """Return the record of an instance, or why there is none."""
+    given = []
+    for name, version in (("original", instance.original), ("counterfactual", instance.counterfactual)):
         outcome = answers[text_key(version)]
         if isinstance(outcome, ItemError):
             return f"{name}: {outcome.error}: {outcome.message}"
-        found |= _judged(name, version, outcome)
-    if reasons:
-        why = reasons[text_key(instance.original)]
-        if isinstance(why, ItemError) and why.error != "prediction_failed":
-            return f"saliency: {why.error}: {why.message}"
-        found |= _parts(instance, why)
-    return found
-
-
-def _judged(name: str, version: Version, outcome: QAPrediction) -> dict[str, Any]:
-    assert version.answer is not None  # an instance without one is never stored
-    return {
-        f"{name}_correct": exact_match(version.answer, outcome.answer),
-        f"{name}_f1": answer_f1(version.answer, outcome.answer).f1,
-        f"{name}_answer": outcome.answer,
-        f"{name}_gold": version.answer,
-    }
-
-
-def _parts(instance: Instance, why: Why | str) -> dict[str, Any]:
-    """Saliency of both parts; left out, with the reason, for a system that has none.
-
-    Both are empty, with the reason, where the system read nothing that has a logit: such an instance cannot
-    be tested, and counts as one that does not align.
-    """
+        given.append(outcome.answer)
+    names = {
+        "dataset": probe.dataset.name, "system": probe.system.name, "revision": probe.revision,
+        "method": probe.method,
+    }  # fmt: skip
+    weights: list[Weight] | None = None
+    why = reasons.get(text_key(instance.original))
     if isinstance(why, str):
-        return {"no_saliency": why}
-    if isinstance(why, ItemError):
-        return {"positive": [], "negative": [], "saliency_error": why.message}
-    weights = ((one.article, one.index, one.start, one.end, one.score) for one in why.scores)
-    positive, negative = instance.partition.scores(instance.tokens(weights))
-    return {"positive": positive, "negative": negative}
+        names["no_saliency"] = why
+    elif isinstance(why, Explanation):
+        weights = [(one.article, one.index, one.start, one.end, one.score) for one in why.scores]
+    elif why is not None and why.error == "prediction_failed":
+        # It read nothing that has a logit: that cannot be tested, and counts as one that does not align.
+        names["saliency_error"], weights = why.message, []
+    elif why is not None:
+        return f"saliency: {why.error}: {why.message}"
+    return record(instance, names, (given[0], given[1]), weights)
 
 
-def _keep(record: ReadingRecord, found: dict[str, Any] | str) -> None:
+def _keep(row: ReadingRecord, found: dict[str, Any] | str) -> None:
     """Store a result unless somebody else has."""
     values = {"error": found} if isinstance(found, str) else {"result": found, "error": ""}
-    ReadingRecord.objects.filter(pk=record.pk, result__isnull=True).update(**values)
-
-
-def checked(instances: Iterable[Instance]) -> list[Instance]:
-    """Those with two right answers that nobody rejected."""
-    return [
-        one
-        for one in instances
-        if one.verdict != "rejected"
-        and one.original.answer is not None
-        and one.counterfactual.answer is not None
-    ]
+    ReadingRecord.objects.filter(pk=row.pk, result__isnull=True).update(**values)

@@ -24,6 +24,8 @@ class PredictionRun(models.Model):
     """The predictions of one revision of a system on one dataset.
 
     The missing predictions of a run are its pending work: any worker may compute them, twice does no harm.
+    ``saliency`` are the options by which its explanation weights are computed, in the wire form; NULL where
+    nobody asked for that.
     """
 
     class Status(models.TextChoices):
@@ -47,6 +49,7 @@ class PredictionRun(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     progressed_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
+    saliency = models.JSONField(null=True)
 
     class Meta:
         constraints = [
@@ -63,6 +66,7 @@ class Prediction(models.Model):
     """One answer with its explanation. The JSON columns have the wire form of ``modelserver.schema``.
 
     ``steps`` are those of a modular network, in the form of ``studyapp.programs``; NULL for other systems.
+    ``saliency_error`` says why the weights that the run asks for cannot be had.
     """
 
     run = models.ForeignKey(PredictionRun, on_delete=models.CASCADE, related_name="predictions")
@@ -75,6 +79,7 @@ class Prediction(models.Model):
     threshold = models.FloatField(null=True)
     explanation_weights = models.JSONField(null=True)
     steps = models.JSONField(null=True)
+    saliency_error = models.TextField(blank=True)
 
     class Meta:
         constraints = [

@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from accounts.images import folder
 from analysis import xqa
+from modelserver.schema import SaliencyOptions
 from studyapp.arms import ConditionDefinition, ItemsDefinition, Stratified, groups_of
 from studyapp.definition import Location, StudyDefinition
 from studyapp.errors import NotFound, StudyappError
@@ -19,6 +20,7 @@ from studyapp.programs import IMAGES
 from studyapp.queries.data import dataset_named
 from studyapp.queries.predictions import latest_run
 from studyapp.rules import ItemDefinition, check_item_rule
+from studyapp.saliency import method_name
 from studyapp.stages import AttentionDefinition, FrozenAttention
 
 
@@ -217,9 +219,10 @@ def _can_show(dataset: Dataset, arm: Arm) -> set[int]:
     if arm.definition.explanation == "program":
         predictions = predictions.filter(steps__isnull=False)
     if arm.definition.explanation in ("tokens", "both"):
-        predictions = predictions.filter(
-            Q(explanation_weights__isnull=False) | Q(fact_probabilities__isnull=False)
-        )
+        weighed = Q(explanation_weights__isnull=False)
+        if arm.run.saliency is None:  # else an item without weights would be highlighted by another measure
+            weighed |= Q(fact_probabilities__isnull=False)
+        predictions = predictions.filter(weighed)
     return set(predictions.values_list("question", flat=True))
 
 
@@ -383,8 +386,16 @@ def _frozen_arm(arm: Arm, place: int, group: str, questions: Sequence[Question])
         weight=arm.definition.weight,
         explanation=arm.definition.explanation,
         group=group,
+        saliency=_saliency(arm),
         shown=_shown(arm, place, questions),
     )
+
+
+def _saliency(arm: Arm) -> str:
+    """The method behind the highlighted words, where they come from the model server's saliency."""
+    if arm.run is None or arm.run.saliency is None or arm.definition.explanation not in ("tokens", "both"):
+        return ""
+    return method_name(SaliencyOptions.model_validate(arm.run.saliency))
 
 
 def _shown(arm: Arm, place: int, questions: Sequence[Question]) -> dict[str, Shown]:

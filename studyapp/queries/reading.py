@@ -9,6 +9,7 @@ from django.db.models.functions import Cast, Length
 from modelserver.schema import SaliencyOptions
 from studyapp.models import Dataset, Question, ReadingProbe, ReadingRecord
 from studyapp.queries.predictions import CHARACTERS_PER_TOKEN, Slice, slices
+from studyapp.queries.saliency import passes_tokens
 
 CHUNK = 500
 
@@ -45,9 +46,7 @@ def _work(probe: ReadingProbe, tokens: int) -> int:
     """Tokens that are computed for an instance: of two texts once, and of one in every pass of saliency."""
     if probe.saliency is None:
         return 2 * tokens
-    options = SaliencyOptions.model_validate(probe.saliency)
-    passes = {"integrated-gradients": options.steps + 2, "occlusion": tokens + 1, "gradient-x-input": 1}
-    return tokens * (2 + passes[options.method])
+    return 2 * tokens + passes_tokens(SaliencyOptions.model_validate(probe.saliency), tokens)
 
 
 def records_of(probe: ReadingProbe, instances: Sequence[int]) -> Iterator[ReadingRecord]:

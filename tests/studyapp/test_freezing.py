@@ -73,6 +73,7 @@ LATER: dict[str, Any] = {
             **FROZEN["conditions"][0],
             "explanation": "both",
             "group": "all conditions",
+            "saliency": "occlusion, level word",
             "shown": {
                 "q1": {
                     "answer": "Ada",

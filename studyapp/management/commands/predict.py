@@ -3,7 +3,7 @@
 import argparse
 import sys
 import time
-from typing import Any
+from typing import Any, get_args
 
 from accounts.commands import JobCommand, count, system_name
 from accounts.errors import RunFailed
@@ -11,12 +11,15 @@ from accounts.model_server import served_system
 from accounts.terminal import Bar
 from accounts.waiting import POLL_SECONDS, Job, wait
 from modelserver.errors import Unavailable
-from modelserver.schema import SystemInfo
+from modelserver.schema import SaliencyMethod, SystemInfo
 from studyapp.actions.predictions import start_run
+from studyapp.actions.saliency import start_saliency
 from studyapp.models import PredictionRun
 from studyapp.queries.data import dataset_named
 from studyapp.queries.predictions import progress
-from studyapp.tasks import SLICE, enqueue_missing, predict_slice
+from studyapp.queries.saliency import without_weights
+from studyapp.saliency import highlighting
+from studyapp.tasks import SLICE, enqueue_missing, enqueue_weights, predict_slice, weigh_slice
 
 
 class Command(JobCommand):
@@ -26,6 +29,11 @@ class Command(JobCommand):
         parser.add_argument("--dataset", required=True, help="the questions to answer")
         parser.add_argument("--system", required=True, type=system_name, help="a system of the model server")
         parser.add_argument("--wait", action="store_true", help="stay until all is done, with a progress bar")
+        parser.add_argument(
+            "--saliency", choices=get_args(SaliencyMethod), metavar="METHOD",
+            help="then have the system say by METHOD which words counted, to be highlighted in studies: "
+            "%(choices)s; waits for the predictions",
+        )  # fmt: skip
         parser.add_argument(
             "--slice",
             type=count,
@@ -38,18 +46,48 @@ class Command(JobCommand):
         dataset = dataset_named(options["dataset"])
         with Bar(f"{options['system']} on {dataset.name}", dataset.questions.count()) as bar:
             try:
-                served = _served(options["system"], bar, patient=options["wait"])
+                patient = options["wait"] or options["saliency"] is not None
+                served = _served(options["system"], bar, patient=patient)
                 run = start_run(dataset=dataset, system=served.name, revision=served.revision)
                 enqueued = enqueue_missing(run, size=options["slice"])
-                if options["wait"]:
+                if patient:
                     wait(_job(run, options["slice"]), bar)
             except KeyboardInterrupt:
                 bar.say("Stopped waiting. What is enqueued goes on; run predict again to take it up.")
                 sys.exit(130)
-        if enqueued and not options["wait"]:
+        if enqueued and not patient:
             self.stdout.write(f"{run}: {enqueued} slices enqueued")
-        else:
-            self._tell(run)
+            return
+        self._tell(run)
+        if options["saliency"] is not None:
+            self._weigh(run, options["saliency"], options["slice"])
+
+    def _weigh(self, run: PredictionRun, method: SaliencyMethod, size: int) -> None:
+        """Have the predictions' words weighed and wait until they are. Raises RunFailed where none is."""
+        run = start_saliency(run=run, options=highlighting(method))
+        total = run.predictions.count()
+        job = Job(
+            run_id=run.pk,
+            task=weigh_slice,
+            done=lambda: total - without_weights(run).count(),
+            finished=lambda done: done >= total,
+            enqueue=lambda: enqueue_weights(run, size=size),
+        )
+        with Bar(f"{run.system.name}: {method}", total) as bar:
+            try:
+                enqueue_weights(run, size=size)
+                wait(job, bar)
+            except KeyboardInterrupt:
+                bar.say("Stopped waiting. Run predict again with the same --saliency to go on.")
+                sys.exit(130)
+        weighed = run.predictions.filter(explanation_weights__isnull=False).count()
+        self.stdout.write(f"{run}: {weighed} of {total} predictions have weights by {method}")
+        first = run.predictions.exclude(saliency_error="").select_related("question").order_by("pk").first()
+        if first is not None:
+            said = f"{first.question.external_id}: {first.saliency_error}"
+            if not weighed:
+                raise RunFailed(f"{run}: no prediction has saliency; the first, {said}")
+            self.stderr.write(f"warning: {total - weighed} have none; the first, {said}")
 
     def _tell(self, run: PredictionRun) -> None:
         counts = progress(run)

@@ -20,8 +20,9 @@ from accounts.waiting import Job, wait
 from analysis.errors import InputError, first_problem
 from analysis.reasons.drafts import STEPS, Drafts, draft
 from analysis.reasons.instances import Instance, read_instances
+from analysis.reasons.records import usable
 from modelserver.schema import SaliencyMethod, SaliencyOptions
-from studyapp.actions.reading import checked, start_probe, store_instances
+from studyapp.actions.reading import start_probe, store_instances
 from studyapp.errors import NotFound
 from studyapp.management.files import require_folder, write_whole
 from studyapp.models import Dataset, ReadingProbe
@@ -111,17 +112,17 @@ class Command(JobCommand):
                 found = Drafts(read_instances(options["instances"]))
             except InputError as error:
                 raise BadFile(error.path, str(error).partition(f"{error.path}")[2].lstrip(":, ")) from error
-        usable = checked(found.instances)
-        if left := len(found.instances) - len(usable):
+        kept = usable(found.instances)
+        if left := len(found.instances) - len(kept):
             found.skipped["instances", "", "rejected, or without a right answer"] += left
         for (step, extent, reason), number in found.skipped.items():
             self.stderr.write(f"left out: {number} × {step}{extent and f' ({extent})'}: {reason}")
-        counts = Counter((one.step, one.extent or WHOLE, one.distribution) for one in usable)
+        counts = Counter((one.step, one.extent or WHOLE, one.distribution) for one in kept)
         for (step, extent, distribution), number in counts.items():
             self.stdout.write(f"{number} × {step}, {extent}, {distribution}")
-        if not usable:
+        if not kept:
             raise NotFound(f"{dataset.name}: no question gives an instance")
-        return usable
+        return kept
 
     def _write(self, probes: Sequence[ReadingProbe], keys: Sequence[int], out: Path) -> None:
         lines = []

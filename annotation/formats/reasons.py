@@ -1,0 +1,317 @@
+"""Counterfactual instances and their partitions (`analysis.reasons.instances`) as items that people check.
+
+The passage holds the question, the changed question and the context, new sentences in their place. The
+program has one step for each thing to check, and every work starts from the draft: words that ought to
+count, words that ought not to, what was changed, the right answer after it. People move the spans; better
+words for a changed stretch, or an answer that no stretch holds, go into the note of the step; an instance
+that cannot be mended is a program that is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from accounts.errors import BadFile
+from analysis.errors import InputError
+from analysis.programs import parse
+from analysis.reasons.instances import Instance, Verdict, Version, read_instances, starts
+from analysis.reasons.partitions import words
+from annotation.formats.checks import DRAFT, check_record
+from annotation.formats.texts import Tokens, tokenize, tokens_of
+from annotation.formats.writing import written
+from annotation.payloads import Document, ItemRecord, Layer, Span
+
+POSITIVE, NEGATIVE, CHANGE, ANSWER = (
+    "words that ought to count", "words that ought not to count", "what was changed: better words as a note",
+    "the right answer after the change",
+)  # fmt: skip
+STEPS = (POSITIVE, NEGATIVE, CHANGE, ANSWER)
+PROGRAM = "addition(count(find[{}]), addition(count(find[{}]), addition(count(find[{}]), count(find[{}]))))"
+OWN = "reasons"  # what this format keeps in `ItemRecord.extra`
+
+Place = tuple[int, int]
+
+
+class Part(NamedTuple):
+    """A stretch of the passage: which text of the instance it shows, from where, and where it stands."""
+
+    source: str  # "question", "counterfactual", "context", or "new <article>"
+    start: int
+    at: int
+    size: int
+
+
+class Shown(NamedTuple):
+    """A passage and the parts that it is made of, in order."""
+
+    passage: str
+    parts: tuple[Part, ...]
+
+    def place(self, source: str, start: int, end: int) -> Place:
+        """Where a stretch of an instance's text stands in the passage."""
+        part = next(
+            one for one in self.parts if one.source == source and one.start <= start < one.start + one.size
+        )
+        return part.at + start - part.start, part.at + end - part.start
+
+    def source(self, start: int, end: int) -> tuple[str, int, int]:
+        """Which text a stretch of the passage is of, and where there. Raises ValueError where of none."""
+        number = bisect_right([one.at for one in self.parts], start) - 1
+        part = self.parts[max(number, 0)]
+        if not part.at <= start < end <= part.at + part.size:
+            raise ValueError(f"{self.passage[start:end]!r} goes beyond the text in which it begins")
+        return part.source, start - part.at + part.start, end - part.at + part.start
+
+
+def nodes() -> tuple[int, ...]:
+    """The index of each step in the program."""
+    return tuple(one.index for one in parse(program_text(), kind="spans").nodes if one.module == "find")
+
+
+def program_text() -> str:
+    """The program of every item."""
+    return PROGRAM.format(*STEPS)
+
+
+def read_reasons(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[ItemRecord]:
+    """Yield an item for each instance of a file. Raises BadFile, naming file, line and field."""
+    try:
+        instances = read_instances(path)
+    except InputError as error:
+        raise BadFile(path, str(error).removeprefix(str(path)).lstrip(":, ")) from error
+    for number, one in enumerate(instances):
+        try:
+            yield check_record(item_of(one))
+        except ValueError as error:
+            raise BadFile(path, f"{one.id}: {error}") from error
+        if told is not None:
+            told(number)
+
+
+def item_of(instance: Instance) -> ItemRecord:
+    """The item of an instance. Raises ValueError for contexts that differ by more than new sentences."""
+    shown = show(instance)
+    tokens = tokenize(shown.passage)
+    changed = _change(instance, shown)
+    marked: tuple[Iterable[Place], ...] = (
+        _runs(instance.text, instance.positive, instance.where, shown),
+        _runs(instance.text, instance.negative, instance.where, shown),
+        [changed] if changed else [],
+        _answer(instance, shown, changed),
+    )
+    layers = {
+        node: Layer(
+            objects=tuple(_span(f"{node}.{n}", place, shown, tokens) for n, place in enumerate(places))
+        )
+        for node, places in zip(nodes(), marked, strict=True)
+    }
+    return ItemRecord(
+        external_id=instance.id, kind="spans", program=program_text(),
+        text=f"{instance.step}: {instance.original.question}", passage=shown.passage, tokens=tokens,
+        extra={
+            OWN: instance.model_dump(mode="json"),
+            DRAFT: Document(layers=layers).model_dump(mode="json"),
+        },
+    )  # fmt: skip
+
+
+def show(instance: Instance) -> Shown:
+    """The passage of an instance. Raises ValueError as `item_of`."""
+    text, parts = "", list[Part]()
+
+    def add(heading: str, source: str, start: int, shown: str) -> None:
+        nonlocal text
+        text += heading
+        parts.append(Part(source, start, len(text), len(shown)))
+        text += shown
+
+    original, changed = instance.original, instance.counterfactual
+    add("Question: ", "question", 0, original.question)
+    if changed.question != original.question:
+        add("\nChanged question: ", "counterfactual", 0, changed.question)
+    places = starts(original.context)
+    for number, (title, new) in enumerate(_added(original, changed)):
+        sentences = original.context[number][1]
+        add(f"\n\n{title}\n", "context", places.get((number, 0), 0), "".join(sentences))
+        if new:
+            add("", f"new {number}", 0, "".join(new))
+    return Shown(text, tuple(part for part in parts if part.size))
+
+
+def _added(original: Version, changed: Version) -> Iterator[tuple[str, Sequence[str]]]:
+    """Title and new sentences of each article."""
+    pairs = list(zip(original.context, changed.context, strict=False))
+    if len(original.context) != len(changed.context):
+        raise ValueError("counterfactual: the contexts have different articles")
+    for (title, before), (other, after) in pairs:
+        if title != other or after[: len(before)] != before:
+            raise ValueError(f"counterfactual: the article {other!r} differs by more than new sentences")
+        yield title, after[len(before) :]
+
+
+def _change(instance: Instance, shown: Shown) -> Place | None:
+    """The changed words of the question, or the new sentences, without white space around them."""
+    before, after = instance.original.question, instance.counterfactual.question
+    if before != after:
+        head = next((n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before))
+        most = min(len(before), len(after)) - head
+        tail = next((n for n in range(most) if before[-1 - n] != after[-1 - n]), most)
+        inside = [span for span in words(after) if span[0] < len(after) - tail and head < span[1]]
+        start, end = (inside[0][0], inside[-1][1]) if inside else (head, max(head + 1, len(after) - tail))
+        return shown.place("counterfactual", start, min(end, len(after)))
+    for part in shown.parts:
+        if part.source.startswith("new "):
+            text = shown.passage[part.at : part.at + part.size]
+            return part.at + len(text) - len(text.lstrip()), part.at + len(text.rstrip())
+    return None
+
+
+def _answer(instance: Instance, shown: Shown, changed: Place | None) -> list[Place]:
+    """The first place of the new answer: in what was changed, in the question, or anywhere."""
+    answer = instance.counterfactual.answer
+    if not answer:
+        return []
+    inserted = instance.counterfactual.question == instance.original.question
+    begin = changed[0] if changed and inserted else 0
+    at = shown.passage.find(answer, begin)
+    return [(at, at + len(answer))] if at >= 0 and _inside(shown, at, at + len(answer)) else []
+
+
+def _inside(shown: Shown, start: int, end: int) -> bool:
+    return any(part.at <= start and end <= part.at + part.size for part in shown.parts)
+
+
+def _runs(text: str, spans: Sequence[Place], source: str, shown: Shown) -> list[Place]:
+    """The spans in the passage; words that follow each other are one stretch there."""
+    order = {span: number for number, span in enumerate(words(text))}
+    runs: list[list[int]] = []
+    before: Place | None = None
+    for span in sorted(spans):
+        start, end = shown.place(source, *span)
+        near = before in order and order.get(span) == order[before] + 1
+        if near and "\n" not in shown.passage[runs[-1][1] : start]:
+            runs[-1][1] = end
+        else:
+            runs.append([start, end])
+        before = span
+    return [(start, end) for start, end in runs]
+
+
+def _span(name: str, place: Place, shown: Shown, tokens: Tokens) -> Span:
+    start, end = place
+    return Span(
+        id=f"d{name}", span=place, tokens=tokens_of(start, end, tokens), quote=shown.passage[start:end]
+    )
+
+
+# --- and back -----------------------------------------------------------------------------------------
+
+
+def write_reasons(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write each item's instance as its gold has it, one a line; without gold, as it came in.
+
+    Raises ValueError for an item of another format, and for gold that names no text of its instance.
+    """
+    with written(path) as file:
+        for record in records:
+            file.write(f"{instance_of(record).model_dump_json()}\n".encode())
+
+
+def instance_of(record: ItemRecord) -> Instance:
+    """The instance that an item's gold says, with the verdicts of all who handed theirs in."""
+    if OWN not in record.extra:
+        raise ValueError(f"{record.external_id}: is no counterfactual instance; it came in as another format")
+    instance = Instance.model_validate_json(_json(record.extra[OWN]))
+    draft = Document.model_validate(record.extra[DRAFT])
+    done = [one.document for one in record.annotations if one.submitted is not None]
+    reviews: list[Verdict] = [verdict(document, draft) for document in done]
+    try:
+        settled = instance if record.gold is None else _mended(instance, record.gold, draft)
+    except ValueError as error:
+        raise ValueError(f"{record.external_id}: {error}") from error
+    return settled.model_copy(update={"reviews": reviews})
+
+
+def verdict(document: Document, draft: Document) -> Verdict:
+    """What a person found: valid where nothing is changed, rejected where nothing helps."""
+    if document.problem is not None:
+        return "rejected"
+    return "valid" if all(_said(document, node) == _said(draft, node) for node in nodes()) else "repaired"
+
+
+def _said(document: Document, node: int) -> tuple[list[Place], str]:
+    layer = document.layers.get(node, Layer())
+    return sorted(one.span for one in layer.objects if isinstance(one, Span)), layer.note.strip()
+
+
+def _mended(instance: Instance, gold: Document, draft: Document) -> Instance:
+    found = verdict(gold, draft)
+    if found == "rejected":
+        note = gold.problem.note if gold.problem else ""
+        return _validated(instance, {"verdict": found, "note": note})
+    if found == "valid":
+        return _validated(instance, {"verdict": found})
+    shown = show(instance)
+    places = dict(zip(STEPS, nodes(), strict=True))
+    values: dict[str, object] = {"verdict": found}
+    for name, step in (("positive", POSITIVE), ("negative", NEGATIVE)):
+        if _said(gold, places[step])[0] != _said(draft, places[step])[0]:
+            values[name] = _words(instance, shown, _said(gold, places[step])[0])
+    changed = instance.counterfactual
+    spans, note = _said(gold, places[CHANGE])
+    if note:
+        changed = _reworded(changed, instance.original, shown, spans, note)
+    spans, note = _said(gold, places[ANSWER])
+    if note or spans != _said(draft, places[ANSWER])[0]:
+        if len(spans) > 1 and not note:
+            raise ValueError("the new answer is marked in several places; leave one, or write it as the note")
+        answer = note or next((shown.passage[slice(*span)] for span in spans), None)
+        changed = changed.model_copy(update={"answer": answer})
+    return _validated(instance, {**values, "counterfactual": changed.model_dump(mode="json")})
+
+
+def _validated(instance: Instance, values: dict[str, object]) -> Instance:
+    return Instance.model_validate_json(_json({**instance.model_dump(mode="json"), **values}))
+
+
+def _words(instance: Instance, shown: Shown, spans: Sequence[Place]) -> list[Place]:
+    """The words of the instance's text under the spans."""
+    found: set[Place] = set()
+    known = words(instance.text)
+    for span in spans:
+        source, start, end = shown.source(*span)
+        if source != instance.where:
+            raise ValueError(
+                f"{shown.passage[slice(*span)]!r} is not in the {instance.where}, as the parts are"
+            )
+        found.update(word for word in known if word[0] < end and start < word[1])
+    return sorted(found)
+
+
+def _reworded(
+    changed: Version, original: Version, shown: Shown, spans: Sequence[Place], note: str
+) -> Version:
+    """The counterfactual with the note in the place of the one stretch that is marked as changed."""
+    if len(spans) != 1:
+        raise ValueError("mark the one stretch that the note of the changed words is to replace")
+    source, start, end = shown.source(*spans[0])
+    if source == "counterfactual":
+        question = changed.question[:start] + note + changed.question[end:]
+        return changed.model_copy(update={"question": question})
+    if not source.startswith("new "):
+        raise ValueError("the changed words are in the changed question or in the new sentences")
+    number = int(source.removeprefix("new "))
+    title, sentences = changed.context[number]
+    kept = original.context[number][1]
+    new = "".join(sentences[len(kept) :])
+    context = list(changed.context)
+    context[number] = (title, [*kept, new[:start] + note + new[end:]])
+    return changed.model_copy(update={"context": context})
+
+
+def _json(value: object) -> str:
+    return json.dumps(value)

@@ -1,0 +1,162 @@
+"""Counterfactuals, saliency and alignment of shipped systems: ``python -m benchmarks.reading [DATA ...]``.
+
+DATA has the form of HotpotQA or of SQuAD; without one, questions of the generated world are asked. Says
+how many instances there are and why others have none, then prints the alignment of each system and method
+with n and 95 % intervals, and writes the records where ``--out`` says. The contexts are the paragraphs of the
+supporting facts, or whole where these are not known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import torch
+
+from analysis.alignment import Record, alignments, judge
+from analysis.reasons.command import read_questions
+from analysis.reasons.drafts import draft
+from analysis.reasons.instances import Instance, Version, Weight
+from analysis.reasons.records import record, usable
+from modelserver.asking import Predictor, explainer
+from modelserver.batching import predict_each
+from modelserver.errors import InvalidRequest
+from modelserver.schema import Explanation, ItemError, QAItem, QAPrediction, SaliencyMethod, SaliencyOptions
+from modelserver.systems import load_system
+from modelserver.world import generate
+
+SYSTEMS = ("qi2019", "encoder-small", "encoder-mini", "heuristic")
+METHODS = ("integrated-gradients", "occlusion")
+TOGETHER = 16  # items asked at once
+
+
+def key(version: Version) -> str:
+    return json.dumps([version.question, version.context])
+
+
+def asked(system: Any, versions: dict[str, Version]) -> dict[str, QAPrediction | ItemError | Explanation]:
+    """Return what a system, or a way to explain it, gives for each distinct text; errors one by one."""
+    items = {name: QAItem(id=str(i), question=v.question, context=v.context)
+             for i, (name, v) in enumerate(versions.items())}  # fmt: skip
+    found: dict[str, Any] = {}
+    for name, item in items.items():
+        try:
+            system.check(item)
+        except InvalidRequest as error:
+            found[name] = ItemError(id=item.id, error="invalid_item", message=str(error))
+    left = sorted(items.keys() - found.keys(), key=lambda name: len(name))
+    for at in range(0, len(left), TOGETHER):
+        part = left[at : at + TOGETHER]
+        found |= zip(part, predict_each(system, [items[name] for name in part]), strict=True)
+    return found
+
+
+class Explaining:
+    """A system as what answers with its saliency."""
+
+    def __init__(self, system: Any, options: SaliencyOptions) -> None:
+        self.name, self.check, self.cost, self._options = system.name, system.check, system.cost, options
+        self._explain = explainer(system)
+
+    def predict(self, items: Sequence[QAItem]) -> Any:
+        assert self._explain is not None
+        return self._explain(items, self._options)
+
+
+def records(
+    system: Predictor, instances: Sequence[Instance], methods: Sequence[SaliencyMethod], dataset: str
+) -> Iterator[dict[str, Any]]:
+    """Yield the records of a system; says on standard error what could not be asked."""
+    originals = {key(one.original): one.original for one in instances}
+    answers = asked(system, originals | {key(one.counterfactual): one.counterfactual for one in instances})
+    can = explainer(system) is not None
+    for method in methods if can else [""]:
+        began = time.process_time()
+        reasons = asked(Explaining(system, SaliencyOptions(method=method)), originals) if method else {}
+        lost: Counter[str] = Counter()
+        for one in instances:
+            first, second = answers[key(one.original)], answers[key(one.counterfactual)]
+            why = reasons.get(key(one.original))
+            if isinstance(first, ItemError) or isinstance(second, ItemError):
+                lost["not answered"] += 1
+                continue
+            weights: list[Weight] | None = None
+            if isinstance(why, Explanation):
+                weights = [(s.article, s.index, s.start, s.end, s.score) for s in why.scores]
+            elif why is not None:
+                lost["no saliency, counted as not aligned"] += 1
+                weights = []
+            names = {"dataset": dataset, "system": system.name, "method": method}
+            yield record(one, names, (first.answer, second.answer), weights)
+        told = "".join(f"; {number} {reason}" for reason, number in lost.items())
+        seconds = time.process_time() - began
+        print(f"  {system.name} {method or 'answers'}: {seconds:.0f} s{told}", file=sys.stderr)
+
+
+def percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f}"
+
+
+def table(found: Sequence[dict[str, Any]]) -> str:
+    """Return EM of originals and counterfactuals and the alignment of each group, as a Markdown table."""
+    lines = [
+        "| system | step | words | n | EM | EM counterfactual | method | alignment (95 %) | answered twice "
+        "| aligned among them | random parts |",
+        "|---|---|---|---:|---:|---:|---|---:|---:|---:|---:|",
+    ]
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in found:
+        groups.setdefault((row["system"], row["step"], row["distribution"], row["method"]), []).append(row)
+    for (system, step, distribution, method), rows in groups.items():
+        em = [
+            percent(float(np.mean([r[f"{k}_correct"] for r in rows]))) for k in ("original", "counterfactual")
+        ]
+        cells = [system, step, distribution, str(len(rows)), *em, method or "–"]
+        verdicts = alignments(judge([Record(**row) for row in rows], rng=np.random.default_rng(1)))
+        for one in verdicts:
+            low, high = one.interval
+            cells += [f"{percent(one.score)} ({percent(low)} to {percent(high)})", str(one.answered),
+                      percent(one.among_answered), percent(one.control)]  # fmt: skip
+        lines.append("| " + " | ".join(cells + ["–"] * (4 * (not verdicts))) + " |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("data", nargs="*", type=Path, help="questions (default: the generated world)")
+    parser.add_argument("--questions", type=int, default=400, help="of the generated world")
+    parser.add_argument("--articles", type=int, default=2, help="of each of them, 2 to 8")
+    parser.add_argument("--systems", nargs="+", default=list(SYSTEMS))
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=get_args(SaliencyMethod))
+    parser.add_argument("--distribution", nargs="+", default=["in", "out"], choices=["in", "out"])
+    parser.add_argument("--out", type=Path, help="write the records here, one a line")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    loaded = [load_system(name) for name in options.systems]
+    found: list[dict[str, Any]] = []
+    for path in options.data or [None]:
+        world = generate("test", options.questions, 1, options.articles)
+        questions = read_questions(path) if path else (dict(one) for one in world)
+        drafts = draft(questions, extents=["paragraphs"], distributions=options.distribution)
+        instances = usable(drafts.instances)
+        name = path.stem if path else "world"
+        print(f"\n{name}: {len(instances)} instances")
+        for (step, _, reason), number in drafts.skipped.items():
+            print(f"  {number} questions without {step}: {reason}")
+        rows = [row for one in loaded for row in records(one, instances, options.methods, name)]
+        print(f"\n{table(rows)}", flush=True)
+        found += rows
+    if options.out:
+        options.out.write_text("".join(json.dumps(row) + "\n" for row in found), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
