@@ -28,7 +28,7 @@ from analysis.reasons.records import record, usable
 from modelserver.asking import Predictor, explainer
 from modelserver.batching import predict_each
 from modelserver.errors import InvalidRequest
-from modelserver.schema import Explanation, ItemError, QAItem, QAPrediction, SaliencyMethod, SaliencyOptions
+from modelserver.schema import Explanation, ItemError, QAItem, SaliencyMethod, SaliencyOptions
 from modelserver.systems import load_system
 from modelserver.world import generate
 
@@ -41,7 +41,7 @@ def key(version: Version) -> str:
     return json.dumps([version.question, version.context])
 
 
-def asked(system: Any, versions: dict[str, Version]) -> dict[str, QAPrediction | ItemError | Explanation]:
+def asked(system: Any, versions: dict[str, Version]) -> dict[str, Any]:
     """Return what a system, or a way to explain it, gives for each distinct text; errors one by one."""
     items = {name: QAItem(id=str(i), question=v.question, context=v.context)
              for i, (name, v) in enumerate(versions.items())}  # fmt: skip
@@ -77,7 +77,7 @@ def records(
     originals = {key(one.original): one.original for one in instances}
     answers = asked(system, originals | {key(one.counterfactual): one.counterfactual for one in instances})
     can = explainer(system) is not None
-    for method in methods if can else [""]:
+    for method in methods if can else [None]:
         began = time.process_time()
         reasons = asked(Explaining(system, SaliencyOptions(method=method)), originals) if method else {}
         lost: Counter[str] = Counter()
@@ -93,7 +93,7 @@ def records(
             elif why is not None:
                 lost["no saliency, counted as not aligned"] += 1
                 weights = []
-            names = {"dataset": dataset, "system": system.name, "method": method}
+            names = {"dataset": dataset, "system": system.name, "method": method or ""}
             yield record(one, names, (first.answer, second.answer), weights)
         told = "".join(f"; {number} {reason}" for reason, number in lost.items())
         seconds = time.process_time() - began

@@ -42,7 +42,7 @@ class Instance(_Plain):
 
     positive, negative: spans of that text in code points, end exclusive; a context's text is what
     `context_text` gives. extent: what of the context is left, nothing for all of it. verdict: of the people
-    who looked at it, nothing where nobody has. reviews: what each of several people found before that was settled.
+    who looked at it, nothing where nobody has. reviews: what each of several found before it was settled.
     """
 
     id: Text

@@ -47,7 +47,7 @@ def test_without_a_choice_all_with_shipped_weights_are_served():
 def test_what_cannot_be_served_is_said(monkeypatch, tmp_path):
     with pytest.raises(UnknownSystem, match=r"no system 'mine'; .* write mine=SYSTEM:runs/mine$"):
         sources(parse("mine=runs/mine"), Hardware())
-    with pytest.raises(UnknownSystem, match=r"extractive-qa$"):
+    with pytest.raises(UnknownSystem, match=r"extractive-qa"):
         sources(parse("mine=other:runs/mine"), Hardware())
     with pytest.raises(LoadFailed, match="the device 'tpu' cannot be used"):
         sources(parse("qi2019"), Hardware(devices=("tpu",)))
