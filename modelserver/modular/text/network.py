@@ -49,8 +49,9 @@ class Config:
 class Network(nn.Module):
     """Question and passage read together, window by window; a word is the first of its pieces.
 
-    A mark that is learned is added to the pieces of words that stand in both question and passage: a small
-    encoder does not learn to compare names by itself.
+    A mark that is learned is added to the pieces of words that stand in both question and passage, and each
+    word takes in those around it once more: a small encoder learns neither by itself to compare names, nor
+    soon what stands near.
     """
 
     def __init__(self, encoder: Encoder, config: Config) -> None:
@@ -62,6 +63,9 @@ class Network(nn.Module):
         self.mark = nn.Embedding(2, size)
         nn.init.zeros_(self.mark.weight)
         self.question, self.words = nn.Linear(size, config.width), nn.Linear(size, config.width)
+        self.around = nn.ModuleList(
+            nn.Conv1d(config.width, config.width, reach, padding=reach // 2) for reach in (5, 11)
+        )
         self.dropout = nn.Dropout(config.dropout)
         self.parser, self.modules_ = Parser(config.width), Modules(config.width)
 
@@ -117,9 +121,9 @@ class Network(nn.Module):
         ]
         question = _rows(windows[0][1][:asked], reading.question_first)
         words = _rows(torch.cat(parts), reading.first)
-        return self.modules_.text(
-            self.question(self.dropout(question)), self.words(self.dropout(words)), reading
-        )
+        both = (self.question(self.dropout(question)), self.words(self.dropout(words)))
+        near = [one + mix(one.T[None])[0].T for one, mix in zip(both, self.around, strict=True)]
+        return self.modules_.text(near[0], near[1], reading)
 
 
 def _rows(vectors: Tensor, first: Ints) -> Tensor:

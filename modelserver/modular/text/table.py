@@ -18,11 +18,10 @@ import torch
 
 from modelserver.modular.text.examples import Example
 from modelserver.modular.text.network import Config
-from modelserver.modular.text.network import load as load_network
 from modelserver.modular.text.objective import Supervision
 from modelserver.modular.text.reduction import unsorted
 from modelserver.modular.text.scoring import Scores, score
-from modelserver.modular.text.system import TextSystem
+from modelserver.modular.text.system import TextSystem, load
 from modelserver.modular.text.training import (
     DEV_EXAMPLES,
     NAME,
@@ -32,6 +31,7 @@ from modelserver.modular.text.training import (
     Recipe,
     Trainer,
     data,
+    encoder_rate,
     games,
     open_encoder,
     read,
@@ -96,6 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     add("--out", "folder for the variants' folders, table.json and table.md", type=Path, required=True)
     parser.add_argument("--split", action="store_true", help="learn on the largest, ask about the smallest")
+    add("--weights", "score this folder of weights alone, and train nothing", type=Path)
     add("--only", "comma-separated variants (default: all)", type=lambda text: text.split(","))
     add("--data", "train on this file instead of games; see `train text-nmn`", type=Path)
     add("--dev-data", "choose checkpoints on this file", type=Path)
@@ -122,8 +123,11 @@ def run(options: argparse.Namespace) -> int:
         sys.stderr.write(f"--only: no variant {unknown[0]!r}; there are {', '.join(variants)}\n")
         return 2
     torch.set_num_threads(options.threads)
-    train_set, dev = data(options)
     test = _test(options)
+    if options.weights is not None:
+        rows = {"weights": _row(options.weights.name, score(_loaded(options.weights, options), test))}
+        return _publish(options.out, rows)
+    train_set, dev = data(options)
     if options.split:
         train_set, dev, test = (
             list(filter(keep, part)) for keep, part in ((learned, train_set), (learned, dev), (asked, test))
@@ -131,9 +135,14 @@ def run(options: argparse.Namespace) -> int:
     rows = {}
     for name in chosen:
         trained = _trained(options, variants[name], options.out / name, train_set, dev)
-        rows[name] = _row(variants[name], score(trained, test, given=options.split))
-        _write(options.out / "table.json", json.dumps(rows, indent=2) + "\n")
-        _write(options.out / "table.md", table(rows))
+        rows[name] = _row(variants[name].text, score(trained, test, given=options.split))
+    return _publish(options.out, rows)
+
+
+def _publish(out: Path, rows: dict[str, dict[str, Any]]) -> int:
+    """Write and print the table; returns 0."""
+    _write(out / "table.json", json.dumps(rows, indent=2) + "\n")
+    _write(out / "table.md", table(rows))
     print(table(rows), end="")  # noqa: T201 - the table is the output of the command
     return 0
 
@@ -151,18 +160,26 @@ def _trained(
     torch.manual_seed(options.seed)  # weights of a new encoder
     encoder = open_encoder(options.encoder, train_set, allow_hub=options.allow_hub)
     config = Config(window=encoder.window, extract=variant.extract, sorting=variant.sorting)
-    recipe = Recipe(steps=options.steps, check_every=options.check_every, seed=options.seed)
+    recipe = Recipe(
+        steps=options.steps,
+        encoder_rate=encoder_rate(options.encoder),
+        check_every=options.check_every,
+        seed=options.seed,
+    )
     told = train_set if variant.sorting else [unsorted(example) for example in train_set]
     supervision = replace(variant.supervision, beam=options.beam)
     trainer = Trainer(encoder, config, recipe, supervision, told, device=options.device)
     with_progress(trainer, dev, out, resume=True)
-    network, revision = load_network(out, options.device)
-    return TextSystem(network, name=NAME, description=variant.text, revision=revision)
+    return _loaded(out, options)
 
 
-def _row(variant: Variant, scores: Scores) -> dict[str, Any]:
+def _loaded(folder: Path, options: argparse.Namespace) -> TextSystem:
+    return load(folder, options.device, name=NAME, description=folder.name)
+
+
+def _row(text: str, scores: Scores) -> dict[str, Any]:
     """Return a row of the table with 95 % intervals of the losses from a bootstrap over questions."""
-    row: dict[str, Any] = {"text": variant.text, "em": scores.em, "f1": scores.f1, "parsed": scores.parsed}
+    row: dict[str, Any] = {"text": text, "em": scores.em, "f1": scores.f1, "parsed": scores.parsed}
     if scores.faithfulness is not None:
         losses = scores.faithfulness.table()
         intervals = scores.faithfulness.intervals(rng=np.random.default_rng(1))

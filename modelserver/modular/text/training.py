@@ -44,6 +44,7 @@ from modelserver.world.names import Split
 NAME = "text-nmn"
 TRAIN_EXAMPLES, DEV_EXAMPLES, WORLD_SEED = 6000, 200, 1
 NEW_ENCODER, PIECES, HEAD = "new:64x2", 2000, 32
+PRETRAINED_RATE = 3e-5  # learning rate of an encoder that was trained before
 HELD_OUT = 20  # without dev data, one in so many examples is kept for it
 CPU = torch.device("cpu")
 
@@ -57,8 +58,8 @@ class Recipe:
     steps: int = 1200
     batch: int = 8
     rate: float = 2e-3
-    encoder_rate: float = 1e-3
-    warm_up: int = 100
+    encoder_rate: float = 1e-3  # of a new encoder; of a trained one PRETRAINED_RATE
+    warm_up: float = 1 / 12  # share of the steps
     clip: float = 2.0  # norm of the gradient
     check_every: int = 150
     patience: int = 6  # checks without a better F1 on dev after which training ends
@@ -153,9 +154,10 @@ class Trainer:
 
 def pace(step: int, recipe: Recipe) -> float:
     """Return the share of the full learning rate: up in a line, then down along half a cosine to 2 %."""
-    if step < recipe.warm_up:
-        return (step + 1) / recipe.warm_up
-    done = min(1.0, (step - recipe.warm_up) / max(1, recipe.steps - recipe.warm_up))
+    rising = max(1, round(recipe.warm_up * recipe.steps))
+    if step < rising:
+        return (step + 1) / rising
+    done = min(1.0, (step - rising) / max(1, recipe.steps - rising))
     return 0.02 + 0.98 * (1 + math.cos(math.pi * done)) / 2
 
 
@@ -287,7 +289,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--steps", "steps of training", type=int, default=recipe.steps)
     add("--batch", "examples in a step", type=int, default=recipe.batch)
     add("--rate", "learning rate of parser and modules", type=float, default=recipe.rate)
-    add("--encoder-rate", "learning rate of the encoder", type=float, default=recipe.encoder_rate)
+    text = f"of the encoder (default: {PRETRAINED_RATE:g}, of a new one {recipe.encoder_rate:g})"
+    add("--encoder-rate", f"learning rate {text}", type=float)
     add("--check-every", "steps between checks", type=int, default=recipe.check_every)
     add("--patience", "checks without a better F1 that end it", type=int, default=recipe.patience)
     add("--width", "entries of the vectors that modules work on", type=int, default=Config.width)
@@ -335,11 +338,16 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         steps=options.steps,
         batch=options.batch,
         rate=options.rate,
-        encoder_rate=options.encoder_rate,
+        encoder_rate=options.encoder_rate or encoder_rate(options.encoder),
         check_every=options.check_every,
         patience=options.patience,
         seed=options.seed,
     )
+
+
+def encoder_rate(name: str) -> float:
+    """Return the learning rate that an encoder has by default."""
+    return Recipe.encoder_rate if NEW.fullmatch(name) else PRETRAINED_RATE
 
 
 def _supervision(options: argparse.Namespace) -> Supervision:

@@ -28,7 +28,7 @@ ANSWERS = Supervision(programs=False, auxiliary=False, outputs="none", beam=4)
 
 
 def trainer(supervision=EVERYTHING, *, examples=None, **recipe):
-    settings = {"steps": 4, "batch": 3, "check_every": 2, "warm_up": 1} | recipe
+    settings = {"steps": 4, "batch": 3, "check_every": 2, "warm_up": 0.2} | recipe
     return Trainer(encoder(), Config(width=WIDTH), Recipe(**settings), supervision, examples or games(8))
 
 
