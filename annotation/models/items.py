@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
 
 from annotation.models.projects import Project
 
@@ -39,9 +40,9 @@ class Item(models.Model):
     """
 
     class Purpose(models.TextChoices):
-        ORDINARY = "ordinary"
-        QUALIFICATION = "qualification"
-        HIDDEN_GOLD = "hidden gold"
+        ORDINARY = "ordinary", _("Ordinary")
+        QUALIFICATION = "qualification", _("Qualification")
+        HIDDEN_GOLD = "hidden gold", _("Hidden Gold")
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="items")
     external_id = models.CharField(max_length=200)

@@ -4,13 +4,14 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 
 class Kind(models.TextChoices):
     """What is marked in an item."""
 
-    BOXES = "boxes", "boxes in images"
-    SPANS = "spans", "spans in a passage"
+    BOXES = "boxes", _("boxes in images")
+    SPANS = "spans", _("spans in a passage")
 
 
 class Project(models.Model):
@@ -22,8 +23,8 @@ class Project(models.Model):
     """
 
     class Status(models.TextChoices):
-        OPEN = "open"
-        CLOSED = "closed"
+        OPEN = "open", _("Open")
+        CLOSED = "closed", _("Closed")
 
     slug = models.SlugField(max_length=100, unique=True)
     title = models.CharField(max_length=200)
@@ -66,9 +67,9 @@ class Project(models.Model):
 class Role(models.TextChoices):
     """What a member may do; each role may do what those before it may."""
 
-    ANNOTATOR = "annotator"
-    ADJUDICATOR = "adjudicator"
-    MANAGER = "manager"
+    ANNOTATOR = "annotator", _("Annotator")
+    ADJUDICATOR = "adjudicator", _("Adjudicator")
+    MANAGER = "manager", _("Manager")
 
 
 class Membership(models.Model):

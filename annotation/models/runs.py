@@ -2,6 +2,8 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from annotation.models.items import Item
 from annotation.models.projects import Project
@@ -15,10 +17,10 @@ class OutputRun(models.Model):
     """
 
     class Status(models.TextChoices):
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
-        CANCELLED = "cancelled"
+        RUNNING = "running", pgettext_lazy("status", "Running")
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="output_runs")
     system = models.CharField(max_length=100)

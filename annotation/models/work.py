@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from annotation.models.items import Item
 from annotation.models.projects import Project
@@ -31,17 +32,17 @@ class Work(models.Model):
     """
 
     class Task(models.TextChoices):
-        ANNOTATION = "annotation"
-        ADJUDICATION = "adjudication"
+        ANNOTATION = "annotation", _("Annotation")
+        ADJUDICATION = "adjudication", _("Adjudication")
 
     class Status(models.TextChoices):
-        RESERVED = "reserved"
-        SUBMITTED = "submitted"
-        IN_REVIEW = "in review"
-        RETURNED = "returned"
-        ACCEPTED = "accepted"
-        EXPIRED = "expired"
-        RELEASED = "released"
+        RESERVED = "reserved", _("Reserved")
+        SUBMITTED = "submitted", _("Submitted")
+        IN_REVIEW = "in review", _("In Review")
+        RETURNED = "returned", _("Returned")
+        ACCEPTED = "accepted", _("Accepted")
+        EXPIRED = "expired", _("Expired")
+        RELEASED = "released", _("Released")
 
     # What counts in Item.taken.
     HOLDING = (Status.RESERVED, Status.SUBMITTED, Status.IN_REVIEW, Status.RETURNED, Status.ACCEPTED)
@@ -144,9 +145,9 @@ class Gold(models.Model):
     """The settled document of an item, in versions; the newest one is current. Nothing is overwritten."""
 
     class Method(models.TextChoices):
-        IMPORTED = "imported"
-        ACCEPTED = "accepted"  # one annotator's work as it is
-        ADJUDICATED = "adjudicated"
+        IMPORTED = "imported", _("Imported")
+        ACCEPTED = "accepted", _("Accepted")  # one annotator's work as it is
+        ADJUDICATED = "adjudicated", _("Adjudicated")
 
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="golds")
     version = models.PositiveIntegerField()

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from studyapp.models.data import Question
 from studyapp.models.studies import Frozen
@@ -16,9 +17,9 @@ class JudgedAnswer(models.Model):
     """
 
     class How(models.TextChoices):
-        AGREEMENT = "agreement"
-        THIRD_JUDGE = "third judge"
-        DISCUSSION = "discussion"
+        AGREEMENT = "agreement", _("Agreement")
+        THIRD_JUDGE = "third judge", _("Third Judge")
+        DISCUSSION = "discussion", _("Discussion")
 
     question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="judged_answers")
     answer = models.TextField()

@@ -2,6 +2,8 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 
 class SizePlan(models.Model):
@@ -12,10 +14,10 @@ class SizePlan(models.Model):
     """
 
     class Status(models.TextChoices):
-        PENDING = "pending"
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
+        PENDING = "pending", _("Pending")
+        RUNNING = "running", pgettext_lazy("status", "Running")
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Failed")
 
     assumptions = models.JSONField()
     status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)

@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from studyapp.models.data import Question
 from studyapp.models.predictions import PredictionRun, System
@@ -14,9 +15,9 @@ from studyapp.models.predictions import PredictionRun, System
 class Mode(models.TextChoices):
     """How a participant came. Only live rows count in the assignment of live participants."""
 
-    LIVE = "live"
-    PILOT = "pilot"
-    BOT = "bot"
+    LIVE = "live", _("Live")
+    PILOT = "pilot", _("Pilot")
+    BOT = "bot", _("Bot")
 
 
 def new_pseudonym_key() -> str:
@@ -34,10 +35,10 @@ class Study(models.Model):
     """
 
     class Status(models.TextChoices):
-        DRAFT = "draft"
-        OPEN = "open"
-        PAUSED = "paused"
-        CLOSED = "closed"
+        DRAFT = "draft", _("Draft")
+        OPEN = "open", _("Open")
+        PAUSED = "paused", _("Paused")
+        CLOSED = "closed", _("Closed")
 
     slug = models.SlugField(max_length=100, unique=True)
     title = models.CharField(max_length=200)
