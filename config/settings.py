@@ -159,6 +159,9 @@ STORAGES = {
     },
 }
 
+# A form of the studio has a field for each part of each question, and one for each of up to 1,000 items.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
+
 # Cookies are Secure wherever the site is reached by https; a loopback try-out has no certificate.
 _HTTPS = urlsplit(SITE_URL).scheme == "https"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _HTTPS

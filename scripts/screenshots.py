@@ -1,8 +1,8 @@
 """Takes the pictures of the README from a running site with the demo's content.
 
 ``python -m scripts.screenshots`` writes ``docs/images/*.png``: an item on a desktop and on a phone, the
-staff's view of a study, the annotation editor, an adjudication, and the report, its head and some of its
-sections. The systems answer for real; the participants and annotators are bots.
+staff's view of a study, the studio, the annotation editor, an adjudication, and the report, its head and
+some of its sections. The systems answer for real; the participants and annotators are bots.
 """
 
 from __future__ import annotations
@@ -65,7 +65,15 @@ def staff(browser: Browser, site: Site, login: dict[str, str], path: Path) -> No
     page = logged_in(browser, site, login)
     page.goto(f"{site.url}/staff/studies/{STUDY}/")
     save(page, path)
+    studio(page, site.url, STUDY, path.with_name("studio.png"))
     page.close()
+
+
+def studio(page: Page, url: str, study: str, path: Path) -> None:
+    """The step of the conditions, with an item beside it."""
+    page.goto(f"{url}/staff/studio/{study}/step/conditions/")
+    page.frame_locator("iframe[name=preview]").locator("#item-question").wait_for()
+    save(page, path)
 
 
 def adjudication(browser: Browser, site: Site, login: dict[str, str], folder: Path) -> None:

@@ -31,10 +31,11 @@ def start_draft(*, draft: Mapping[str, Any], by: User | None) -> Study:
         DraftChanged: a study of that name is there already.
     """
     slug = draft["study"]
-    if Study.objects.filter(slug=slug).exists():
-        raise DraftChanged(_("There is a study of that name already."))
     content = opened(draft)
-    study = Study.objects.create(slug=slug, title=_title(slug, content), definition={}, created_by=by)
+    defaults = {"title": _title(slug, content), "definition": {}, "created_by": by}
+    study, is_new = Study.objects.get_or_create(slug=slug, defaults=defaults)
+    if not is_new:
+        raise DraftChanged(_("There is a study of that name already."))
     events.record(kind="study_created", study=study, by=by)
     _store(study, None, content, "start", by)
     return study

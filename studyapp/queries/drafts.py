@@ -1,9 +1,8 @@
 """Reads of the draft of a study: as a definition, as the studio edits it, and what it would show."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
@@ -87,25 +86,27 @@ def known(dataset: str) -> Known:
     )
 
 
-def all_problems(draft: Mapping[str, Any]) -> list[Problem]:
-    """What keeps a draft from being launched: what the definition says, else what it refers to."""
-    definition = valid(draft)
-    if definition is None:
-        return problems(draft)
-    try:
-        design(definition)
-    except StudyRefused as error:
-        return [Problem(error.location, str(error))]
-    return []
+@dataclass(frozen=True)
+class Look:
+    """What a draft comes to. ``problems`` keep it from being launched: what the definition says of it, else
+    what it refers to and is not there. ``content`` is what participants would see; ``made_up`` says why it
+    has a made-up item, where it has one.
+    """
+
+    problems: list[Problem]
+    content: FrozenStudy
+    made_up: str = ""
 
 
-def preview_of(draft: Draft) -> tuple[FrozenStudy, str]:
-    """What participants would see of a draft, and why an item is made up where it is."""
+def look(draft: Draft) -> Look:
+    """What a launch would freeze now, or as much of it as can be shown."""
+    found = problems(draft)
     definition = sample.rest(draft)
     try:
-        return design(definition).content, ""
+        return Look(found, design(definition).content)
     except StudyRefused as error:
-        return sample.content(definition), str(error)
+        refused = Problem(error.location, str(error))
+        return Look(found or [refused], sample.content(definition), str(error))
 
 
 @dataclass(frozen=True)

@@ -73,8 +73,9 @@ def added(draft: Draft, location: Location, what: str = "") -> tuple[Draft, Loca
 
 def removed(draft: Draft, location: Location) -> Draft:
     """The draft without a row or an optional part."""
-    if value_at(draft, location) is None:
-        raise CannotEdit(f"the draft has no {_dotted(location)}")
+    is_part = location in PARTS or location[:-1] == ("translations",)
+    if not (is_part or isinstance(location[-1], int)) or value_at(draft, location) is None:
+        raise CannotEdit(f"the draft has no {_dotted(location)} that can be removed")
     return with_value(draft, location, None)
 
 

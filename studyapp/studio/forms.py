@@ -199,9 +199,7 @@ class _Builder:
 
     def _fields(self, model: type[BaseModel], location: Location, row: Mapping[str, Any]) -> Iterator[Widget]:
         fields = model.model_fields
-        # People meet the questions before first.
-        names = ("pre_survey", "item", "post_survey") if model is Questionnaire else tuple(fields)
-        for name, info in ((name, fields[name]) for name in names):
+        for name, info in ((name, fields[name]) for name in _order(model)):
             if not info.exclude and _has(model, name, row):
                 yield self.field(info, (*location, name), row.get(name))
 
@@ -455,6 +453,15 @@ def _default(info: FieldInfo) -> Any:
 def _sentence(description: str) -> str:
     """A description as a sentence."""
     return description and f"{description[:1].upper()}{description[1:]}."
+
+
+def _order(model: type[BaseModel]) -> list[str]:
+    """The fields in the order in which people think of them: the wording before the name of its column."""
+    first = {Questionnaire: ["pre_survey"]}.get(
+        model, ["text", "scale"] if issubclass(model, Question) else []
+    )
+    last = ["key", "role", "required"] if issubclass(model, Question) else []
+    return [*first, *(name for name in model.model_fields if name not in (*first, *last)), *last]
 
 
 def _has(model: type[BaseModel], name: str, row: Mapping[str, Any]) -> bool:

@@ -4,6 +4,7 @@ A form is built from a draft and read by the same tree of widgets, so that what 
 cannot come apart. What is left empty is left out of the draft: the definition says whether it is missing.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -166,9 +167,10 @@ def _number(text: str) -> int | float | str:
     """A number where it is one; anything else stays as it was written, for the definition to refuse."""
     for kind in (int, float):
         try:
-            return kind(text)
+            number = kind(text)
         except ValueError:
             continue
+        return number if math.isfinite(number) else text
     return text
 
 
@@ -204,10 +206,19 @@ def _scale(widget: Widget, sent: Sent) -> Any:
         return new_scale(str(kind), fields)
     if kind != "likert":
         return {"kind": kind, **fields}
-    low, high = fields.pop("low", None), fields.pop("high", None)
-    if low is not None or high is not None:
-        fields["ends"] = [low or "", high or ""]
-    return fields
+    return _rating(widget, fields)
+
+
+def _rating(widget: Widget, fields: dict[Any, Any]) -> dict[Any, Any]:
+    """A rating scale has labels or ends. Where both were sent, what the page showed already gives way."""
+    shown = {child.name: child.value for child in widget.children}
+    ends = [fields.pop(name, "") for name in ("low", "high")]
+    if not any(ends):
+        return fields
+    is_new = ends != [shown["low"], shown["high"]]
+    if is_new and fields.get("labels") == str(shown["labels"]).split("\n"):
+        del fields["labels"]
+    return fields if not is_new and "labels" in fields else {**fields, "ends": ends}
 
 
 def new_scale(kind: str, before: Mapping[str, Any] | None = None) -> Any:

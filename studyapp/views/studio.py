@@ -18,10 +18,9 @@ from studyapp.errors import StudyappError
 from studyapp.models import Dataset, Study
 from studyapp.queries.drafts import (
     Edited,
-    all_problems,
     edited,
     known,
-    preview_of,
+    look,
     redoable,
     revisions,
     undoable,
@@ -110,7 +109,7 @@ def review(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _review(request: HttpRequest, study: Study, file: ImportForm, *, status: int = 200) -> HttpResponse:
     now = edited(study)
-    found = all_problems(now.draft)
+    found = look(now.draft).problems
     context = {
         **_frame(study, now, found, "review"),
         "found": [(_step_of(problem), _named(problem), problem.message) for problem in found],
@@ -129,17 +128,17 @@ def step(request: HttpRequest, slug: str, name: str, go_on: bool = False) -> Htt
     if request.method == "POST":
         return _save(request, study, found, go_on=go_on)
     now = edited(study)
-    problems = all_problems(now.draft)
+    seen = look(now.draft)
     offered = known(str(now.draft.get("dataset", "")))
     at = request.GET.get("at", "")
-    built = form(found, now.draft, offered, problems, at)
-    content, made_up = preview_of(now.draft)
+    built = form(found, now.draft, offered, seen.problems, at)
+    content = seen.content
     context = {
-        **_frame(study, now, problems, name),
+        **_frame(study, now, seen.problems, name),
         "step": found,
         "form": built,
         "at": at,
-        "made_up": made_up,
+        "made_up": seen.made_up,
         "preview": {
             "chosen": choices(content, {"preview_page": found.preview, **request.GET.dict()}),
             "pages": sample.pages(content),
@@ -160,7 +159,7 @@ def _save(request: HttpRequest, study: Study, found: Step, *, go_on: bool) -> Ht
     except StudyappError as error:
         messages.error(request, str(error))
         return redirect("studyapp:studio_step", study.slug, found.name)
-    left = [one for one in all_problems(sent.draft) if _step_of(one) == found]
+    left = [one for one in look(sent.draft).problems if _step_of(one) == found]
     messages.success(request, _("Saved. Something is left to do here.") if left else _("Saved."))
     if go_on and not left:
         place = STEPS.index(found) + 1
@@ -255,7 +254,7 @@ def scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpRespons
         else:
             return redirect(_address(study, found, location))
     context = {
-        **_frame(study, now, all_problems(now.draft), name),
+        **_frame(study, now, look(now.draft).problems, name),
         "step": found,
         "path": path,
         "form": filled,

@@ -25,7 +25,8 @@ def draft_sent(request: HttpRequest, step: Step | None, draft: Draft) -> Draft:
     if step is None:
         return draft
     built = form(step, draft, known(str(draft.get("dataset", ""))))
-    sent = {name: [str(value) for value in values] for name, values in request.POST.lists()}
+    # No database keeps NUL in a text, and nobody types it.
+    sent = {name: [str(value).replace("\0", "") for value in values] for name, values in request.POST.lists()}
     rest = {name: value for name, value in draft.items() if name not in step.fields}
     return {**rest, **read(built.widgets, sent)}
 

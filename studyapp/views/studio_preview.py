@@ -19,7 +19,7 @@ from studyapp.flags import HONEYPOT_FIELD
 from studyapp.forms import CLOCK_FIELDS, PageName, questions_html, questions_on, rows
 from studyapp.freezing import FrozenStudy
 from studyapp.models import Stage, StageResponse
-from studyapp.queries.drafts import edited, preview_of
+from studyapp.queries.drafts import edited, look
 from studyapp.recruitment import Arrival, WayBack
 from studyapp.stimuli import rendered_instructions, rendered_stimulus
 from studyapp.studio import sample
@@ -50,7 +50,7 @@ def page(request: HttpRequest, slug: str, step: str) -> HttpResponse:
 
 def shown(request: HttpRequest, draft: Draft, wanted: Any) -> HttpResponse:
     """The page that is wanted, by name, condition, item and language; the first of each where none is."""
-    content, made_up = preview_of(draft)
+    content = look(draft).content
     chosen = choices(content, wanted)
     with translation.override(chosen["language"]):
         words = content.in_language(chosen["language"])
@@ -58,8 +58,7 @@ def shown(request: HttpRequest, draft: Draft, wanted: Any) -> HttpResponse:
             return render(request, "studyapp/participant/consent.html", _consent(words, chosen["language"]))
         if chosen["page"] == "done":
             return render(request, "studyapp/participant/done.html", _done(words))
-        context = _timed(words, chosen) | {"made_up": made_up}
-        return render(request, "studyapp/participant/page.html", context)
+        return render(request, "studyapp/participant/page.html", _timed(words, chosen))
 
 
 def choices(content: FrozenStudy, wanted: Any) -> dict[str, str]:

@@ -76,3 +76,107 @@ def test_the_pages_are_accessible(site: Site, browser: Browser, axe_script: str,
         page.goto(f"{at}preview/texts/?preview_page={name}")
         found += problems_of(page, axe_script, f"preview of {name}", width)
     assert found == []
+
+
+def focused(page: Page) -> str:
+    """What is focused as a person would name it: the label or words of it."""
+    name: str = page.evaluate(
+        """() => {
+            const at = document.activeElement;
+            const text = (node) => node.textContent.replace(/\\s+/g, " ").trim();
+            if (at.labels && at.labels.length) return text(at.labels[0]);
+            return at === document.body ? "" : text(at);
+        }"""
+    )
+    return name
+
+
+def go_to(page: Page, start: str, most: int = 150) -> None:
+    """Press Tab until something whose name begins so is focused."""
+    seen = []
+    for _press in range(most):
+        page.keyboard.press("Tab")
+        seen.append(focused(page))
+        if seen[-1].startswith(start):
+            return
+    raise AssertionError(f"no Tab leads to {start!r}, only to {seen}")
+
+
+def type_into(page: Page, field: str, text: str) -> None:
+    go_to(page, field)
+    page.keyboard.press("Control+a")
+    page.keyboard.type(text)
+
+
+def press(page: Page, name: str) -> None:
+    """Go to a button or link and press it, and wait for the page that follows."""
+    go_to(page, name)
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+
+
+def test_a_study_from_empty_to_launched_by_keyboard_alone(site: Site, page: Page):
+    log_in(page, site)
+    page.goto(f"{site.url}/staff/")
+    press(page, "New study")
+    type_into(page, "Title", "By keyboard")
+    type_into(page, "Short name", "by-keyboard")
+    go_to(page, "Dataset")
+    page.keyboard.type("example")
+    go_to(page, "The 2020 study")
+    page.keyboard.press("ArrowUp")  # round to the last: an empty study
+    expect(page.get_by_role("radio", name="An empty study")).to_be_checked()
+    press(page, "Make the draft")
+    type_into(page, "Consent", "I take part of my own will.")
+    press(page, "Save and go on")  # to the conditions
+    press(page, "Save and go on")  # to the items
+    type_into(page, "How many", "4")
+    press(page, "Save and go on")
+    go_to(page, "New question")
+    page.keyboard.type("Rating")
+    press(page, "Add a question: Once, before")
+    type_into(page, "Wording", "How well do you know films?")
+    type_into(page, "Or only the lowest label", "Not at all")
+    type_into(page, "and the highest", "Very well")
+    press(page, "Save and go on")
+    expect(page.get_by_role("heading", name="Checks")).to_be_visible()
+    press(page, "Add: Instructed answer")
+    type_into(page, "What stands in place", "Please choose yes.")
+    go_to(page, "Do you think the system's answer is correct?")
+    page.keyboard.type("Yes")
+    press(page, "Save and go on")
+    press(page, "Add: Flagged participant")
+    for _step in ("rules", "recruitment", "translations"):
+        press(page, "Save and go on")
+    expect(page.get_by_text("Nothing is missing.")).to_be_visible()
+    press(page, "Launch")
+    expect(page.get_by_text("Version 1 is open.")).to_be_visible()
+    page.goto(f"{site.url}/staff/studio/by-keyboard/preview/texts/?preview_page=pre_survey")
+    expect(page.get_by_text("5 – Very well")).to_be_visible()
+
+
+def test_the_preview_follows_what_is_typed(site: Site, page: Page):
+    log_in(page, site)
+    page.goto(f"{site.url}/staff/studio/example/step/texts/")
+    frame = page.frame_locator("iframe[name=preview]")
+    expect(frame.get_by_text("I take part of my own will.")).to_be_visible()
+    page.get_by_label("Consent").fill("Words that nobody saved.")
+    expect(frame.get_by_text("Words that nobody saved.")).to_be_visible()
+    before = page.evaluate("history.length")
+    page.get_by_label("Instructions", exact=True).fill("Look twice.")
+    expect(frame.get_by_text("Look twice.")).to_be_visible()
+    assert page.evaluate("history.length") == before
+    page.reload()
+    expect(frame.get_by_text("I take part of my own will.")).to_be_visible()
+
+
+def test_the_preview_needs_no_javascript(site: Site, browser: Browser):
+    page = browser.new_context(java_script_enabled=False).new_page()
+    log_in(page, site)
+    page.goto(f"{site.url}/staff/studio/example/step/texts/")
+    page.get_by_label("Consent").fill("Words that nobody saved.")
+    page.get_by_role("button", name="Show").click()
+    frame = page.frame_locator("iframe[name=preview]")
+    expect(frame.get_by_text("Words that nobody saved.")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("There is nothing to undo.")).to_be_visible()

@@ -7,7 +7,7 @@ import pytest
 from studyapp.definition import StudyDefinition, load_definition
 from studyapp.studio.drafts import as_yaml, opened, problems, valid
 from studyapp.studio.forms import Known, form
-from studyapp.studio.steps import STEPS, UNEDITED
+from studyapp.studio.steps import BY_NAME, STEPS, UNEDITED
 from studyapp.studio.widgets import read
 from tests.studyapp.studio.sending import sent
 
@@ -52,3 +52,62 @@ def test_what_is_exported_is_the_same_study(name, tmp_path):
     definition = example(name)
     (tmp_path / "out.yaml").write_text(as_yaml(opened(definition.model_dump(mode="json"))), encoding="utf-8")
     assert load_definition(tmp_path / "out.yaml") == definition
+
+
+def rating(before, **changes):
+    """The scale of the last question once a form was sent with some fields changed."""
+    draft = opened(example("study").model_dump(mode="json"))
+    draft["questionnaire"]["item"][-1]["scale"] = before
+    shown = form(BY_NAME["questionnaire"], draft, KNOWN)
+    fields = sent(shown.widgets) | {f"questionnaire.item.3.scale.{k}": [v] for k, v in changes.items()}
+    return read(shown.widgets, fields)["questionnaire"]["item"][-1]["scale"]
+
+
+@pytest.mark.parametrize(
+    ("before", "changes", "after"),
+    [
+        ({"points": 5}, {"low": "No", "high": "Yes"}, {"points": 5, "ends": ["No", "Yes"]}),
+        ({"points": 3, "ends": ["No", "Yes"]}, {}, {"points": 3, "ends": ["No", "Yes"]}),
+        (
+            {"points": 3, "ends": ["No", "Yes"]},
+            {"labels": "a\nb\nc"},
+            {"points": 3, "labels": ["a", "b", "c"]},
+        ),
+        ({"points": 3, "ends": ["No", "Yes"]}, {"points": "7"}, {"points": 7, "ends": ["No", "Yes"]}),
+        ({"points": 2, "labels": ["a", "b"]}, {"labels": "c\nd"}, {"points": 2, "labels": ["c", "d"]}),
+        ({"points": 3, "ends": ["No", "Yes"]}, {"low": "", "high": ""}, {"points": 3}),
+    ],
+)
+def test_a_rating_scale_has_labels_or_ends(before, changes, after):
+    assert rating(before, **changes) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("25", 25), ("0.5", 0.5), ("many", "many"), ("1e400", "1e400"), ("nan", "nan")]
+)
+def test_what_is_no_number_stays_for_the_definition_to_refuse(text, value):
+    draft = opened(example("study").model_dump(mode="json"))
+    shown = form(BY_NAME["items"], draft, KNOWN)
+    found = read(shown.widgets, sent(shown.widgets) | {"items.count": [text]})["items"]
+    assert found["count"] == value
+    assert bool(problems({**draft, "items": found})) == (text != "25")
+
+
+def test_every_problem_stands_beside_a_field():
+    draft = opened(example().model_dump(mode="json"))
+    draft["questionnaire"]["item"][0]["scale"] = {"kind": "single", "choices": [{"value": "A", "label": ""}]}
+    draft["questionnaire"]["item"][1]["key"] = "rated_correct"
+    draft["conditions"][0] = {"explanation": "tokens"}
+    draft["recruitment"] = {"platform": "prolific", "outcomes": {"full": {"url": "http://x"}}}
+    draft["translations"]["fr"] = {"item": {"gone": "?"}}
+    found = problems(draft)
+    placed = [message for step in STEPS for _widget, message in form(step, draft, KNOWN, found).problems]
+    assert sorted(placed) == sorted(problem.message for problem in found)
+    assert len(found) >= 4
+
+
+def test_a_value_of_a_rule_that_only_a_file_can_say_is_kept():
+    draft = opened(example("study").model_dump(mode="json"))
+    rule = {"name": "old", "kind": "answered", "question": "age", "value": 7}
+    draft["exclusions"].append(rule)
+    assert again(draft, BY_NAME["rules"])["exclusions"][-1] == rule

@@ -7,7 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from studyapp.models import DraftRevision, Event, Participant, Study
-from studyapp.queries.drafts import all_problems, edited
+from studyapp.queries.drafts import edited, look
 from studyapp.studio.steps import STEPS
 from tests.studyapp import factories
 
@@ -75,7 +75,7 @@ def start(staff, dataset, slug="mine", template="xqa-2020"):
 
 def test_it_works(staff, dataset):
     study = start(staff, dataset)
-    assert all_problems(edited(study).draft) == []
+    assert look(edited(study).draft).problems == []
     for step in STEPS:
         assert "What participants see" in page(staff, f"/staff/studio/mine/step/{step.name}/")
     assert "Nothing is missing" in page(staff, "/staff/studio/mine/review/")
@@ -204,7 +204,7 @@ def test_the_questionnaire_is_edited_by_buttons(staff, dataset):
         sent = {f"{place}.{name}": value for name, value in fields.items()}
         send(staff, "mine", "questionnaire", **sent)
         draft = edited(Study.objects.get()).draft
-        assert all_problems(draft) == [], kind
+        assert look(draft).problems == [], kind
         scale = draft["questionnaire"]["post_survey"][2]["scale"]
         assert scale == "yes_no" if kind == "yes_no" else scale["kind"] == kind
         if kind in ("single", "multiple"):
@@ -226,7 +226,7 @@ def test_a_scale_is_added_by_name(staff, dataset):
     assert [one["key"] for one in draft["questionnaire"]["post_survey"]][-14:-11] == [
         "umux_capabilities", "umux_ease", "trust_jian_1",
     ]  # fmt: skip
-    assert all_problems(draft) == []
+    assert look(draft).problems == []
 
 
 def test_conditions_checks_rules_and_translations_are_made_by_buttons(staff, dataset):
@@ -250,7 +250,7 @@ def test_conditions_checks_rules_and_translations_are_made_by_buttons(staff, dat
     send(staff, "mine", "rules", "add/exclusions/", what="answered")
     send(staff, "mine", "rules", **{"exclusions.4.question": "certainty=1"})
     draft = edited(Study.objects.get()).draft
-    assert all_problems(draft) == []
+    assert look(draft).problems == []
     assert draft["screening"][0]["accept"] == [True]
     assert draft["comprehension"]["questions"][0]["correct"] is False
     assert draft["attention"][0]["expected"] == {"rated_correct": False}

@@ -1,0 +1,124 @@
+"""The tutorial of a study does what it says: commands, pages, fields and buttons, in its order."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from scripts.processes import ROOT
+from scripts.site import Site, running_site
+from tests.functional.test_staff_running_in_browser import ADD_STAFF, log_in
+
+pytestmark = pytest.mark.service
+
+PAGE = (ROOT / "docs/tutorial-study.md").read_text(encoding="utf-8")
+# What the page tells to do: commands in a block, an address, a row of a table, or a button or link in bold.
+STEP = re.compile(
+    r"```sh\n(?P<shell>.*?)```|<(?P<address>http://127\.0\.0\.1:8000/[^>]*)>"
+    r"|^\| (?P<field>[^|]+) \| (?P<value>[^|]+) \|$|\*\*(?P<press>[^*]+)\*\*",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+class Step(NamedTuple):
+    """One thing to do. ``value`` is what goes into a field."""
+
+    kind: str
+    what: str
+    value: str = ""
+
+
+def steps() -> Iterator[Step]:
+    for found in STEP.finditer(PAGE):
+        if found["shell"]:
+            yield from (Step("shell", line) for line in found["shell"].splitlines())
+        elif found["address"]:
+            yield Step("address", found["address"])
+        elif found["press"]:
+            yield Step("press", found["press"])
+        elif found["field"] not in ("field", "---"):
+            yield Step("field", found["field"], found["value"])
+
+
+def test_the_page_has_what_the_test_looks_for():
+    kinds = [step.kind for step in steps()]
+    assert kinds.count("shell") == 8
+    assert kinds.count("address") == 8
+    assert kinds.count("press") > 15
+    assert kinds.count("field") > 12
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    """A site whose model server answers for both systems with made-up answers."""
+    with running_site(fake=("qi2019", "select-and-forget")) as running:
+        running.manage("shell", "--no-imports", "--command", ADD_STAFF)
+        yield running
+
+
+def run(site: Site, line: str, build: Path) -> str:
+    """Run a command of the page with its files in a folder of the test."""
+    words = [word.replace("build/", f"{build}/") for word in shlex.split(line)]
+    assert words[0] == ".venv/bin/python"
+    more = ["--resamples", "200"] if "report" in words else []
+    return site.run(sys.executable, *words[1:], *more).stdout
+
+
+def visible(found: Locator) -> Locator:
+    """The last of several that can be seen: the page says so where it matters."""
+    return found.locator("visible=true").last
+
+
+def fill(page: Page, label: str, value: str) -> None:
+    field = visible(page.get_by_label(label, exact=True))
+    if field.evaluate("element => element.tagName") == "SELECT":
+        field.select_option(label=value)
+    else:
+        field.fill(value)
+
+
+def press(page: Page, name: str) -> None:
+    pattern = re.compile(rf"^(\d )?{re.escape(name)}( ?:| \d+ to do|$)")
+    found = page.get_by_role("button", name=pattern).or_(page.get_by_role("link", name=pattern))
+    visible(found).click()
+
+
+def test_it_works(site: Site, browser: Browser, tmp_path: Path):
+    page = browser.new_context().new_page()
+    said = []
+    for step in steps():
+        if step.kind == "shell":
+            said.append(run(site, step.what, tmp_path))
+        elif step.kind == "field":
+            fill(page, step.what, step.value)
+        elif step.kind == "press":
+            press(page, step.what)
+            if step.what == "Save and go on":
+                expect(page.locator(".error-text")).to_have_count(0)
+        elif step.what.endswith("/accounts/login/"):
+            log_in(page, site)
+        else:
+            response = page.goto(step.what.replace("http://127.0.0.1:8000", site.url))
+            assert response is not None
+            assert response.status == 200, step.what
+        if step == Step("press", "Make a link"):
+            link = page.locator(".note .hash").inner_text()
+            visitor = browser.new_context().new_page()
+            visitor.goto(link)
+            expect(visitor.get_by_text("It takes about 15 minutes.")).to_be_visible()
+    assert "40 completed" in said[-3]
+    bundle, report = tmp_path / "tutorial-bundle", tmp_path / "tutorial-report"
+    flow = (bundle / "participants.csv").read_text(encoding="utf-8")
+    for condition in ("qi2019", "select-and-forget", "ground truth", "qi2019 (no explanation)"):
+        assert f",{condition}," in flow
+    version = (bundle / "study_version.json").read_text(encoding="utf-8")
+    for text in ("does-not-read", "read-this", "umux_ease"):
+        assert text in version
+    assert "qi2019" in next(report.glob("*.html")).read_text(encoding="utf-8")
