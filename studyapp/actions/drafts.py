@@ -32,7 +32,7 @@ def start_draft(*, draft: Mapping[str, Any], by: User | None) -> Study:
     """
     slug = draft["study"]
     content = opened(draft)
-    defaults = {"title": _title(slug, content), "definition": {}, "created_by": by}
+    defaults: dict[str, Any] = {"title": _title(slug, content), "definition": {}, "created_by": by}
     study, is_new = Study.objects.get_or_create(slug=slug, defaults=defaults)
     if not is_new:
         raise DraftChanged(_("There is a study of that name already."))

@@ -457,10 +457,9 @@ def _sentence(description: str) -> str:
 
 def _order(model: type[BaseModel]) -> list[str]:
     """The fields in the order in which people think of them: the wording before the name of its column."""
-    first = {Questionnaire: ["pre_survey"]}.get(
-        model, ["text", "scale"] if issubclass(model, Question) else []
-    )
-    last = ["key", "role", "required"] if issubclass(model, Question) else []
+    first, last = (["pre_survey"] if model is Questionnaire else []), list[str]()
+    if issubclass(model, Question):
+        first, last = ["text", "scale"], ["key", "role", "required"]
     return [*first, *(name for name in model.model_fields if name not in (*first, *last)), *last]
 
 
