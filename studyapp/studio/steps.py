@@ -219,6 +219,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "tokens": "Highlighted tokens",
         "both": "Both facts and tokens",
         "none": "No explanation",
+        "program": "The steps of a program",
     },
     "clock": {
         "server": "Server",
