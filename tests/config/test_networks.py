@@ -1,0 +1,70 @@
+"""The shipped networks execute the demo's items through server and site, and what they put out is scored."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from annotation.actions.data import import_items
+from annotation.formats.jsonl import read_jsonl
+from annotation.models import OutputRun, SystemOutput
+from annotation.queries.node_outputs import steps
+from annotation.queries.outputs import faithfulness
+from config.demo_annotation import NETWORKS, PROJECTS
+from config.programs import executions, questions
+from modelserver.__main__ import main
+from modelserver.choices import parse
+from modelserver.fake import FakeModelServer, FakeSystem
+from modelserver.systems import WEIGHTS
+from modelserver.systems.sources import Hardware, sources
+from tests.annotation.factories import make_project
+from tests.studyapp.serving import eager
+
+__all__ = ["eager"]
+
+pytestmark = pytest.mark.django_db
+
+ITEMS = 6
+
+
+@pytest.fixture(params=sorted(NETWORKS))
+def slug(request) -> str:
+    if not (WEIGHTS / NETWORKS[request.param]).is_dir():
+        pytest.skip(f"{NETWORKS[request.param]} has no shipped weights.")
+    return request.param
+
+
+@pytest.fixture
+def server(slug, settings) -> Iterator[FakeModelServer]:
+    """The server, with the real network."""
+    found = sources(parse(f"{NETWORKS[slug]}={WEIGHTS / NETWORKS[slug]}"), Hardware())
+    with FakeModelServer(FakeSystem(), sources=found, preload=False) as running:
+        settings.MODEL_SERVER_URL = running.url
+        yield running
+
+
+def generated(slug: str, folder: Path) -> Path:
+    """Items as the demo makes them."""
+    sizes = ["--train", "0", "--dev", "0", "--test", str(ITEMS)]
+    assert main([slug, "--out", str(folder), "--seed", "20", *sizes]) == 0
+    return folder / "test.jsonl"
+
+
+def test_it_works(slug, server, eager, tmp_path, settings) -> None:
+    settings.VAR_DIR = tmp_path / "var"
+    project = make_project(slug=slug, kind=PROJECTS[slug].kind)
+    path = generated(slug, tmp_path / "items")
+    import_items(records=read_jsonl(path), project=project, image_folder=path.parent)
+    call_command("execute_programs", slug, "--system", NETWORKS[slug], "--wait")
+    run = OutputRun.objects.get()
+    assert [(one.item.external_id, one.message) for one in run.failures.all()] == []
+    outputs = SystemOutput.objects.select_related("item")
+    assert outputs.count() == ITEMS
+    scores = faithfulness(project, run.system, run.revision)
+    assert scores.items == ITEMS
+    assert all(steps(one, one.item, project) for one in outputs)
+    ids = [one.external_id for one in questions(project)[0]]
+    found = executions(project, run.system, run.revision, ids)
+    assert len(found) == ITEMS
+    assert all(one.steps and one.answer for one in found)
