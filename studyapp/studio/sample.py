@@ -8,6 +8,7 @@ from typing import Any
 
 from studyapp.definition import Location, StudyDefinition
 from studyapp.freezing import FrozenCondition, FrozenItem, FrozenStudy, Shown
+from studyapp.programs import Step
 from studyapp.stages import FrozenAttention
 from studyapp.studio.drafts import Draft, problems
 from studyapp.studio.edits import with_value
@@ -31,6 +32,10 @@ _ITEM = FrozenItem(
     context=_CONTEXT,
 )
 _FACTS = [("Night Harbour", 1), ("Ada Brenn", 0)]
+_STEPS = [
+    Step(module="find", argument="director of Night Harbour", tokens=[(0, 13, 3)]),
+    Step(module="relocate", argument="born", inputs=[1], tokens=[(57, 66, 2)]),
+]
 _TOKENS = [("Night Harbour", 1, 15, 24, 3), ("Ada Brenn", 0, 22, 28, 2), ("Kolwen", 0, 0, 6, 1)]
 
 
@@ -103,6 +108,7 @@ def _shown(explanation: str) -> Shown:
         answer="Kolwen",
         facts=_FACTS if explanation in ("facts", "both") else None,
         tokens=_TOKENS if has_tokens else None,
+        steps=_STEPS if explanation == "program" else None,
     )
 
 

@@ -20,14 +20,17 @@ from config.programs import executions, questions
 from studyapp.actions.studies import launch_study
 from studyapp.definition import load_definition
 from studyapp.freezing import FrozenStudy
-from studyapp.models import Prediction, Question, Stimulus, Study
+from studyapp.models import Prediction, Question, Score, Stimulus, Study
 from studyapp.program_words import WORDS, step_words
 from studyapp.programs import Step
 from studyapp.queries.designs import StudyRefused
 from studyapp.stimuli import stimulus_html
 from tests.annotation.factories import PASSAGE, box, make_project, make_record, make_user, span
 from tests.studyapp import factories
+from tests.studyapp.serving import no_model_server
 from tests.studyapp.test_bots import drive, make_bot, plan_of
+
+__all__ = ["no_model_server"]
 
 pytestmark = pytest.mark.django_db
 
@@ -304,3 +307,14 @@ def test_the_example_is_a_definition(project) -> None:
     given = {"dataset": "dogs-data", "conditions": systems, "items": items}
     study = factories.make_study_of(example.model_copy(update=given))
     assert "Step 5." in shown(study, "steps by people")
+
+
+def test_such_a_run_can_be_scored_by_its_answers(project, no_model_server) -> None:
+    """There are no facts to score, and no server is asked for a system that answers no questions."""
+    brought_in()
+    call_command(
+        "score", "--dataset", "dogs-data", "--system", "net", stdout=io.StringIO(), stderr=io.StringIO()
+    )
+    score = Score.objects.get()
+    assert score.values["em"] == 0.5
+    assert score.values["sp_f1"] is None

@@ -142,9 +142,10 @@ export function createBoxes(store, stage, acts, announce) {
           editable: false,
         });
     }
-    for (const { image, box } of overlay(store))
-      if (box)
-        add(image, { id: "", rect: box, look: "predicted", tag: "", selected: false, editable: false });
+    for (const { image, box, probability } of overlay(store)) {
+      const tag = probability === undefined ? "" : `${Math.round(100 * probability)} %`;
+      if (box) add(image, { id: "", rect: box, look: "predicted", tag, selected: false, editable: false });
+    }
     for (const [index, each] of objects.entries()) {
       if (!each.place.box) continue;
       const look = each.own ? "own" : each.chosen ? "chosen" : "candidate";

@@ -18,9 +18,7 @@ export function overlay(store) {
   if (store.work.others) return othersHere(store)?.clusters ?? [];
   if (!store.predictionsShown || !store.work.predictions) return [];
   return store.work.predictions.flatMap((output) => {
-    const own = (output.modules ?? []).find(
-      (each) => store.program.nodes[each.index]?.representative === store.node,
-    );
+    const own = ownOutput(store, output);
     if (!own) return [];
     return output.proposals?.length ? boxes(output.proposals, own.probabilities ?? []) : runs(own);
   });
@@ -35,7 +33,9 @@ function boxes(proposals, probabilities) {
   const all = proposals.flatMap((each, image) =>
     each.map((box) => ({ image, box: /** @type {any} */ (box) })),
   );
-  return all.filter((_box, index) => probabilities[index] > LIKELY);
+  return all
+    .map((place, index) => ({ ...place, probability: probabilities[index] }))
+    .filter(({ probability }) => probability > LIKELY);
 }
 
 /**
@@ -57,9 +57,25 @@ function runs({ probabilities = [], attention = [] }) {
   return found.map((tokens) => ({ tokens }));
 }
 
-/** The systems whose outputs can be shown. @param {Store} store @returns {string[]} */
+/**
+ * The systems whose outputs can be shown, with their value of the current node.
+ * @param {Store} store @returns {string[]}
+ */
 export function systems(store) {
-  return (store.work.predictions ?? []).map(({ system, revision }) =>
-    revision ? `${system} (${revision})` : system,
+  return (store.work.predictions ?? []).map((output) => {
+    const { system, revision } = output;
+    const value = ownOutput(store, output)?.value;
+    const name = revision ? `${system} (${revision})` : system;
+    return value === undefined || value === null ? name : `${name}: ${value}`;
+  });
+}
+
+/**
+ * What a system put out at the current node, or at one that is equal to it.
+ * @param {Store} store @param {import("./types.js").Prediction} output
+ */
+function ownOutput(store, output) {
+  return (output.modules ?? []).find(
+    (each) => store.program.nodes[each.index]?.representative === store.node,
   );
 }

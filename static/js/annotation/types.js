@@ -88,7 +88,8 @@
  * @property {Entry[]} history
  * @property {Record<string, string>} keys
  *
- * @typedef {{image?: number, box?: Rect, span?: Range, tokens?: Range, quote?: string}} Place where an object lies
+ * @typedef {{image?: number, box?: Rect, span?: Range, tokens?: Range, quote?: string, probability?: number}} Place
+ *   where an object lies; of a proposal also how likely it is
  *
  * @typedef {Object} InPlay an object that the person can act on while working on a node
  * @property {string} id

@@ -174,6 +174,7 @@ def test_guidelines_and_systems_output_are_shown(editor: Editor, page: Page):
     page.get_by_role("button", name="Systems' output").click()
     expect(page.locator(".legend")).to_contain_text("by visual-nmn (3)")
     assert predicted.first.get_attribute("d") == "M0.1 0.1H0.4V0.4H0.1Z"
+    expect(page.locator(".tag.predicted").first).to_have_text(re.compile(r"^\d+ %$"))
     page.keyboard.press("p")
     assert predicted.first.get_attribute("d") == ""
 

@@ -1,0 +1,110 @@
+"""The pages with steps of programs in a browser: none is too wide, axe finds nothing, no script is needed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.site import Site, running_site
+
+# The database is filled by a process of its own: the site's, which has its settings.
+FILL = """
+from pathlib import Path
+from django.core.management import call_command
+from accounts.models import User
+from annotation.actions.data import import_items
+from annotation.actions.projects import create_project
+from annotation.actions.runs import _store, _wires, start_run
+from annotation.formats.jsonl import read_jsonl
+from modelserver.fake_modular import FakeModularSystem
+from studyapp.actions.links import create_link
+from studyapp.actions.studies import create_study, launch_study
+from studyapp.definition import StudyDefinition
+boss = User.objects.create_superuser("boss", password="bosspass12")
+network = FakeModularSystem("net")
+for slug, kind in (("scenes", "boxes"), ("games", "spans")):
+    path = Path({folder!r}) / slug / "test.jsonl"
+    project = create_project(slug=slug, title=slug, kind=kind, by=boss)
+    import_items(records=read_jsonl(path), project=project, by=boss, image_folder=path.parent)
+    run = start_run(project=project, system="net", revision=network.revision, by=boss)
+    items = list(project.items.all())
+    wires, _refused = _wires(project, items)
+    _store(run, list(zip(items, network.execute([wires[one.pk] for one in items]), strict=True)))
+    call_command("import_programs", slug, "--name", slug + "-data")
+    condition = {{"ground_truth": True, "explanation": "program"}}
+    definition = StudyDefinition.model_validate({{
+        "study": slug + "-study", "title": "Steps", "dataset": slug + "-data", "consent": "Yes?",
+        "items": {{"count": 1, "seed": 1}}, "conditions": [condition],
+    }})
+    study = create_study(definition=definition, by=boss)
+    launch_study(study=study, by=boss)
+    print("LINK", slug, create_link(study=study, by=None)[1])
+    print("ITEM", slug, f"/annotate/{{slug}}/outputs/net/{{network.revision}}/{{items[0].pk}}/")
+"""
+
+
+@pytest.fixture(scope="module")
+def steps_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, dict[str, dict[str, str]]]]:
+    """A site with a project and a study of each kind; by what they lead to, links and addresses."""
+    folder = tmp_path_factory.mktemp("items")
+    with running_site(worker=False) as running:
+        for slug in ("scenes", "games"):
+            sizes = ("--train", "0", "--dev", "0", "--test", "2")
+            running.run(
+                sys.executable, "-m", "modelserver", slug, "--out", str(folder / slug), "--seed", "20", *sizes
+            )
+        said = running.manage("shell", "--no-imports", "--command", FILL.format(folder=str(folder)))
+        told: dict[str, dict[str, str]] = {"LINK": {}, "ITEM": {}}
+        for line in said.splitlines():
+            what, _space, rest = line.partition(" ")
+            if what in told:
+                slug, _space, value = rest.partition(" ")
+                told[what][slug] = value
+        yield running, told
+
+
+def look(page: Page, axe_script: str, width: int) -> list[str]:
+    """What axe finds on the page; fails where it is wider than the window."""
+    page.evaluate(axe_script)
+    found = page.evaluate("axe.run()")["violations"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, page.url
+    return [f"{page.url}: {rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
+
+
+@pytest.mark.parametrize("width, scheme", [(1280, "light"), (320, "dark")])
+def test_they_are_accessible(steps_site, browser: Browser, axe_script: str, width: int, scheme) -> None:
+    site, told = steps_site
+    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
+    page, found = context.new_page(), []
+    for token in told["LINK"].values():
+        page.goto(f"{site.url}/join/{token}/")
+        page.locator("button[name=consent][value=yes]").click()
+        page.wait_for_url("**/item/1/")
+        assert page.locator(".program-step").count() > 1
+        found += look(page, axe_script, width)
+    page.goto(f"{site.url}/accounts/login/")
+    page.get_by_label("User name").fill("boss")
+    page.get_by_label("Password").fill("bosspass12")
+    page.get_by_role("button", name="Log in").click()
+    for address in told["ITEM"].values():
+        for path in (address, address.partition("net/")[0]):
+            page.goto(f"{site.url}{path}")
+            found += look(page, axe_script, width)
+    context.close()
+    assert found == []
+
+
+def test_images_are_drawn_without_scripts(steps_site, browser: Browser) -> None:
+    site, told = steps_site
+    context = browser.new_context(java_script_enabled=False)
+    page, loaded = context.new_page(), []
+    page.on("response", lambda answer: loaded.append(answer.status) if "/image/" in answer.url else None)
+    page.goto(f"{site.url}/join/{told['LINK']['scenes']}/")
+    page.locator("button[name=consent][value=yes]").click()
+    page.wait_for_url("**/item/1/", wait_until="networkidle")
+    assert page.locator(".program-step svg image").count() > 0
+    assert set(loaded) == {200}
+    context.close()
