@@ -35,6 +35,9 @@ MODULES = {
     "world": ("modelserver.world", "generate a fictional text world to train and test on"),
     "scenes": ("modelserver.world.scenes", "generate pairs of pictures with sentences, programs, gold boxes"),
     "visual-table": ("modelserver.modular.visual.table", "train and score variants of visual-nmn"),
+    "visual-evaluate": ("modelserver.modular.visual.evaluating", "score visual-nmn on generated scenes"),
+    "visual-splits": ("modelserver.modular.visual.splits", "train on some programs, test on others"),
+    "visual-nlvr": ("modelserver.modular.visual.nlvr", "train and score visual-nmn on NLVR"),
     "games": ("modelserver.world.games", "generate game reports with questions, programs and gold spans"),
 }
 

@@ -117,7 +117,10 @@ class VisualNetwork(nn.Module):
         return questions[place[0]].plan.program.nodes[place[1]].module
 
     def _texts(self, questions: Sequence[Question]) -> _Texts:
-        texts, examples, readers, whole = [], [], {}, []
+        texts: list[str] = []
+        examples: list[int] = []
+        readers: dict[Place, tuple[int, Span]] = {}
+        whole: list[int] = []
         for example, question in enumerate(questions):
             known: dict[str, int] = {}
 

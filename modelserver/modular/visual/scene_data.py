@@ -29,6 +29,7 @@ class Example:
     label: bool
     gold: dict[int, tuple[Numbers, ...]]
     regions: tuple[Regions, ...]
+    pictures: tuple[Path, ...] = ()
 
     @property
     def modules(self) -> list[str]:
@@ -41,7 +42,10 @@ class Example:
         nodes = self.question.plan.program.nodes
         return GoldExample(
             self.id,
-            tuple(GoldModule(node, nodes[node].module, boxes) for node, boxes in sorted(self.gold.items())),
+            tuple(
+                GoldModule(node, nodes[node].module, tuple(image.astype(float) for image in boxes))
+                for node, boxes in sorted(self.gold.items())
+            ),
         )
 
 
@@ -65,13 +69,13 @@ def read_scenes(folder: Path, split: str, *, most: int | None = None) -> list[Ex
             record = json.loads(line)
             place = places[record["external_id"]]
             seen = [Regions(boxes[place, image], features[place, image]) for image in range(IMAGES)]
-            examples.append(_example(record, seen))
+            examples.append(_example(record, seen, folder))
         except (ValueError, KeyError, TypeError) as error:
             raise UnreadableData(f"{path}, line {number}: {error}") from error
     return examples
 
 
-def _example(record: dict[str, Any], regions: Sequence[Regions]) -> Example:
+def _example(record: dict[str, Any], regions: Sequence[Regions], folder: Path) -> Example:
     laid_out = plan(record["program"])
     return Example(
         id=record["external_id"],
@@ -80,6 +84,7 @@ def _example(record: dict[str, Any], regions: Sequence[Regions]) -> Example:
         label=bool(record["answer"]),
         gold=gold_boxes(record["gold"]),
         regions=tuple(regions),
+        pictures=tuple(folder / image["name"] for image in record["images"]),
     )
 
 

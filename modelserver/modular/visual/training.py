@@ -139,9 +139,12 @@ class Trainer:
             for node, labels in self._labelled(example).items():
                 rows.append(forward.outputs.row[place, example.question.plan.runs[node][0]])
                 wanted.append(labels)
-        labels = torch.stack(wanted).to(self.device)
+        found = forward.outputs.boxes[rows]
+        labels = torch.full(found.shape, -1.0)  # as of what is only there because a batch is a block
+        for row, each in enumerate(wanted):
+            labels[row, : each.shape[0], : each.shape[1]] = each
+        labels = labels.to(self.device)
         known = labels >= 0
-        found = forward.outputs.boxes[rows][..., : labels.shape[-1]]
         return _cross_entropy(found[known], labels[known], SURE, reduction="sum") / len(rows)
 
     def _labelled(self, example: Example) -> dict[int, Tensor]:
@@ -159,12 +162,14 @@ def box_labels(example: Example, gold: Sequence[Any]) -> Tensor:
     """Return [images, m]: 1 for a region that overlaps a gold box by more than `POSITIVE`, 0 for one that
     overlaps all by less than `NEGATIVE`, else -1."""
     labels = []
+    most = max(len(regions.boxes) for regions in example.regions)
     for regions, boxes in zip(example.regions, gold, strict=True):
         proposed = torch.from_numpy(np.array(regions.boxes, np.float32))
         best = torch.zeros(len(proposed))
-        if len(boxes):
+        if len(boxes) and len(proposed):
             best = overlaps(proposed, torch.from_numpy(boxes)).amax(dim=-1)
-        labels.append((best > POSITIVE).float() - ((best <= POSITIVE) & (best >= NEGATIVE)).float())
+        of_image = (best > POSITIVE).float() - ((best <= POSITIVE) & (best >= NEGATIVE)).float()
+        labels.append(nn.functional.pad(of_image, (0, most - len(of_image)), value=-1.0))
     return torch.stack(labels)
 
 

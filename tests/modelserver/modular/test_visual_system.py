@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -321,3 +322,37 @@ def test_the_commands_train_and_make_a_table(tmp_path, capsys):
     before = (tmp_path / "table" / "layer" / "log.jsonl").stat().st_mtime_ns
     assert main([*table, *common]) == 0  # what has ended is not trained again
     assert (tmp_path / "table" / "layer" / "log.jsonl").stat().st_mtime_ns == before
+
+
+def test_the_shipped_weights_do_on_other_scenes_about_what_their_card_says(scenes_folder, capsys):
+    weights = Path(folder.__file__).parents[2] / "weights" / "visual-nmn"
+    assert sum(path.stat().st_size for path in weights.rglob("*") if path.is_file()) < 5_000_000
+    command = ["visual-evaluate", "--scenes", str(scenes_folder), "--split", "train"]
+    found = []
+    for regions in ([], ["--proposer"]):
+        assert main([*command, *regions]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    given, proposed = (each["faithfulness"] for each in found)
+    assert given["find"]["f1"] > 0.9
+    assert given["overall"]["f1"] > 0.8
+    assert found[0]["accuracy"] > 0.5
+    assert proposed["find"]["f1"] > 0.6
+    assert proposed["find"]["precision"] > 0.8
+
+
+def test_the_shipped_weights_execute_pictures(statements):
+    """The whole way of an item: pictures in, and the answer of most statements out."""
+    system = load_modular_system("visual-nmn")
+    items = [
+        item(
+            each.id,
+            str(each.question.plan.program),
+            each.sentence,
+            [base64.b64encode(path.read_bytes()) for path in each.pictures],
+        )
+        for each in statements
+    ]
+    found = system.execute(items)
+    assert [each.id for each in found] == [each.id for each in statements]
+    assert all(len(boxes) > 2 for each in found for boxes in each.proposals)
+    assert len({each.answer for each in found}) == 2

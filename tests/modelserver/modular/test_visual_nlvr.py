@@ -1,0 +1,157 @@
+"""NLVR, the splits and the scores as commands: programs and gold of sentences, on drawn and real pictures."""
+
+import json
+
+import pytest
+import torch
+from PIL import Image, ImageDraw
+
+from modelserver.__main__ import main
+from modelserver.errors import UnreadableData
+from modelserver.modular.visual.command import Scenes
+from modelserver.modular.visual.counting import overlaps
+from modelserver.modular.visual.nlvr import divided, named, program_of, read
+from modelserver.modular.visual.plans import plan
+from modelserver.modular.visual.scoring import outputs
+from modelserver.modular.visual.splits import SPLITS
+from modelserver.modular.visual.splits import divided as split_scenes
+from tests.analysis.data import real_data
+
+DRAWN = {"Yellow": (255, 255, 0), "Black": (0, 0, 0), "#0099ff": (0, 153, 255)}
+
+
+def test_the_first_kind_of_thing_that_a_sentence_names():
+    assert named("There is a box with 2 Yellow squares not touching the wall.") == ("yellow", "squares")
+    assert named("one of the towers has exactly seven objects") == (None, "objects")
+    assert named("There is a tower.") == (None, "object")
+
+
+def test_programs_of_sentences():
+    assert program_of("There is a black item.") == (
+        "exist(filter[There is a black item](filter[black](find[item])))"
+    )
+    assert program_of("there are no circles [here]") == (
+        "equal(count(filter[there are no circles \\[here\\]](find[circles])), 0)"
+    )
+    for sentence in ("Is [it] a, b or (c)?", "There is no\\one."):
+        assert plan(program_of(sentence)).program.type == "truth"
+
+
+def example(identifier, sentence, panels, label="true"):
+    structured = [
+        [{"x_loc": x, "y_loc": y, "size": 20, "type": "square", "color": colour} for x, y, colour in panel]
+        for panel in panels
+    ]
+    return {
+        "identifier": identifier, "sentence": sentence, "label": label, "directory": "0",
+        "structured_rep": structured,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """Six examples and their pictures, drawn from what they say."""
+    folder = tmp_path_factory.mktemp("nlvr")
+    (folder / "0").mkdir()
+    rows = []
+    for number in range(6):
+        panels = [[(10, 10, "Yellow")], [(40, 30, "Black"), (70, 70, "#0099ff")], []]
+        sentence = f"There are {number} yellow squares."
+        rows.append(example(f"{number}-0", sentence, panels, "true" if number == 1 else "false"))
+        picture = Image.new("RGBA", (400, 100), (128, 128, 128, 255))
+        for slot, panel in enumerate(rows[-1]["structured_rep"]):
+            ImageDraw.Draw(picture).rectangle((150 * slot, 0, 150 * slot + 99, 99), fill=(211, 211, 211))
+            for thing in panel:
+                x, y = 150 * slot + thing["x_loc"], thing["y_loc"]
+                ImageDraw.Draw(picture).rectangle((x, y, x + 19, y + 19), fill=DRAWN[thing["color"]])
+        picture.save(folder / "0" / f"dev-{number}-0-0.png")
+    (folder / "dev.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def test_gold_is_what_was_drawn(drawn):
+    first = read(drawn / "dev.json", drawn)[1]
+    assert first.label is True
+    nodes = first.question.plan.program.nodes
+    assert [nodes[node].argument for node in sorted(first.gold)] == ["yellow", "squares"]
+    filtered, found = (first.gold[node][0] for node in sorted(first.gold))
+    assert filtered.tolist() == [pytest.approx([10 / 400, 0.1, 30 / 400, 0.3])]
+    assert len(found) == 3
+    assert found[1].tolist() == pytest.approx([190 / 400, 0.3, 210 / 400, 0.5])
+
+
+def test_all_pictures_of_a_sentence_are_in_one_part(drawn):
+    learn, test = divided([*read(drawn / "dev.json", drawn)] * 2)
+    assert len(learn) == 8
+    assert len(test) == 4
+    assert not {each.sentence for each in learn} & {each.sentence for each in test}
+
+
+def test_a_file_without_its_pictures_is_refused(drawn, tmp_path):
+    with pytest.raises(UnreadableData, match="not one picture"):
+        read(drawn / "dev.json", tmp_path)
+    (tmp_path / "bad.json").write_text('{"identifier": "1-0"}\n')
+    with pytest.raises(UnreadableData, match=r"bad\.json, line 1"):
+        read(tmp_path / "bad.json", drawn)
+
+
+def test_the_command_trains_and_scores(drawn, tmp_path, capsys):
+    given = ["--data", str(drawn / "dev.json"), "--images", str(drawn), "--out", str(tmp_path)]
+    assert main(["visual-nlvr", *given, "--pretraining-steps", "2", "--steps", "1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["train"], found["test"]) == (4, 2)
+    assert set(found["after"]["faithfulness"]) == {"overall", "find", "filter"}
+    assert found["after"]["upper_bound"]["overall"]["f1"] == 1
+
+
+def test_the_proposer_finds_all_things_of_real_pictures(tmp_path, visual_network):
+    data = real_data("nlvr")
+    lines = (data / "dev_sample.json").read_text().splitlines()[:6]
+    (tmp_path / "six.json").write_text("\n".join(lines))
+    examples = read(tmp_path / "six.json", data / "images")
+    assert len(examples) == 6
+    for each in examples:
+        for (boxes,) in each.gold.values():
+            if len(boxes):
+                best = overlaps(torch.from_numpy(boxes), torch.from_numpy(each.regions[0].boxes)).amax(dim=-1)
+                assert (best > 0.5).all()
+    truths, found = outputs(visual_network(), examples)
+    assert len(truths) == 6
+    assert all(len(each.proposals) == 1 for each in found)
+
+
+def test_splits_keep_what_is_tested_out_of_training(statements):
+    scenes = Scenes(statements, statements, statements, statements)
+    for name, (taught, asked) in SPLITS.items():
+        part = split_scenes(scenes, name, 5)
+        for each in (*part.train, *part.dev, *part.pretraining):
+            assert taught(each.modules)
+            assert not asked(each.modules)
+        assert all(asked(each.modules) for each in part.test)
+        assert 1 <= len(part.test) <= 5
+
+
+def test_an_empty_part_of_a_split_is_refused(statements):
+    short = [each for each in statements if len(each.modules) <= 7]
+    with pytest.raises(UnreadableData, match="length"):
+        split_scenes(Scenes(short, short, short, short), "length", 5)
+
+
+def test_the_commands_of_splits_and_scores(scenes_folder, tmp_path, capsys):
+    where = tmp_path / "scenes"
+    (where / "pretraining").mkdir(parents=True)
+    for split in ("train", "dev", "test", "pretraining/train"):
+        for file in scenes_folder.glob("train.*"):
+            (where / (split + file.name.removeprefix("train"))).symlink_to(file)
+    sizes = "--train 16 --dev 16 --test 4 --pretraining-scenes 16 --steps 1 --pretraining-steps 1 --hidden 16"
+    given = [*sizes.split(), "--scenes", str(where), "--out", str(tmp_path / "out")]
+    assert main(["visual-splits", *given, "--splits", "filters", "--variants", "sum"]) == 0
+    assert "| filters | NMN with Sum-count |" in capsys.readouterr().out
+    found = json.loads((tmp_path / "out" / "splits.json").read_text())
+    assert found["filters"]["sum"]["unseen"]["n"] == 4
+    assert main(["visual-evaluate", "--scenes", str(where), "--outputs", str(tmp_path / "out.jsonl")]) == 0
+    scored = json.loads(capsys.readouterr().out)
+    assert scored["n"] == 16
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert len(rows) == 16
+    assert all(len(node["probabilities"]) == 72 for row in rows for node in row["modules"])
