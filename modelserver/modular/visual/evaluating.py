@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,5 +70,5 @@ def _written(output: OutputExample) -> dict[str, Any]:
     }
 
 
-def _rounded(values: Sequence[float]) -> list[float]:
+def _rounded(values: Iterable[float]) -> list[float]:
     return [round(float(value), 6) for value in values]
