@@ -80,7 +80,11 @@ def executions(project: Project, system: str, revision: str, ids: Iterable[str])
     wanted = set(ids)
     rows = SystemOutput.objects.filter(item__project=project, system=system, revision=revision)
     return [
-        ExecutionRecord(row.item.external_id, _answer(row.answer), _system_steps(row, project))
+        ExecutionRecord(
+            row.item.external_id,
+            _answer(row.answer),
+            _system_steps(row, project) if row.modules else None,
+        )
         for row in rows.select_related("item").order_by("item__position")
         if row.item.external_id in wanted and row.answer is not None and row.answer != ""
     ]

@@ -16,11 +16,14 @@ from studyapp.programs import STEPS, Step
 
 @dataclass(frozen=True)
 class ExecutionRecord:
-    """What a modular network answered to a question of a dataset, and the steps by which it came to it."""
+    """What a modular network answered to a question of a dataset, and the steps by which it came to it.
+
+    ``steps`` are None of a system that answers without any, as an end-to-end baseline does.
+    """
 
     external_id: str
     answer: str
-    steps: list[Step]
+    steps: list[Step] | None
 
 
 @transaction.atomic
@@ -54,7 +57,8 @@ def import_executions(
     for record in records:
         if record.external_id not in keys:
             raise Conflict(f"{record.external_id}: {dataset} has no question of this id")
-        key, steps = keys[record.external_id], STEPS.dump_python(record.steps, mode="json")
+        key = keys[record.external_id]
+        steps = None if record.steps is None else STEPS.dump_python(record.steps, mode="json")
         same = stored.get(key)
         if same is None:
             new.append(Prediction(run=run, question_id=key, answer=record.answer, facts=[], steps=steps))

@@ -277,6 +277,17 @@ class TestStudy:
         assert study.versions.get().frozen["items"][0]["images"][0]["path"] in text
 
 
+def test_a_system_without_steps_gives_answers_only(project) -> None:
+    for name in ("i1", "i2"):
+        record = SystemRecord.model_validate({"id": name, "modules": (), "answer": True})
+        import_outputs(records=[record], project=project, system="baseline", revision="1")
+    brought_in()
+    assert Prediction.objects.filter(run__system__name="baseline", steps__isnull=True).count() == 2
+    made_study(conditions=[{"system": "baseline", "explanation": "none"}])
+    with pytest.raises(StudyRefused, match="has no steps of programs"):
+        made_study(conditions=[{"system": "baseline", "explanation": "program"}])
+
+
 def test_another_execution_of_the_same_revision_is_refused(project) -> None:
     brought_in()
     Prediction.objects.filter(question__external_id="i1").update(answer="false")
