@@ -187,7 +187,8 @@ def _value(laid_out: Plan, forward: Forward, place: int, node: int) -> ModuleVal
 
 
 def _boxes(regions: Regions) -> list[Box]:
-    return [(box[0], box[1], box[2], box[3]) for box in regions.boxes.tolist()]
+    rounded = ([round(edge, 5) for edge in box] for box in regions.boxes.tolist())
+    return [(left, top, right, bottom) for left, top, right, bottom in rounded]
 
 
 def _warm_up() -> ModuleItem:

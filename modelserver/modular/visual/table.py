@@ -94,9 +94,9 @@ def written(found: dict[str, Any]) -> str:
     columns = ["", "accuracy", "P", "R", "F1", *MODULES]
     rows = [columns, ["---", *["--:"] * (len(columns) - 1)]]
     for name, scored in found.items():
-        rows.append([VARIANTS[name].title, f"{scored['accuracy']:.1%}", *_cells(scored.get("faithfulness"))])
         if "upper_bound" in scored and not any(row[0] == "upper bound" for row in rows):
             rows.append(["upper bound", "", *_cells(scored["upper_bound"])])
+        rows.append([VARIANTS[name].title, f"{scored['accuracy']:.1%}", *_cells(scored.get("faithfulness"))])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

@@ -194,7 +194,7 @@ def within_the_table(value):
     return value is not None and (isinstance(value, bool) or (float(value).is_integer() and 0 <= value <= K))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(programs(), st.integers(0, 2**32))
 def test_sure_scores_give_what_annotation_programs_give(text, seed):
     program = parse(text, kind="boxes")
@@ -220,7 +220,7 @@ def computed(program):
     return [node for node in program.nodes if node.type != "boxes" and first[node.index] == node.index]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(programs(), min_size=2, max_size=6), st.integers(0, 2**32))
 def test_a_batch_gives_what_its_programs_give_alone_in_any_order(texts, seed):
     rng = np.random.default_rng(seed)

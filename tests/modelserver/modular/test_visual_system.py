@@ -315,7 +315,7 @@ def test_the_commands_train_and_make_a_table(tmp_path, capsys):
     printed = capsys.readouterr().out
     rows = [line for line in printed.splitlines() if line.startswith("|")]
     assert len(rows) == 5
-    assert "upper bound" in rows[3]
+    assert "upper bound" in rows[2]
     found = json.loads((tmp_path / "table" / "table.json").read_text())
     assert set(found) == {"layer", "graph-decont-pretraining"}
     assert found["layer"]["n"] == 4
