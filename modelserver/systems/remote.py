@@ -8,6 +8,9 @@ The server gets ``POST {"items": [{"id", "question", "context"}, ...]}`` at the 
 
 in any order. A prediction may have every field of QAPrediction; ``answer`` alone is needed. ``revision`` says
 what computes the answers; it may be left out where it was given with the address.
+
+A server that also answers ``POST /v1/explain`` at the root of its host, as `ExplainRequest` and
+`ExplainResponse` say, has saliency. It is asked for the system by the name that it has here.
 """
 
 from __future__ import annotations
@@ -16,12 +19,21 @@ import json
 import time
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import httpx
+from pydantic import ValidationError
 
 from modelserver.errors import PredictionFailed, Unavailable, UnusableSystem
-from modelserver.schema import ItemError, QAItem, QAPrediction
+from modelserver.schema import (
+    ExplainRequest,
+    ExplainResponse,
+    Explanation,
+    ItemError,
+    QAItem,
+    QAPrediction,
+    SaliencyOptions,
+)
 from modelserver.shelf import WARM_UP
 from modelserver.systems.base import completed, require_revision, words
 
@@ -29,6 +41,8 @@ AWAY = frozenset({408, 429, 502, 503, 504})  # the same items may be answered la
 BLAMES = frozenset({400, 413, 422, 500})  # one of the items may be the reason; of all others none is
 CONNECT_SECONDS = 5.0
 MOST_BYTES = 64 * 2**20  # of an answer
+EXPLAIN = "/v1/explain"
+ABSENT = frozenset({404, 405, 501})  # what servers say that do not know this address
 
 
 class RemoteSystem:
@@ -76,6 +90,37 @@ class RemoteSystem:
         answers = {one["id"]: one for one in reply["predictions"]}
         return [self._outcome(item, answers.get(item.id)) for item in items]
 
+    def explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation | ItemError]:
+        """Ask the server for saliency. Raises as `predict` does.
+
+        A server that does not know the address is an UnusableSystem, whose message says so.
+        """
+        request = ExplainRequest(system=self.name, items=list(items), options=options)
+        response, content = self._sent(urljoin(self._url, EXPLAIN), request.model_dump(mode="json"))
+        if response.status_code in ABSENT:
+            raise UnusableSystem(
+                f"{self.name} has no saliency: its server answers {response.status_code} at {EXPLAIN}"
+            )
+        self._require_success(response)
+        try:
+            reply = ExplainResponse.model_validate_json(content)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise PredictionFailed(f"{self.shown}: {EXPLAIN}: {where}: {first['msg']}") from error
+        if not self._given:
+            self._require_same(reply.revision)
+        told = {one.id: one for one in reply.explanations}
+        return [self._explanation(item, told.get(item.id)) for item in items]
+
+    def _explanation(self, item: QAItem, told: Explanation | ItemError | None) -> Explanation | ItemError:
+        if isinstance(told, ItemError):
+            return told
+        problem = "it is not among the explanations" if told is None else _misplaced(item, told)
+        if told is None or problem:
+            return ItemError(id=item.id, error="prediction_failed", message=f"{self.shown}: {problem}")
+        return told.model_copy(update={"revision": self.revision})
+
     def _outcome(self, item: QAItem, answer: Mapping[str, Any] | None) -> QAPrediction | ItemError:
         if answer is None:
             reason = "it is not among the predictions"
@@ -116,17 +161,21 @@ class RemoteSystem:
 
     def _reply(self, items: Sequence[QAItem]) -> Mapping[str, Any]:
         body = {"items": [item.model_dump(mode="json") for item in items]}
+        response, content = self._sent(self._url, body)
+        self._require_success(response)
+        return self._parsed(content, {item.id for item in items})
+
+    def _sent(self, url: str, body: object) -> tuple[httpx.Response, bytes]:
+        """Post and return the response with its body. Raises Unavailable and PredictionFailed."""
         try:
-            with self._http.stream("POST", self._url, json=body) as response:
-                content = self._read(response)
+            with self._http.stream("POST", url, json=body) as response:
+                return response, self._read(response)
         except httpx.TimeoutException as error:
             raise Unavailable(f"{self.shown} did not answer in time") from error
         except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
             raise Unavailable(f"{self.shown} cannot be reached: {error or type(error).__name__}") from error
         except httpx.HTTPError as error:
             raise PredictionFailed(f"{self.shown}: {error}") from error
-        self._require_success(response)
-        return self._parsed(content, {item.id for item in items})
 
     def _read(self, response: httpx.Response) -> bytes:
         """Return the body; the timeouts of httpx bound each part of it, and this all of them together."""
@@ -167,3 +216,19 @@ class RemoteSystem:
                 raise PredictionFailed(f"{self.shown}: predictions.{number}: {one['id']!r} {again}")
             left.remove(one["id"])
         return {"revision": reply.get("revision"), "predictions": predictions}
+
+
+def _misplaced(item: QAItem, told: Explanation) -> str:
+    """Say which score stands nowhere in the item; empty where all stand somewhere."""
+    for number, one in enumerate(told.scores):
+        text: str | None = item.question
+        if one.article is not None:
+            title, sentences = item.context[one.article] if one.article < len(item.context) else ("", [])
+            text = title if one.index is None else dict(enumerate(sentences)).get(one.index)
+        elif one.index is not None:
+            text = None
+        if text is None or not one.start <= one.end <= len(text):
+            return f"scores.{number} stands nowhere in the item"
+    if max(told.first, told.last) >= len(told.scores):
+        return "first and last name no score"
+    return ""

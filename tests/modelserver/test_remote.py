@@ -1,6 +1,7 @@
 """Tests of a server elsewhere behind ours; the other one is a few lines on the standard library."""
 
 import json
+import re
 import socket
 import threading
 import time
@@ -14,7 +15,7 @@ import pytest
 
 from modelserver.errors import PredictionFailed, Unavailable, UnusableSystem
 from modelserver.fake import FakeModelServer, FakeSystem
-from modelserver.schema import ItemError, QAPrediction
+from modelserver.schema import Explanation, ItemError, QAPrediction, SaliencyOptions
 from modelserver.shelf import Source
 from modelserver.systems.remote import RemoteSystem
 from tests.modelserver.gates import item
@@ -31,13 +32,16 @@ class Elsewhere:
         self.say: Callable[[list[dict[str, Any]]], Any] = answers
         self.status = 200
         self.asked: list[list[str]] = []
+        self.why: Callable[[dict[str, Any]], Any] | None = None
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                items = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["items"]
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                items = body["items"]
                 outer.asked.append([one["id"] for one in items])
-                said = outer.say(items)
+                why = self.path == "/v1/explain" and outer.why
+                said = why(body) if why else outer.say(items)
                 content = said if isinstance(said, bytes) else json.dumps(said).encode()
                 self.send_response(outer.status)
                 self.send_header("Content-Length", str(len(content)))
@@ -190,6 +194,57 @@ def test_a_server_that_is_not_there_or_hangs_is_unavailable(elsewhere):
     assert "secret" not in str(caught.value)
 
 
+def explained(body: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """What a server elsewhere says of the question's first word."""
+    score = {"article": None, "title": None, "index": None, "start": 0, "end": 3, "score": 1.5}
+    return {
+        "schema_version": 1, "system": body["system"], "revision": "v1",
+        "explanations": [
+            {"id": one["id"], "revision": "v1", "options": body["options"], "scores": [score], "first": 0,
+             "last": 0, "value": 2.0} | changes
+            for one in body["items"]
+        ],
+    }  # fmt: skip
+
+
+def test_saliency_comes_from_a_server_that_has_it(elsewhere):
+    elsewhere.why = explained
+    (why,) = system(elsewhere).explain([item("a")], SaliencyOptions(method="occlusion"))
+    assert isinstance(why, Explanation)
+    assert (why.id, why.options.method, why.scores[0].score) == ("a", "occlusion", 1.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"scores": [], "first": 0}, "first and last name no score"),
+        ({"scores": [{"article": 9, "title": "T", "index": 0, "start": 0, "end": 1, "score": 1.0}]},
+         r"scores\.0 stands nowhere"),
+        ({"scores": [{"article": None, "title": None, "index": None, "start": 0, "end": 999, "score": 1.0}]},
+         r"scores\.0 stands nowhere"),
+        ({"id": "other"}, "it is not among the explanations"),
+    ],
+)  # fmt: skip
+def test_saliency_that_fits_no_item_is_told(elsewhere, changes, said):
+    elsewhere.why = lambda body: explained(body, **changes)
+    (why,) = system(elsewhere).explain([item("a")], SaliencyOptions())
+    assert isinstance(why, ItemError)
+    assert re.search(said, why.message)
+
+
+def test_saliency_of_another_form_is_told(elsewhere):
+    elsewhere.why = lambda body: {"explanations": []}
+    with pytest.raises(PredictionFailed, match="/v1/explain: system: Field required"):
+        system(elsewhere).explain([item("a")], SaliencyOptions())
+
+
+def test_a_server_without_saliency_is_told(elsewhere):
+    loaded = system(elsewhere)
+    elsewhere.status = 404
+    with pytest.raises(UnusableSystem, match=f"{loaded.name} has no saliency: its server answers 404"):
+        loaded.explain([item("a")], SaliencyOptions())
+
+
 class TestBehindTheServer:
     @pytest.fixture
     def server(self, elsewhere) -> Iterator[FakeModelServer]:
@@ -204,6 +259,19 @@ class TestBehindTheServer:
             found = client.predict("far", [item("a"), item("b")])
         assert found.revision == "v1"
         assert [one.answer for one in found.predictions] == ["a", "b"]
+
+    def test_saliency_passes_through(self, server, elsewhere):
+        elsewhere.why = explained
+        with server.client() as client:
+            (why,) = client.explain("far", [item("a")]).explanations
+        assert why.scores[0].score == 1.5
+
+    def test_one_without_saliency_is_a_typed_error(self, server, elsewhere):
+        with server.client() as client:
+            client.predict("far", [item("a")])
+            elsewhere.status = 404
+            with pytest.raises(UnusableSystem, match="far has no saliency"):
+                client.explain("far", [item("a")])
 
     def test_a_failing_item_is_found_by_halves(self, server, elsewhere):
         def breaks(items: list[dict[str, Any]]) -> Any:
