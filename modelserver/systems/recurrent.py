@@ -502,6 +502,12 @@ class SelectAndForget(nn.Module):
     def forward(self, batch: Batch, gold: Tensor | None = None) -> Outputs:
         """Return the logits. ``gold`` [F], in training, adds the gold facts to the selected ones."""
         question, rows = self.embed(batch)
+        return self.from_vectors(question, rows, batch, gold)
+
+    def from_vectors(
+        self, question: Tensor, rows: Tensor, batch: Batch, gold: Tensor | None = None
+    ) -> Outputs:
+        """Return the logits from what ``embed`` gives."""
         context = batch.context
         _, facts = self.judge(self.read_for_facts(question, rows, context, batch), context, batch.facts)
         selected = torch.softmax(facts.detach(), -1)[:, 1] > self.threshold  # [F]

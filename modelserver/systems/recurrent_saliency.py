@@ -52,7 +52,7 @@ class RecurrentSaliency:
         batch = collate(features, self._system.device)
         with torch.no_grad():
             question, rows = self._model.embed(batch)
-            outputs = self._model(batch)
+            outputs = self._model.from_vectors(question, rows, batch)
             if isinstance(self._model, SelectAndForget):
                 rows = self._model.embed.forget(batch, rows, outputs.seen)
             unknown = self._model.embed.unknown(rows) if options.baseline == "mask" else rows.new_zeros(1)
