@@ -10,16 +10,22 @@ from studyapp.program_words import step_words
 from studyapp.programs import ItemImage, Step, StepBox
 
 WIDTH = 1000  # units of an image's drawing
+LETTERS, GAP = 50, 12  # height of a number written in it, and what lies between that and its box
 
 
 class Rectangle(NamedTuple):
-    """A box in units of its image's drawing, with its number and, of a system, how sure it is."""
+    """A box in units of its image's drawing, with its number, and where that is written: above or below.
+
+    ``words`` are the number and, of a system, how sure it is.
+    """
 
     x: int
     y: int
     width: int
     height: int
-    label: str
+    number: int
+    base: int
+    words: str
 
 
 class Picture(NamedTuple):
@@ -32,13 +38,17 @@ class Picture(NamedTuple):
 
 
 class StepShown(NamedTuple):
-    """One step. ``found`` is the number of its boxes or words, None where it gives a value only."""
+    """One step. ``found`` is the number of its boxes or words, None where it gives a value only.
+
+    ``sure`` says of each box how sure the system was.
+    """
 
     number: int
     words: str
     inputs: str
     value: Any
     found: int | None
+    sure: str
     pictures: list[Picture]
     tokens: list[tuple[int, int, int]]
 
@@ -64,8 +74,9 @@ def _shown(number: int, step: Step, images: Sequence[ItemImage], urls: Sequence[
         number=number,
         words=step_words(step),
         inputs=", ".join(str(one) for one in step.inputs),
-        value=step.value,
+        value=_rounded(step.value),
         found=None if objects is None else len(objects),
+        sure="; ".join(_words(n, box[5]) for n, box in numbered if box[5] is not None),
         pictures=drawn if step.boxes else [],
         tokens=step.tokens or [],
     )
@@ -80,7 +91,7 @@ def _picture(
     words = _name(place, len(images))
     if drawn:
         told = ngettext("%(n)d box", "%(n)d boxes", len(drawn)) % {"n": len(drawn)}
-        words = f"{words}: {told}: {'; '.join(one.label for one in drawn)}"
+        words = f"{words}: {told}: {'; '.join(one.words for one in drawn)}"
     return Picture(urls[place], height, words, drawn)
 
 
@@ -92,10 +103,25 @@ def _name(place: int, images: int) -> str:
 
 def _rectangle(number: int, box: StepBox, height: int) -> Rectangle:
     _image, left, top, right, bottom, sure = box
+    over = round(height * top) - GAP
     return Rectangle(
         x=round(WIDTH * left),
         y=round(height * top),
         width=round(WIDTH * (right - left)),
         height=round(height * (bottom - top)),
-        label=f"{number}" if sure is None else f"{number} · {sure:.0%}",
+        number=number,
+        base=over if over >= LETTERS else min(height - GAP, round(height * bottom) + LETTERS),
+        words=_words(number, sure),
     )
+
+
+def _words(number: int, sure: float | None) -> str:
+    return f"{number}" if sure is None else f"{number}: {sure:.0%}"
+
+
+def _rounded(value: bool | int | float | str | None) -> bool | int | float | str | None:
+    """An expected value to one decimal, and without one where that is 0."""
+    if not isinstance(value, float):
+        return value
+    near = round(value, 1)
+    return int(near) if near.is_integer() else near

@@ -17,19 +17,32 @@ from annotation.queries.works import images
 from annotation.subjects import document_of, program_of
 
 LIKELY = 0.5  # a proposal above this is output
+LETTERS, GAP = 34, 8  # height of a label in units of the drawing, and its distance from the box
 STRENGTHS = ((0.7, 3), (0.4, 2), (0.1, 1))  # least share of the largest attention, and its strength
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A box in an image that is 1000 units wide. ``percent`` is None for gold."""
+    """A box in an image that is 1000 units wide; ``base`` is the line on which its label stands.
+
+    Gold has no label. The label of a box in the right third ends where the box does, or it would leave the
+    image.
+    """
 
     x: int
     y: int
     width: int
     height: int
     label: str
-    percent: int | None = None
+    base: int
+
+    @property
+    def right(self) -> int:
+        return self.x + self.width
+
+    @property
+    def ends(self) -> bool:
+        return self.x > 670
 
 
 @dataclass(frozen=True)
@@ -102,7 +115,7 @@ def _step(
         number=node.index + 1,
         depth=node.depth,
         label=describe(node),
-        value=output.get("value"),
+        value=_rounded(output.get("value")),
         gold_value=value,
         gold_count=None if gold is None else len(gold),
         has_output=bool(output),
@@ -132,7 +145,7 @@ def _pictures(
         placed = proposals[place] if place < len(proposals) else []
         found = probabilities[start : start + len(placed)]
         proposed = [
-            _drawn(box, high, f"{number} · {p:.0%}", round(100 * p))
+            _drawn(box, high, f"{number} · {p:.0%}")
             for number, (box, p) in enumerate(zip(placed, found, strict=False), start=start + 1)
             if p > LIKELY
         ]
@@ -141,10 +154,19 @@ def _pictures(
         yield Picture(image["name"], image["url"], high, proposed, marked)
 
 
-def _drawn(box: Sequence[float], high: int, label: str, percent: int | None = None) -> Drawn:
+def _drawn(box: Sequence[float], high: int, label: str) -> Drawn:
     left, top, right, bottom = box
     x, y = round(1000 * left), round(high * top)
-    return Drawn(x, y, round(1000 * (right - left)), round(high * (bottom - top)), label, percent)
+    base = y - GAP if y - GAP >= LETTERS else min(high - GAP, round(high * bottom) + LETTERS)
+    return Drawn(x, y, round(1000 * (right - left)), round(high * (bottom - top)), label, base)
+
+
+def _rounded(value: Value | None) -> Value | None:
+    """An expected value to two decimals, and without them where they are 0."""
+    if not isinstance(value, float):
+        return value
+    near = round(value, 2)
+    return int(near) if near.is_integer() else near
 
 
 def words(

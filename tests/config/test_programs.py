@@ -186,7 +186,7 @@ class TestStudy:
         study = made_study()
         page = shown(study, "net (program)")
         assert "Step 2. Keep those that fit: “black”" in page
-        assert 'aria-label="Left image: 1 box: 1 · 90%"' in page
+        assert 'aria-label="Left image: 1 box: 1: 90%"' in page
         assert "Step 5. Are both numbers the same?" in page
         assert "from step 3, 4" in page
         bare = shown(study, "net (no explanation)")
@@ -195,6 +195,7 @@ class TestStudy:
         gold = shown(study, "gold")
         assert 'aria-label="Left image: 1 box: 1"' in gold
         assert "90%" not in gold
+        assert "(1: 90%; 2: 70%)" in page
 
     def test_system_correctness_is_that_of_the_answer(self, project) -> None:
         brought_in()
