@@ -12,10 +12,12 @@ import torch
 from rich.console import Console
 from rich.progress import Progress as Bar
 
+from modelserver.errors import UnreadableData, UnreadableWeights
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.counting import COUNT_KINDS
 from modelserver.modular.visual.network import Config
-from modelserver.modular.visual.scene_data import Example, read_scenes
+from modelserver.modular.visual.region_files import read_regions
+from modelserver.modular.visual.scene_data import Example, read_items, read_scenes
 from modelserver.modular.visual.training import Recipe, Row, Trainer, train
 from modelserver.world import Split
 from modelserver.world.scenes import write_split
@@ -68,6 +70,15 @@ def add_arguments(parser: argparse.ArgumentParser, system: str) -> None:
     add = parser.add_argument
     add("--out", type=Path, required=True, metavar="DIR", help="folder for the weights and the log")
     data_arguments(parser)
+    text = "train on items with programs and answers, one a line, in place of scenes; needs --regions"
+    add("--data", type=Path, metavar="FILE", help=text)
+    add("--dev-data", type=Path, metavar="FILE", help="to choose the checkpoint on (default: every 20th)")
+    add(
+        "--regions",
+        type=Path,
+        metavar="PATH",
+        help="region features of their images: a TSV or a folder",
+    )
     if system == "visual-nmn":
         add("--count", choices=COUNT_KINDS, default="graph", help="count module (default: %(default)s)")
         add(
@@ -128,7 +139,7 @@ def sizes_of(options: argparse.Namespace) -> Sizes:
 def run(options: argparse.Namespace) -> int:
     """Train one network and write its folder; the exit status is 0."""
     torch.set_num_threads(options.threads)
-    scenes = open_scenes(options.scenes, sizes_of(options))
+    scenes = _open_items(options) if options.data else open_scenes(options.scenes, sizes_of(options))
     config = Config("lxmert")
     if options.system == "visual-nmn":
         config = Config("visual-nmn", options.count, not options.contextual, options.partner, MOST)
@@ -140,15 +151,33 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _open_items(options: argparse.Namespace) -> Scenes:
+    """Read the items of ``--data``; those with gold boxes are pretrained on. Raises UnreadableData."""
+    if options.regions is None:
+        raise UnreadableData(f"{options.data}: its images need region features; name them with --regions")
+    regions = read_regions(options.regions)
+    items = read_items(options.data, regions)
+    if options.dev_data:
+        train_set, dev = items, read_items(options.dev_data, regions)
+    else:
+        train_set, dev = [each for i, each in enumerate(items) if i % 20], items[::20]
+    if not train_set:
+        raise UnreadableData(f"{options.data}: one item; without --dev-data at least two are needed")
+    return Scenes(train_set, dev, [], [each for each in train_set if each.gold])
+
+
 def train_one(
     scenes: Scenes, config: Config, recipe: Recipe, options: argparse.Namespace, out: Path | None = None
 ) -> Row:
     """Train the network of a configuration in ``out``, or the folder of the options; returns its best row."""
     torch.manual_seed(recipe.seed)
+    features = scenes.train[0].regions[0].features.shape[1]
     if getattr(options, "encoder", None):
         encoder, tokenizer = folder.open_encoder(options.encoder)
+        if encoder.config.visual_feat_dim != features:
+            read = encoder.config.visual_feat_dim
+            raise UnreadableWeights(f"{options.encoder}: reads {read} features a region, not {features}")
     else:
-        features = scenes.train[0].regions[0].features.shape[1]
         sentences = [each.sentence for each in scenes.train]
         encoder, tokenizer = folder.new_encoder(sentences, hidden=options.hidden, features=features)
     network = folder.build(config, encoder, tokenizer).to(getattr(options, "device", "cpu"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from analysis.faithfulness.examples import GoldExample, GoldModule
 from modelserver.errors import UnreadableData
 from modelserver.modular.visual.network import Question
 from modelserver.modular.visual.plans import IMAGES, plan
+from modelserver.modular.visual.region_files import of_image
 from modelserver.modular.visual.regions import Numbers, Regions
 from modelserver.modular.visual.utterances import attend
 
@@ -75,6 +76,38 @@ def read_scenes(folder: Path, split: str, *, most: int | None = None) -> list[Ex
     return examples
 
 
+def read_items(path: Path, regions: Mapping[str, Regions]) -> list[Example]:
+    """Read items of the plain form of annotation projects, one a line, whose images have region features.
+
+    Each has a program and an ``answer``, true or false; ``gold`` may be missing. Raises UnreadableData,
+    naming file and line.
+    """
+    examples = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise UnreadableData(f"{path}: {error.strerror}") from error
+    for number, line in enumerate(lines, 1):
+        try:
+            record = json.loads(line)
+            if not isinstance(record["answer"], bool):
+                raise ValueError(f"answer is {record['answer']!r}, not true or false")
+            seen = [_known(regions, image["name"]) for image in record["images"]]
+            examples.append(_example(record, seen, path.parent))
+        except (ValueError, KeyError, TypeError) as error:
+            raise UnreadableData(f"{path}, line {number}: {error}") from error
+    if not examples:
+        raise UnreadableData(f"{path}: holds no item")
+    return examples
+
+
+def _known(regions: Mapping[str, Regions], name: str) -> Regions:
+    found = of_image(regions, name)
+    if found is None:
+        raise ValueError(f"there are no region features of {name!r}")
+    return found
+
+
 def _example(record: dict[str, Any], regions: Sequence[Regions], folder: Path) -> Example:
     laid_out = plan(record["program"])
     return Example(
@@ -82,13 +115,13 @@ def _example(record: dict[str, Any], regions: Sequence[Regions], folder: Path) -
         sentence=record["text"],
         question=Question(laid_out, attend(laid_out, record["text"])),
         label=bool(record["answer"]),
-        gold=gold_boxes(record["gold"]),
+        gold=gold_boxes(record.get("gold") or {"layers": {}}, len(regions)),
         regions=tuple(regions),
         pictures=tuple(folder / image["name"] for image in record["images"]),
     )
 
 
-def gold_boxes(document: dict[str, Any]) -> dict[int, tuple[Numbers, ...]]:
+def gold_boxes(document: dict[str, Any], images: int = IMAGES) -> dict[int, tuple[Numbers, ...]]:
     """Return the boxes of each layer of a gold document by node and image; references are followed."""
     drawn: dict[str, dict[str, Any]] = {}
     for layer in document["layers"].values():
@@ -98,7 +131,7 @@ def gold_boxes(document: dict[str, Any]) -> dict[int, tuple[Numbers, ...]]:
         objects = [_followed(each, drawn) for each in layer["objects"]]
         found[int(node)] = tuple(
             np.array([each["box"] for each in objects if each["image"] == image], np.float32).reshape(-1, 4)
-            for image in range(IMAGES)
+            for image in range(images)
         )
     return found
 

@@ -67,7 +67,7 @@ def scores(network: Network, examples: Sequence[Example]) -> dict[str, Any]:
     truths, found = outputs(network, examples)
     right = [(truth > 0.5) == each.label for truth, each in zip(truths, examples, strict=True)]
     scored: dict[str, Any] = {"n": len(examples), "accuracy": float(np.mean(right))}
-    if found:
+    if found and any(each.gold for each in examples):
         result = score_boxes([each.gold_example for each in examples], found)
         scored |= {"faithfulness": _table(result), "upper_bound": _table(result, upper=True)}
     return scored

@@ -16,6 +16,7 @@ from modelserver.modular.visual import folder
 from modelserver.modular.visual.images import decode, propose
 from modelserver.modular.visual.network import Config
 from modelserver.modular.visual.region_files import of_image, read_regions
+from modelserver.modular.visual.scene_data import read_items
 from modelserver.modular.visual.system import REGIONS, VisualSystem, load
 from modelserver.modular.visual.training import STATE, Recipe, Trainer, train
 from modelserver.schema import ModuleImage, ModuleItem
@@ -356,3 +357,42 @@ def test_the_shipped_weights_execute_pictures(statements):
     assert [each.id for each in found] == [each.id for each in statements]
     assert all(len(boxes) > 2 for each in found for boxes in each.proposals)
     assert len({each.answer for each in found}) == 2
+
+
+def test_items_with_regions_of_a_detector_are_trained_on_from_a_pretrained_encoder(tmp_path):
+    """A folder of transformers, regions by the images' names, and items without gold."""
+    encoder, tokenizer = folder.new_encoder(["Two dogs are black."], hidden=16, features=24)
+    encoder.save_pretrained(tmp_path / "lxmert")
+    tokenizer.save_pretrained(tmp_path / "lxmert")
+    rng = np.random.default_rng(1)
+    (tmp_path / "regions").mkdir()
+    rows = []
+    for number in range(4):
+        for side in "ab":
+            np.savez(
+                tmp_path / "regions" / f"{number}{side}.npz",
+                boxes=[[0.1, 0.1, 0.5, 0.5], [0.4, 0.2, 0.9, 1.0]],
+                features=rng.random((2, 24), np.float32),
+            )
+        images = [{"name": f"images/{number}{side}.png"} for side in "ab"]
+        program = "equal(count(filter[black](find[dogs])), 2)"
+        rows.append(
+            {"external_id": str(number), "text": "Two dogs are black.", "program": program,
+             "images": images, "answer": number % 2 == 0}
+        )  # fmt: skip
+    items = tmp_path / "items.jsonl"
+    items.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    out = tmp_path / "out"
+    given = ["train", "visual-nmn", "--out", str(out), "--data", str(items), "--steps", "2", "--batch", "2"]
+    assert main(given) == 1  # without regions
+    given += ["--regions", str(tmp_path / "regions"), "--encoder", str(tmp_path / "lxmert")]
+    assert main(given) == 0
+    network, config, _ = folder.load(out, CPU)
+    assert network.encoder.config.visual_feat_dim == 24
+    assert config.decontextualised
+    rows[1]["answer"] = "maybe"
+    items.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(UnreadableData, match=r"items\.jsonl, line 2: answer"):
+        read_items(items, read_regions(tmp_path / "regions"))
+    with pytest.raises(UnreadableData, match="no region features"):
+        read_items(items, {})
