@@ -1,10 +1,12 @@
 """The forms of the studio: every field has a place, and sending what is shown changes nothing."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from studyapp.definition import StudyDefinition, load_definition
+from studyapp.studio import sample
 from studyapp.studio.drafts import as_yaml, opened, problems, valid
 from studyapp.studio.forms import Known, form
 from studyapp.studio.steps import BY_NAME, STEPS, UNEDITED
@@ -111,3 +113,25 @@ def test_a_value_of_a_rule_that_only_a_file_can_say_is_kept():
     rule = {"name": "old", "kind": "answered", "question": "age", "value": 7}
     draft["exclusions"].append(rule)
     assert again(draft, BY_NAME["rules"])["exclusions"][-1] == rule
+
+
+JUNK = ["", " ", "0", "-1", "nan", "1e999", "true", "[1]", "{", "é" * 200, "<b>", "=x", ":"]
+JUNK += ["a = b\r\n= c\r\nd ="]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+@pytest.mark.parametrize("junk", JUNK, ids=range(len(JUNK)))
+def test_whatever_is_sent_makes_a_draft_that_can_be_shown_and_kept(step, junk):
+    draft = opened(example().model_dump(mode="json"))
+    shown = form(step, draft, KNOWN)
+    fields = {one.path: [junk] for top in shown.widgets for one in top.all()}
+    made = {**draft, **read(shown.widgets, fields)}
+    json.dumps(made, allow_nan=False)
+    found = problems(made)
+    for other in STEPS:
+        built = form(other, made, KNOWN, found)
+        assert len(built.problems) == sum(problem.location[0] in other.fields for problem in found)
+    assert valid(made) is None or not found
+    content = sample.content(sample.rest(made))
+    assert content.items
+    as_yaml(made)
