@@ -139,6 +139,9 @@ PAGES: Sequence[tuple[str, str]] = (
     ("attention", "Attention item"),
     ("survey", "Questions after"),
     ("done", "The end"),
+    ("screened_out", "Screened out"),
+    ("failed_comprehension", "Failed the comprehension check"),
+    ("full", "No place left"),
 )
 
 
@@ -150,5 +153,7 @@ def pages(found: FrozenStudy) -> list[tuple[str, str]]:
         "comprehension": found.comprehension is not None,
         "pre_survey": bool(found.pre_survey),
         "attention": bool(found.attention),
+        "screened_out": bool(found.screening),
+        "failed_comprehension": found.comprehension is not None,
     }
     return [(name, title) for name, title in PAGES if has.get(name, True)]

@@ -20,7 +20,7 @@ from studyapp.forms import CLOCK_FIELDS, PageName, questions_html, questions_on,
 from studyapp.freezing import FrozenStudy
 from studyapp.models import Stage, StageResponse
 from studyapp.queries.drafts import edited, look
-from studyapp.recruitment import Arrival, WayBack
+from studyapp.recruitment import OUTCOMES, Arrival, Outcome, WayBack
 from studyapp.stimuli import rendered_instructions, rendered_stimulus
 from studyapp.studio import sample
 from studyapp.studio.drafts import Draft
@@ -56,8 +56,9 @@ def shown(request: HttpRequest, draft: Draft, wanted: Any) -> HttpResponse:
         words = content.in_language(chosen["language"])
         if chosen["page"] == "consent":
             return render(request, "studyapp/participant/consent.html", _consent(words, chosen["language"]))
-        if chosen["page"] == "done":
-            return render(request, "studyapp/participant/done.html", _done(words))
+        if chosen["page"] in OUTCOMES:
+            outcome = cast("Outcome", chosen["page"])
+            return render(request, "studyapp/participant/done.html", _ended(words, outcome))
         return render(request, "studyapp/participant/page.html", _timed(words, chosen))
 
 
@@ -88,16 +89,17 @@ def _consent(content: FrozenStudy, language: str) -> dict[str, Any]:
     }
 
 
-def _done(content: FrozenStudy) -> dict[str, Any]:
-    """The end of somebody who did everything."""
+def _ended(content: FrozenStudy, outcome: Outcome) -> dict[str, Any]:
+    """The end of somebody's way, with codes and ids that are examples."""
     recruitment, back = content.recruitment, WayBack()
+    own_code = EXAMPLE_CODE if outcome == "done" else ""
     if recruitment is not None:
         arrival = Arrival(recruitment.platform, "PERSON", "STUDY", "SESSION")
-        back = recruitment.way_back("done", arrival, EXAMPLE_CODE)
-    if not back.url:
-        code = back.code or EXAMPLE_CODE
+        back = recruitment.way_back(outcome, arrival, own_code)
+    if not back.url and outcome == "done":
+        code = back.code or own_code
         back = WayBack(code, (content.redirect_url or "").replace("{code}", code))
-    return {"title": content.title, "outcome": "done", "has_withdrawn": False, "back": back,
+    return {"title": content.title, "outcome": outcome, "has_withdrawn": False, "back": back,
             "withdrawal_code": EXAMPLE_CODE}  # fmt: skip
 
 

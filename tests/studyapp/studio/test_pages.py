@@ -372,3 +372,27 @@ def test_an_incomplete_draft_can_be_duplicated(staff, dataset):
     staff.post("/staff/studies/mine/duplicate/", {"slug": "twin", "title": "Twin"})
     twin = edited(Study.objects.get(slug="twin")).draft
     assert (twin["title"], "consent" in twin) == ("Twin", False)
+
+
+def test_every_end_is_previewed_with_its_code(staff, dataset):
+    start(staff, dataset)
+    assert 'value="full"' in page(staff, "/staff/studio/mine/step/recruitment/")
+    assert 'value="screened_out"' not in page(staff, "/staff/studio/mine/step/recruitment/")
+    send(staff, "mine", "recruitment", "add/recruitment/")
+    codes = {"done": "DONE7", "full": "FULL7"}
+    send(staff, "mine", "recruitment", **{
+        f"recruitment.outcomes.{outcome}.code": code for outcome, code in codes.items()
+    })  # fmt: skip
+    for outcome, words in (("done", "Thank you for taking part"), ("full", "all places of this study")):
+        html = page(staff, f"/staff/studio/mine/preview/texts/?preview_page={outcome}")
+        assert words in html
+        assert f"https://app.prolific.com/submissions/complete?cc={codes[outcome]}" in html
+
+
+def test_pages_ask_no_more_of_the_database_for_more_items(staff, dataset, django_assert_max_num_queries):
+    start(staff, dataset)
+    for address, most in (("items/", 25), ("step/conditions/", 30), ("review/", 30)):
+        for count in ("3", "25"):
+            send(staff, "mine", "items", **{"items.count": count})
+            with django_assert_max_num_queries(most):
+                page(staff, f"/staff/studio/mine/{address}")
