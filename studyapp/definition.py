@@ -421,6 +421,8 @@ def sentence(found: Any) -> str:
         return message.removeprefix("Value error, ")
     if kind == "string_type" and not isinstance(found["input"], dict | list) and found["input"] is not None:
         return f"must be text; write it in quotes: {str(found['input'])!r}"
+    if kind == "too_short":
+        return f"needs at least {context['min_length']}"
     if kind == "union_tag_invalid":
         return f"there is no kind {context['tag']!r}; there is {context['expected_tags']}"
     if kind == "union_tag_not_found":

@@ -57,8 +57,7 @@ def shown(request: HttpRequest, draft: Draft, wanted: Any) -> HttpResponse:
         if chosen["page"] == "consent":
             return render(request, "studyapp/participant/consent.html", _consent(words, chosen["language"]))
         if chosen["page"] in OUTCOMES:
-            outcome = cast("Outcome", chosen["page"])
-            return render(request, "studyapp/participant/done.html", _ended(words, outcome))
+            return render(request, "studyapp/participant/done.html", _ended(words, chosen["page"]))
         return render(request, "studyapp/participant/page.html", _timed(words, chosen))
 
 

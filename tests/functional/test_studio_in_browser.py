@@ -179,6 +179,6 @@ def test_the_preview_needs_no_javascript(site: Site, browser: Browser):
     frame = page.frame_locator("iframe[name=preview]")
     expect(frame.get_by_text("Words that nobody saved.")).to_be_visible()
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("Saved.")).to_be_visible()
+    expect(page.get_by_text("Saved.", exact=True)).to_be_visible()
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_label("Consent")).to_have_value("I take part of my own will.")
