@@ -422,7 +422,9 @@ def sentence(found: Any) -> str:
     if kind == "string_type" and not isinstance(found["input"], dict | list) and found["input"] is not None:
         return f"must be text; write it in quotes: {str(found['input'])!r}"
     if kind == "too_short":
-        return f"needs at least {context['min_length']}"
+        kind_of = {"Dictionary": "mapping"}.get(context["field_type"], context["field_type"].lower())
+        least = context["min_length"]
+        return f"{kind_of} should have at least {least} item{'s' if least > 1 else ''}"
     if kind == "union_tag_invalid":
         return f"there is no kind {context['tag']!r}; there is {context['expected_tags']}"
     if kind == "union_tag_not_found":
