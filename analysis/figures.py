@@ -8,6 +8,7 @@ import io
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import matplotlib as mpl
@@ -27,6 +28,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "h")
 GREY = "#555555"
 INK = "#1c2430"
 PNG_DPI = 150
+MOST_LINES = 100  # participants whose changes can be told apart
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
@@ -79,6 +81,7 @@ def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(max(4.0, 1.05 * len(shown) + 1.1), 3.5), layout="constrained")
         axes = canvas.subplots()
+        _draw_changes(axes, estimates, measure, shown, scale)
         for x, name in enumerate(shown):
             values = _participants(estimates, measure, name) * scale
             _draw_condition(axes, x, values, estimates.get(measure, name), scale, styles[name])
@@ -96,6 +99,15 @@ def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
     ]
     alternative = f"{first.label} ({UNITS[first.unit] or 'no unit'}) per condition. {'. '.join(sentences)}."
     return Figure(f"{measure.replace('_', '-')}-by-condition", caption, alternative, svg, half=True, png=png)
+
+
+def _draw_changes(axes: Axes, estimates: Estimates, measure: str, shown: Sequence[str], scale: float) -> None:
+    """Thin lines from each participant's value to the next condition's, where the same people saw both."""
+    for x, pair in enumerate(pairwise(shown)):
+        if estimates.paired(*pair):
+            values = np.array([_participants(estimates, measure, name) for name in pair]) * scale
+            if values.shape[1] <= MOST_LINES:
+                axes.plot([x, x + 1], values, color=GREY, linewidth=0.6, alpha=0.35, zorder=1)
 
 
 def certainty_figure(study: Study) -> Figure | None:

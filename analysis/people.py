@@ -173,6 +173,8 @@ def figures_section(study: Study) -> Section:
         "over_estimation": "Over-estimation: agreement minus the system's accuracy on the same trials.",
     }
     with_points = " Small marks are participants, the large one is their mean with its 95 % interval."
+    if study.allocation.design != "between":
+        with_points += " Thin lines join the values of one participant who saw both conditions."
     figures = [condition_figure(study, key, text + with_points) for key, text in captions.items()]
     headline = [measure for measure in study.retained.estimates.measures if measure.headline]
     whole = (
