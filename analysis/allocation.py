@@ -57,9 +57,10 @@ def allocate(version: Version, people: pd.DataFrame, trials: pd.DataFrame) -> Al
 
     Raises AnalysisError for a participant with conditions of two groups, or of none.
     """
-    groups = _declared(version.conditions) or _seen_together(version.conditions, trials)
+    pairs = trials[["participant_id", "condition"]].drop_duplicates()
+    groups = _declared(version.conditions) or _seen_together(version.conditions, pairs)
     group_of = {condition: group for group, own in groups.items() for condition in own}
-    seen = trials.assign(group=trials["condition"].map(group_of))[["participant_id", "group"]]
+    seen = pairs.assign(group=pairs["condition"].map(group_of))[["participant_id", "group"]]
     seen = seen.drop_duplicates()
     twice = seen["participant_id"].duplicated()
     if twice.any():
@@ -87,10 +88,9 @@ def _declared(conditions: list[Condition]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(c.name for c in conditions if c.group == name) for name in names}
 
 
-def _seen_together(conditions: list[Condition], trials: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+def _seen_together(conditions: list[Condition], pairs: pd.DataFrame) -> dict[str, tuple[str, ...]]:
     """Conditions linked by participants who saw both, directly or through others."""
     link = {condition.name: condition.name for condition in conditions}
-    pairs = trials[["participant_id", "condition"]].drop_duplicates()
     several = pairs[pairs["participant_id"].duplicated(keep=False)]
     for seen in {frozenset(own) for _, own in several.groupby("participant_id")["condition"]}:
         joined = {link[name] for name in seen}

@@ -1,0 +1,218 @@
+"""Takes a picture of every page of a site with the demo's content, as a program goes from link to link.
+
+``python -m scripts.gallery`` writes ``docs/images/pages/*.png`` and the page that shows them,
+``docs/reference/pages.md``. Pages of staff and annotators are found by following links, one picture for each
+kind of page; those of participants by taking part, on a desktop and at the narrowest width that the pages are
+made for. The model server is a fake: the pictures show pages, not results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import yaml
+from PIL import Image
+from playwright.sync_api import Browser, Error, Page, sync_playwright
+
+from scripts.debian import chromium
+from scripts.example import new_link
+from scripts.processes import ROOT
+from scripts.site import Site, running_site
+
+DESKTOP, NARROW = 1200, 320
+TALLEST = {DESKTOP: 1500, NARROW: 1400}  # pixels; the rest of a page is cut off
+COLOURS = 32
+SYSTEMS = ("qi2019", "select-and-forget")
+NETWORKS = ("visual-nmn", "text-nmn")
+STARTS = ("/staff/", "/staff/studio/", "/staff/correctness/", "/annotate/")
+# Addresses that are no pages, or end the login.
+NO_PAGE = re.compile(r"/(api|tables|admin|logout|join|images?|static|next|runs/start)/|\.(csv|yaml|json)$")
+# Parts of an address that are names of things: pages that differ in these alone are of one kind.
+THING = re.compile(
+    r"^(\d+|[0-9a-f]{7,}|[0-9]+\.[0-9.]+|q\d+|world-.*|programs.*|all-of-it|scenes.*|games|copy.*|"
+    + "|".join(SYSTEMS + NETWORKS)
+    + r")$"
+)
+EVERYTHING = ROOT / "docs/examples/everything.yaml"
+KNOWN = {  # what a person has to know to get through the checks: the label to choose, by question
+    "Are you 18 or older?": "Yes",
+    "May you look something up?": "No",
+    "What do you judge?": "Whether the answer is correct",
+}
+TITLES = {"participants": "Participants", "staff": "Staff", "annotation": "Annotators and their managers"}
+
+
+def save(page: Page, path: Path, width: int, *, whole: bool = True) -> None:
+    """Write the page from its top, or what is in sight of it, in a palette."""
+    taken: Image.Image = Image.open(io.BytesIO(page.screenshot(full_page=whole)))
+    picture = taken.crop((0, 0, taken.width, min(taken.height, TALLEST[width]))).convert("RGB")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(path.name, f"{path.stat().st_size / 1000:.0f} kB", flush=True)
+
+
+def kind(address: str) -> str:
+    """The name of the kind of page: the fixed parts of its address, joined.
+
+    >>> kind("/staff/studies/world-facts/log/?page=2")
+    'staff-studies-x-log'
+    """
+    parts = [part for part in urlsplit(address).path.split("/") if part]
+    return "-".join("x" if THING.match(part) else part for part in parts)
+
+
+def crawl(page: Page, site: Site, starts: tuple[str, ...], folder: Path) -> list[Path]:
+    """One picture of every kind of page that links lead to, in the order in which they are met."""
+    taken: dict[str, Path] = {}
+    ahead = list(starts)
+    while ahead:
+        address = ahead.pop(0)
+        name = kind(address)
+        if name in taken or NO_PAGE.search(address):
+            continue
+        path = folder / ("annotation" if name.startswith("annotate") else "staff") / f"{name}.png"
+        answer = page.goto(f"{site.url}{address}")
+        if answer is None or answer.status != 200 or "html" not in answer.headers.get("content-type", ""):
+            continue
+        page.wait_for_timeout(500)  # scripts and images
+        save(page, path, DESKTOP, whole=not name.startswith("annotate-work"))  # the editor fills the window
+        taken[name] = path
+        found = page.eval_on_selector_all("a[href]", "links => links.map(link => link.href)")
+        for link in found:
+            if link.startswith(site.url) and link != page.url:
+                ahead.append(link.removeprefix(site.url).partition("#")[0])
+    return list(taken.values())
+
+
+def logged_in(browser: Browser, site: Site, login: dict[str, str]) -> Page:
+    """A page of somebody who has logged in."""
+    page = browser.new_page(viewport={"width": DESKTOP, "height": 800})
+    page.goto(f"{site.url}/accounts/login/")
+    page.get_by_label("User name").fill(login["username"])
+    page.get_by_label("Password").fill(login["password"])
+    page.locator("form button").first.click()
+    page.wait_for_load_state()
+    return page
+
+
+def everything(site: Site) -> None:
+    """The study that uses all kinds of pages and questions, with few items."""
+    definition = yaml.safe_load(EVERYTHING.read_text(encoding="utf-8"))
+    definition["items"] = {"count": 2, "seed": 1}
+    definition["practice"] = {"count": 1, "seed": 2}
+    definition["design"] = "within"
+    definition["conditions"] = [{"system": "qi2019"}, {"ground_truth": True}]
+    for entry in definition.get("attention", ()):
+        entry["position"] = 2
+    path = site.var / "everything.yaml"
+    path.write_text(yaml.safe_dump(definition, allow_unicode=True, sort_keys=False), encoding="utf-8")
+    site.manage("create_study", str(path))
+    site.manage("launch_study", definition["study"])
+
+
+def take_part(browser: Browser, site: Site, link: str, folder: Path, width: int) -> list[Path]:
+    """A picture of every page from the consent to the end, as a participant comes to them."""
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto(link)
+    taken = []
+    for number, place in enumerate(walk(page)):
+        path = folder / f"{number:02d}-{place}-{width}.png"
+        save(page, path, width)
+        taken.append(path)
+    for name, address in (("home", "/"), ("withdraw", "/withdraw/"), ("not-found", "/no-such-page/")):
+        page.goto(f"{site.url}{address}")
+        path = folder / f"{name}-{width}.png"
+        save(page, path, width)
+        taken.append(path)
+    page.close()
+    return taken
+
+
+def walk(page: Page) -> Iterator[str]:
+    """The last part of every address, before the page is answered."""
+    yield "consent"
+    page.get_by_role("button", name="I agree to take part").click()
+    page.wait_for_load_state()
+    while True:
+        place = page.url.rstrip("/").rpartition("/")[2]
+        yield place
+        if place == "done":
+            return
+        fill(page)
+        page.locator("form[data-timed] button").click()
+        page.wait_for_url(re.compile(f"^(?!.*/{place}/$)"))
+
+
+def fill(page: Page) -> None:
+    """Answer what the page asks: what a check wants, or the first choice; a number, a word."""
+    for group in page.get_by_role("group").filter(has=page.locator("input")).all():
+        question = (group.locator("legend").text_content() or "").strip()
+        wanted = KNOWN.get(question)
+        (group.get_by_text(wanted, exact=True) if wanted else group.locator("label").first).click()
+    for field in page.locator(".number-field input").all():
+        field.fill("20")
+    for field in page.locator("textarea").all():
+        field.fill("It was fine.")
+
+
+def written(pictures: dict[str, list[Path]], page: Path) -> str:
+    """The text of the page that shows the pictures."""
+    lines = [
+        "# Every page, in pictures",
+        "",
+        "`python -m scripts.gallery` takes these pictures and writes this page, on a site with the demo's "
+        "content and a fake model server: they show pages, not results. Long pages are cut off. Participants "
+        f"see the same pages at {DESKTOP} and at {NARROW} pixels; everything works without JavaScript, and "
+        "in English and German.",
+    ]
+    for part, paths in pictures.items():
+        lines += ["", f"## {TITLES[part]}", ""]
+        for path in paths:
+            place = Path("..") / path.relative_to(page.parents[1])
+            width = 200 if path.stem.endswith(f"-{NARROW}") else 480
+            words = path.stem.replace("-", " ")
+            lines.append(f'<img src="{place.as_posix()}" width="{width}" alt="{words}">')
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m scripts.gallery", description="Pictures of every page.")
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs", metavar="DIR")
+    options = parser.parse_args()
+    program = chromium()
+    if program is None:
+        raise SystemExit("Chromium is not installed (Debian package chromium).")
+    folder, text = options.docs / "images/pages", options.docs / "reference/pages.md"
+    pictures: dict[str, list[Path]] = {}
+    with running_site(fake=SYSTEMS, modular=NETWORKS) as site, sync_playwright() as playwright:
+        site.manage("load_demo")
+        everything(site)
+        kept = json.loads((site.var / "demo.json").read_text(encoding="utf-8"))
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        link = new_link(site, "all-of-it")
+        pictures["participants"] = [
+            path
+            for width in (DESKTOP, NARROW)
+            for path in take_part(browser, site, link, folder / "participants", width)
+        ]
+        page = logged_in(browser, site, kept["staff"])
+        try:
+            found = crawl(page, site, STARTS, folder)
+        except Error as error:
+            raise SystemExit(f"{page.url}: {error}") from error
+        for part in ("staff", "annotation"):
+            pictures[part] = sorted(path for path in found if path.parent.name == part)
+        browser.close()
+    text.write_text(written(pictures, text), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
