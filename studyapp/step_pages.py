@@ -14,7 +14,7 @@ LETTERS, GAP = 50, 12  # height of a number written in it, and what lies between
 
 
 class Rectangle(NamedTuple):
-    """A box in units of its image's drawing, with its number, and where that is written: above or below.
+    """A box in units of its image's drawing, with its number, and where that is written: above or beside.
 
     ``words`` are the number and, of a system, how sure it is.
     """
@@ -24,6 +24,7 @@ class Rectangle(NamedTuple):
     width: int
     height: int
     number: int
+    at: int
     base: int
     words: str
 
@@ -103,14 +104,17 @@ def _name(place: int, images: int) -> str:
 
 def _rectangle(number: int, box: StepBox, height: int) -> Rectangle:
     _image, left, top, right, bottom, sure = box
-    over = round(height * top) - GAP
+    x, y = round(WIDTH * left), round(height * top)
+    is_above = y >= LETTERS + GAP
+    beside = x - LETTERS if x >= LETTERS else round(WIDTH * right) + GAP
     return Rectangle(
-        x=round(WIDTH * left),
-        y=round(height * top),
+        x=x,
+        y=y,
         width=round(WIDTH * (right - left)),
         height=round(height * (bottom - top)),
         number=number,
-        base=over if over >= LETTERS else min(height - GAP, round(height * bottom) + LETTERS),
+        at=x if is_above else beside,
+        base=y - GAP if is_above else y + LETTERS,
         words=_words(number, sure),
     )
 
