@@ -42,7 +42,7 @@ from modelserver.world.games import generate
 from modelserver.world.names import Split
 
 NAME = "text-nmn"
-TRAIN_EXAMPLES, DEV_EXAMPLES, WORLD_SEED = 6000, 200, 1
+TRAIN_EXAMPLES, DEV_EXAMPLES, WORLD_SEED = 6000, 100, 1
 NEW_ENCODER, PIECES, HEAD = "new:64x2", 2000, 32
 PRETRAINED_RATE = 3e-5  # learning rate of an encoder that was trained before
 HELD_OUT = 20  # without dev data, one in so many examples is kept for it
@@ -55,13 +55,13 @@ Row = dict[str, float | None]
 class Recipe:
     """Everything beside the data, the sizes and the supervision that the result depends on."""
 
-    steps: int = 1200
+    steps: int = 800
     batch: int = 8
     rate: float = 2e-3
     encoder_rate: float = 1e-3  # of a new encoder; of a trained one PRETRAINED_RATE
     warm_up: float = 1 / 12  # share of the steps
     clip: float = 2.0  # norm of the gradient
-    check_every: int = 150
+    check_every: int = 200
     patience: int = 6  # checks without a better F1 on dev after which training ends
     seed: int = 1
 
