@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from studyapp.exports.columns import FIELDS, TABLES, Column
+from studyapp.exports.columns import TABLES, Column
+from studyapp.exports.fields import FIELDS
 from studyapp.exports.rows import StudyData
 
 _DIFFERS = {

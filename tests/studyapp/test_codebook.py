@@ -8,7 +8,8 @@ from django.db.models import Model
 
 from studyapp.bots import BEHAVIOURS
 from studyapp.exports.bundle import FILES, write_bundle
-from studyapp.exports.columns import FIELDS, TABLES, Column, question_columns
+from studyapp.exports.columns import TABLES, Column, question_columns
+from studyapp.exports.fields import FIELDS
 from studyapp.models import (
     Condition,
     DraftRevision,
