@@ -56,7 +56,10 @@ def save_draft(
     now = edited(study)
     if now.number != base:
         raise DraftChanged(
-            _("The draft was changed meanwhile, here or by somebody else. Look at it and change it again.")
+            _(
+                "The draft was changed meanwhile, here or by somebody else. What you sent is not saved: it "
+                "stands below, and saving it now replaces these fields."
+            )
         )
     content = {**draft, "study": study.slug}
     if stored(content) == stored(now.draft):

@@ -34,7 +34,7 @@ from studyapp.studio.forms import form
 from studyapp.studio.steps import BY_NAME, STEPS, Step
 from studyapp.studio_forms import ImportForm, ScaleForm, StartForm
 from studyapp.views.access import staff_only, staff_user, study_or_404
-from studyapp.views.studio_forms import submitted
+from studyapp.views.studio_forms import Submitted, submitted
 from studyapp.views.studio_preview import choices
 
 HISTORY = 30  # revisions on the page
@@ -127,14 +127,20 @@ def step(request: HttpRequest, slug: str, name: str, go_on: bool = False) -> Htt
     study, found = study_or_404(slug), _step_or_404(name)
     if request.method == "POST":
         return _save(request, study, found, go_on=go_on)
-    now = edited(study)
+    return _step_page(request, study, found, edited(study))
+
+
+def _step_page(
+    request: HttpRequest, study: Study, found: Step, now: Edited, *, status: int = 200
+) -> HttpResponse:
+    """The form of a step with what a draft holds, and the preview beside it."""
     seen = look(now.draft)
     offered = known(str(now.draft.get("dataset", "")))
     at = request.GET.get("at", "")
     built = form(found, now.draft, offered, seen.problems, at)
     content = seen.content
     context = {
-        **_frame(study, now, seen.problems, name),
+        **_frame(study, now, seen.problems, found.name),
         "step": found,
         "form": built,
         "at": at,
@@ -147,7 +153,7 @@ def step(request: HttpRequest, slug: str, name: str, go_on: bool = False) -> Htt
             "languages": content.languages,
         },
     }
-    return render(request, "studyapp/studio/step.html", context)
+    return render(request, "studyapp/studio/step.html", context, status=status)
 
 
 def _save(request: HttpRequest, study: Study, found: Step, *, go_on: bool) -> HttpResponse:
@@ -157,8 +163,7 @@ def _save(request: HttpRequest, study: Study, found: Step, *, go_on: bool) -> Ht
             study=study, base=sent.base, draft=sent.draft, changed=found.name, by=staff_user(request)
         )
     except StudyappError as error:
-        messages.error(request, str(error))
-        return redirect("studyapp:studio_step", study.slug, found.name)
+        return _not_saved(request, study, found, sent, error)
     left = [one for one in look(sent.draft).problems if _step_of(one) == found]
     messages.success(request, _("Saved. Something is left to do here.") if left else _("Saved."))
     if go_on and not left:
@@ -223,8 +228,16 @@ def _edit(
         draft, at = change(sent.draft)
         actions.save_draft(study=study, base=sent.base, draft=draft, changed=name, by=staff_user(request))
     except StudyappError as error:
-        messages.error(request, str(error))
+        return _not_saved(request, study, found, sent, error)
     return redirect(_address(study, found, at))
+
+
+def _not_saved(
+    request: HttpRequest, study: Study, found: Step, sent: Submitted, error: StudyappError
+) -> HttpResponse:
+    """The step with what was sent, which is stored nowhere, and the newest draft around it."""
+    messages.error(request, str(error))
+    return _step_page(request, study, found, Edited(sent.now.number, sent.draft), status=409)
 
 
 def _address(study: Study, found: Step, at: tuple[int | str, ...]) -> str:
@@ -268,8 +281,8 @@ def scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpRespons
 def go_to_scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpResponse:
     """Save, and go to the page of scales."""
     response = _edit(request, slug, name, lambda draft: (draft, ()))
-    address = reverse("studyapp:studio_scales", args=[slug, name, path])
-    return redirect(address) if "at=" not in response["Location"] else response
+    saved = response.status_code == 302
+    return redirect("studyapp:studio_scales", slug, name, path) if saved else response
 
 
 @require_POST

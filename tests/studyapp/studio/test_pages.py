@@ -164,10 +164,25 @@ def test_two_people_do_not_overwrite_each_other(staff, dataset):
     fields = form_of(page(staff, "/staff/studio/mine/step/texts/"))
     send(staff, "mine", "texts", title="Mine")
     fields["title"] = ["Theirs"]
-    html = staff.post("/staff/studio/mine/step/texts/", fields, follow=True).content.decode()
-    assert "The draft was changed meanwhile" in html
+    late = staff.post("/staff/studio/mine/step/texts/", fields)
+    assert late.status_code == 409
+    assert "The draft was changed meanwhile" in late.content.decode()
     study.refresh_from_db()
     assert study.title == "Mine"
+    # What they typed is still there, and saving it once more is theirs to decide.
+    kept = form_of(late.content.decode())
+    assert kept["title"] == ["Theirs"]
+    assert staff.post("/staff/studio/mine/step/texts/", kept).status_code == 302
+    study.refresh_from_db()
+    assert study.title == "Theirs"
+
+
+def test_who_is_late_with_a_form_is_not_sent_on_to_the_scales(staff, dataset):
+    start(staff, dataset)
+    fields = form_of(page(staff, "/staff/studio/mine/step/questionnaire/"))
+    send(staff, "mine", "texts", title="Mine")
+    address = "/staff/studio/mine/step/questionnaire/to-scales/questionnaire.post_survey/"
+    assert staff.post(address, fields).status_code == 409
 
 
 def test_the_questionnaire_is_edited_by_buttons(staff, dataset):
