@@ -94,13 +94,14 @@ def chromium_path() -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(chromium_path: Path) -> Iterator[Browser]:
-    """A running Chromium without a window."""
-    # Playwright keeps an event loop on this thread, which Django would take for asynchronous code and then
-    # refuse its own database calls, those of teardown included.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    with sync_playwright() as playwright:
+    """A running Chromium without a window, for one module: playwright keeps an event loop on this thread
+    as long as it runs, in which no test of another module could start one."""
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # Django would take what runs beside that loop for asynchronous code, and refuse its own database
+        # calls, those of teardown included.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         # Chromium's sandbox does not run as root or in most containers. It opens only our own pages here.
         arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
         chrome = playwright.chromium.launch(executable_path=chromium_path, args=arguments)

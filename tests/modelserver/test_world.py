@@ -155,7 +155,7 @@ def test_a_negative_size_is_bad_usage(tmp_path, capsys):
 
 
 def test_an_interrupted_write_leaves_no_file(tmp_path, monkeypatch):
-    def broken(split, n, seed):
+    def broken(*arguments):
         yield {}
         raise RuntimeError
 

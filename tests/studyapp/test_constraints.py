@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from studyapp.models import (
     Condition,
+    DraftRevision,
     ExternalIds,
     Item,
     JudgedAnswer,
@@ -21,8 +22,13 @@ from studyapp.models import (
     PredictionFailure,
     PredictionRun,
     Question,
+    QuestionScore,
+    ReadingInstance,
+    ReadingProbe,
+    ReadingRecord,
     ReceivedNotice,
     ReducedAnswer,
+    Score,
     StageResponse,
     Stimulus,
     StudyVersion,
@@ -107,6 +113,35 @@ def stage_page() -> StageResponse:
     return StageResponse.objects.create(participant=first(Participant), stage="screening")
 
 
+def question_score() -> QuestionScore:
+    score, _made = Score.objects.get_or_create(
+        run=first(PredictionRun),
+        defaults={"schema_version": 1, "n": 1, "values": {}, "reasons": {}, "computed_at": timezone.now()},
+    )
+    return QuestionScore.objects.create(score=score, question=first(Question), parts=[])
+
+
+def revision(number: int, before: int | None = None) -> DraftRevision:
+    study = first(StudyVersion).study
+    return DraftRevision.objects.create(
+        study=study, number=number, before=before, content={}, changed="texts"
+    )
+
+
+def instance() -> ReadingInstance:
+    return ReadingInstance.objects.create(question=first(Question), digest="d", content={"id": "i"})
+
+
+def probe() -> ReadingProbe:
+    fields = {"dataset": first(Question).dataset, "system": first(System), "revision": "r", "method": "m"}
+    return ReadingProbe.objects.create(**fields)
+
+
+def record(result: object = None, error: str = "") -> ReadingRecord:
+    parts = (first(ReadingProbe) or probe(), first(ReadingInstance) or instance())
+    return ReadingRecord.objects.create(probe=parts[0], instance=parts[1], result=result, error=error)
+
+
 BREAKS: dict[str, Callable[[], Any]] = {
     "question_once_per_dataset": lambda: again(first(Question)),
     "question_has_text": lambda: Question.objects.update(text=""),
@@ -116,6 +151,13 @@ BREAKS: dict[str, Callable[[], Any]] = {
     "failure_once_per_run_and_question": two_failures,
     "reduced_answer_once_per_context": lambda: reduced(["d", "d"], answer="a"),
     "reduced_answer_or_error": lambda: reduced(["d"]),
+    "question_scored_once_per_run": lambda: [question_score(), question_score()],
+    "revision_number_once_per_study": lambda: [revision(7), revision(7)],
+    "revision_comes_after_what_it_changed": lambda: revision(7, before=7),
+    "reading_instance_once_per_question": lambda: [instance(), instance()],
+    "reading_probe_once_per_method": lambda: [probe(), probe()],
+    "reading_record_once_per_probe": lambda: [record(), record()],
+    "reading_record_not_both": lambda: record(result={"id": "i"}, error="broken"),
     "version_number_once_per_study": lambda: version_again(hash="another"),
     "version_hash_once_per_study": lambda: version_again(number=2),
     "condition_name_once_per_version": lambda: again(first(Condition)),
