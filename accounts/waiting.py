@@ -8,9 +8,11 @@ from typing import Any
 from celery import Task
 
 from accounts.errors import NoBroker, RunFailed
-from accounts.model_server import server_problem
+from accounts.model_server import served_system, server_problem
 from accounts.queue import under_way, workers
 from accounts.terminal import Bar
+from modelserver.errors import Unavailable
+from modelserver.schema import SystemInfo, SystemKind
 
 POLL_SECONDS = 0.3
 STALL_SECONDS = 5.0
@@ -31,6 +33,24 @@ class Job:
     done: Callable[[], int]
     finished: Callable[[int], bool]
     enqueue: Callable[[], int]
+
+
+def wait_for_system(name: str, bar: Bar, *, kind: SystemKind = "reader", patient: bool) -> SystemInfo:
+    """What the server says about a system; with ``patient`` wait until it answers, saying why once.
+
+    Raises what `served_system` raises, without ``patient`` Unavailable too.
+    """
+    said = ""
+    while True:
+        try:
+            return served_system(name, kind)
+        except Unavailable as error:
+            if not patient:
+                raise
+            if str(error) != said:
+                said = str(error)
+                bar.say(f"Waiting for the model server: {error}.")
+        time.sleep(POLL_SECONDS)
 
 
 def wait(job: Job, bar: Bar) -> None:

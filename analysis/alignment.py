@@ -16,6 +16,7 @@ from scipy.special import stdtr
 from analysis.errors import AnalysisError, InputError, first_problem
 from analysis.grid import Array
 from analysis.items import wilson_interval
+from analysis.reading import read_lines
 
 LEVEL = 0.05  # of the test in each instance
 Score = Annotated[float, Field(allow_inf_nan=False)]
@@ -179,20 +180,8 @@ def group_of(record: Record) -> Group:
 
 def read_records(path: Path) -> list[Record]:
     """Records from JSON lines. Raises InputError, naming file, line and field."""
-    found: list[Record] = []
     lines: dict[tuple[Group, str], int] = {}
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    found.append(_read_line(path, number, line, lines))
-    except FileNotFoundError:
-        raise InputError(path, "there is no such file") from None
-    except OSError as error:
-        raise InputError(path, error.strerror or "cannot be read") from None
-    if not found:
-        raise InputError(path, "holds no record")
-    return found
+    return read_lines(path, lambda number, line: _read_line(path, number, line, lines), what="record")
 
 
 def _read_line(path: Path, number: int, line: bytes, lines: dict[tuple[Group, str], int]) -> Record:

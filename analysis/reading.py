@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from analysis.errors import InputError
+
+Made = TypeVar("Made")
 
 SUFFIXES = (".csv", ".parquet", ".jsonl")
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -92,6 +94,23 @@ def read_json(path: Path) -> Any:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise InputError(path, f"is not JSON: {error.msg}", where=where) from None
+
+
+def read_lines(path: Path, read: Callable[[int, bytes], Made], *, what: str) -> list[Made]:
+    """What ``read`` makes of each line that is not blank; it is given the line's number (1-based) too.
+
+    Raises InputError for a file that is missing, cannot be read or holds none, which ``what`` names.
+    """
+    try:
+        with path.open("rb") as file:
+            found = [read(number, line) for number, line in enumerate(file, 1) if line.strip()]
+    except FileNotFoundError:
+        raise InputError(path, "there is no such file") from None
+    except OSError as error:
+        raise InputError(path, error.strerror or "cannot be read") from None
+    if not found:
+        raise InputError(path, f"holds no {what}")
+    return found
 
 
 def sha256(path: Path) -> str:

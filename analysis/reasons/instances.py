@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pydantic_core import PydanticCustomError
 
 from analysis.errors import InputError, first_problem
+from analysis.reading import read_lines
 from analysis.reasons.partitions import Partition, Span
 
 Text = Annotated[str, Field(min_length=1)]
@@ -125,20 +126,8 @@ def starts(context: Context) -> dict[tuple[int, int], int]:
 
 def read_instances(path: Path) -> list[Instance]:
     """Instances from JSON lines. Raises InputError, naming file, line and field."""
-    found: list[Instance] = []
     lines: dict[str, int] = {}
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    found.append(_read_line(path, number, line, lines))
-    except FileNotFoundError:
-        raise InputError(path, "there is no such file") from None
-    except OSError as error:
-        raise InputError(path, error.strerror or "cannot be read") from None
-    if not found:
-        raise InputError(path, "holds no instance")
-    return found
+    return read_lines(path, lambda number, line: _read_line(path, number, line, lines), what="instance")
 
 
 def _read_line(path: Path, number: int, line: bytes, lines: dict[str, int]) -> Instance:

@@ -2,21 +2,17 @@
 
 import argparse
 import sys
-import time
 from typing import Any
 
 from accounts.commands import JobCommand, count, slug, system_name
 from accounts.errors import RunFailed
-from accounts.model_server import served_system
 from accounts.terminal import Bar
-from accounts.waiting import POLL_SECONDS, Job, wait
+from accounts.waiting import Job, wait, wait_for_system
 from annotation.actions.runs import start_run
 from annotation.models import OutputRun
 from annotation.queries.bots import project_named
 from annotation.queries.runs import progress
 from annotation.tasks import SLICE, enqueue_missing, execute_slice
-from modelserver.errors import Unavailable
-from modelserver.schema import SystemInfo
 
 Status = OutputRun.Status
 
@@ -39,7 +35,7 @@ class Command(JobCommand):
         project = project_named(options["project"])
         with Bar(f"{options['system']} on {project.slug}", project.items.count()) as bar:
             try:
-                served = _served(options["system"], bar, patient=options["wait"])
+                served = wait_for_system(options["system"], bar, kind="modular", patient=options["wait"])
                 run = start_run(project=project, system=served.name, revision=served.revision)
                 enqueued = enqueue_missing(run, size=options["slice"])
                 if options["wait"]:
@@ -65,21 +61,6 @@ class Command(JobCommand):
             )
             if not counts.outputs:
                 raise RunFailed(f"{run}: every item failed")
-
-
-def _served(name: str, bar: Bar, *, patient: bool) -> SystemInfo:
-    """What the server says about a system; with ``patient`` wait until it answers."""
-    said = ""
-    while True:
-        try:
-            return served_system(name, "modular")
-        except Unavailable as error:
-            if not patient:
-                raise
-            if str(error) != said:
-                said = str(error)
-                bar.say(f"Waiting for the model server: {error}.")
-        time.sleep(POLL_SECONDS)
 
 
 def _job(run: OutputRun, size: int) -> Job:

@@ -2,16 +2,13 @@
 
 import argparse
 import sys
-import time
 from typing import Any, get_args
 
 from accounts.commands import JobCommand, count, system_name
 from accounts.errors import RunFailed
-from accounts.model_server import served_system
 from accounts.terminal import Bar
-from accounts.waiting import POLL_SECONDS, Job, wait
-from modelserver.errors import Unavailable
-from modelserver.schema import SaliencyMethod, SystemInfo
+from accounts.waiting import Job, wait, wait_for_system
+from modelserver.schema import SaliencyMethod
 from studyapp.actions.predictions import start_run
 from studyapp.actions.saliency import start_saliency
 from studyapp.models import PredictionRun
@@ -47,7 +44,7 @@ class Command(JobCommand):
         with Bar(f"{options['system']} on {dataset.name}", dataset.questions.count()) as bar:
             try:
                 patient = options["wait"] or options["saliency"] is not None
-                served = _served(options["system"], bar, patient=patient)
+                served = wait_for_system(options["system"], bar, patient=patient)
                 run = start_run(dataset=dataset, system=served.name, revision=served.revision)
                 enqueued = enqueue_missing(run, size=options["slice"])
                 if patient:
@@ -100,21 +97,6 @@ class Command(JobCommand):
             )
             if not counts.predictions:
                 raise RunFailed(f"{run}: every question failed")
-
-
-def _served(name: str, bar: Bar, *, patient: bool) -> SystemInfo:
-    """What the server says about a system; with ``patient`` wait until it answers."""
-    said = ""
-    while True:
-        try:
-            return served_system(name)
-        except Unavailable as error:
-            if not patient:
-                raise
-            if str(error) != said:
-                said = str(error)
-                bar.say(f"Waiting for the model server: {error}.")
-        time.sleep(POLL_SECONDS)
 
 
 def _job(run: PredictionRun, size: int) -> Job:
