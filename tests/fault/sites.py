@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from scripts.processes import ROOT, Part, Supervisor, answers, free_port
+from scripts.site import prepare_sqlite
 from scripts.stack import Stack
 from tests.studyapp.questions import entries, write_json
 
@@ -23,7 +24,7 @@ class Site:
         self.parts = parts
         ports = [free_port() for _ in range(servers)]
         self.urls = [f"http://127.0.0.1:{port}" for port in ports]
-        settings |= {"DATABASE_URL": f"sqlite:///{folder}/touchstone.sqlite3"}
+        settings |= {"DATABASE_URL": prepare_sqlite(folder)}
         settings |= {"MODEL_SERVER_URL": ",".join(self.urls)}
         self.stack = Stack(folder, free_port(), ports[0], settings)
 

@@ -27,7 +27,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("fault")
     with Supervisor() as parts:
         site = Site(folder, parts)
-        assert finished(site.command("migrate", "--verbosity", "0"))[0] == 0
         site.broker()
         site.model_server()
         site.worker()

@@ -20,7 +20,6 @@ FINISHED = "SELECT count(*) FROM studyapp_event WHERE kind = ? AND json_extract(
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with Supervisor() as parts:
         site = Site(tmp_path_factory.mktemp("two"), parts, servers=2, RUN_SWEEP_SECONDS="3")
-        assert finished(site.command("migrate", "--verbosity", "0"))[0] == 0
         site.broker()
         for number in (1, 2):
             site.model_server(number)

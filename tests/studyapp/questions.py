@@ -28,6 +28,18 @@ def entries(count: int) -> list[dict[str, Any]]:
     return [entry(number) for number in range(count)]
 
 
+def comparison(number: int) -> dict[str, Any]:
+    """A question on who is older; the answer is the first article in half of them."""
+    people = [(f"Ann Lee{number}", 1930 + number), (f"Bob Ray{number}", 1950)]
+    older = min(people, key=lambda person: person[1])[0]
+    return {
+        "_id": f"q{number}", "type": "comparison", "level": "", "answer": older,
+        "question": f"Who of the two singers is older, {people[0][0]} or {people[1][0]}?",
+        "context": [[name, [f"{name} was born in {year}.", " Then it rained."]] for name, year in people],
+        "supporting_facts": [[name, 0] for name, _ in people],
+    }  # fmt: skip
+
+
 def write_json(path: Path, content: Any) -> Path:
     path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
     return path

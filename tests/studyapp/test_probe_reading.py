@@ -25,23 +25,12 @@ from studyapp import tasks
 from studyapp.actions import reading
 from studyapp.models import ReadingInstance, ReadingProbe, ReadingRecord
 from tests.modelserver.saliency.planted import systems
+from tests.studyapp.questions import comparison
 from tests.studyapp.serving import eager, made_dataset, model_server, no_model_server
 
 __all__ = ["eager", "model_server", "no_model_server"]
 
 pytestmark = pytest.mark.django_db
-
-
-def comparison(number: int) -> dict[str, Any]:
-    """A question on who is older; the answer is the first article in half of them."""
-    people = [(f"Ann Lee{number}", 1930 + number), (f"Bob Ray{number}", 1950)]
-    older = min(people, key=lambda person: person[1])[0]
-    return {
-        "_id": f"q{number}", "type": "comparison", "level": "", "answer": older,
-        "question": f"Who of the two singers is older, {people[0][0]} or {people[1][0]}?",
-        "context": [[name, [f"{name} was born in {year}.", " Then it rained."]] for name, year in people],
-        "supporting_facts": [[name, 0] for name, _ in people],
-    }  # fmt: skip
 
 
 ROWS = [comparison(number) for number in (1, 2, 3, 25, 27, 29)]

@@ -1,0 +1,78 @@
+"""A worker dies in the middle of saliency, of a reading probe and of programs; nothing is lost or doubled."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from annotation.formats.jsonl import write_jsonl
+from scripts.processes import Supervisor
+from tests.annotation.factories import make_record
+from tests.fault.sites import Site, finished, until
+from tests.studyapp.questions import comparison, write_json
+
+N = 24
+WEIGHED = "SELECT count(*) FROM studyapp_prediction WHERE explanation_weights IS NOT NULL"
+READ = "SELECT count(*) FROM studyapp_readingrecord WHERE result IS NOT NULL"
+EXECUTED = "SELECT count(*) FROM annotation_systemoutput"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with Supervisor() as parts:
+        site = Site(tmp_path_factory.mktemp("probes"), parts)
+        site.broker()
+        site.model_server()
+        site.worker()
+        questions = write_json(site.folder / "people.json", [comparison(number) for number in range(30, 30 + N)])
+        done(site.command("import_dataset", "hotpot", str(questions), "--name", "people"))
+        yield site
+
+
+def done(command: subprocess.Popen[str]) -> str:
+    status, output, error = finished(command)
+    assert status == 0, error
+    return output
+
+
+def through_a_kill(site: Site, counted: str, *arguments: str) -> str:
+    """Kill the worker when some of it is there; return what the command says that waited all along."""
+    command = site.command(*arguments)
+    until(lambda: site.value(counted) >= 4)
+    site.parts.stop_one("worker", kill=True)
+    assert 0 < site.value(counted) < N
+    site.worker()
+    return done(command)
+
+
+def test_saliency_of_predictions(site: Site):
+    arguments = ("predict", "--dataset", "people", "--system", "slow", "--slice", "4")
+    done(site.command(*arguments, "--wait"))
+    said = through_a_kill(site, WEIGHED, *arguments, "--saliency", "occlusion")
+    assert f"{N} of {N} predictions have weights by occlusion" in said
+    assert site.value(WEIGHED) == N
+
+
+def test_a_reading_probe(site: Site):
+    out = site.folder / "records.jsonl"
+    said = through_a_kill(
+        site, READ, "probe_reading", "--dataset", "people", "--system", "slow", "--method", "occlusion",
+        "--distribution", "in", "--context", "facts", "--slice", "4", "--out", str(out),
+    )  # fmt: skip
+    assert f"{N} records" in said
+    assert site.value(READ) == N
+    told = [json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()]
+    assert len(told) == len(set(told)) == N
+
+
+def test_programs_of_a_project(site: Site):
+    items: Path = site.folder / "items.jsonl"
+    write_jsonl([make_record(f"q{number}") for number in range(N)], items)
+    done(site.command("import_dataset", "jsonl", str(items), "--name", "dogs"))
+    said = through_a_kill(
+        site, EXECUTED, "execute_programs", "dogs", "--system", "slow-modular", "--slice", "4", "--wait"
+    )
+    assert f"outputs for {N} of {N} items" in said
+    assert site.value(EXECUTED) == N
