@@ -16,6 +16,9 @@ class JobCommand(BaseCommand):
     """A command whose errors are sentences. Wrong usage exits with 2, a failed job with 1."""
 
     requires_migrations_checks = True
+    # Most of Django's checks are of addresses, and import every page: half of the time that a command takes
+    # to start. The settings are checked by every command; the rest when a worker starts, and by `check`.
+    requires_system_checks = ("site",)
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
