@@ -1,4 +1,4 @@
-"""`python -m analysis counterfactuals`: drafts of instances for questions of other people's files."""
+"""`python -m analysis counterfactuals` and `reviews`: drafts of instances, and how people agree on them."""
 
 import argparse
 from collections import Counter
@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
 from analysis.errors import InputError, first_problem
 from analysis.page import write_text
 from analysis.reading import read_json
 from analysis.reasons.drafts import STEPS, draft
-from analysis.reasons.instances import Extent, instances_text
+from analysis.reasons.instances import Extent, instances_text, read_instances
+from analysis.reasons.reviews import as_json
 
 WHOLE = "whole"
 
@@ -56,7 +58,7 @@ def add_command(
     commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
     command: Callable[[argparse.Namespace], None],
 ) -> None:
-    """Adds the command. command: runs it; it finds a function from the options to result and notes."""
+    """Adds both. command: runs either; it finds a function from the options to result and notes."""
     parser = commands.add_parser("counterfactuals", help="draft counterfactual questions and their parts")
     parser.add_argument("data", type=Path, metavar="DATA.json", help="in the form of HotpotQA or SQuAD")
     parser.add_argument("--out", type=Path, required=True, metavar="INSTANCES.jsonl", help="one a line")
@@ -69,6 +71,10 @@ def add_command(
         help="what is left of it; without supporting facts always the whole (default: facts paragraphs)",
     )  # fmt: skip
     parser.set_defaults(command=command, result=counterfactuals_result)
+    parser = commands.add_parser("reviews", help="agreement between people who checked counterfactuals")
+    parser.add_argument("instances", type=Path, metavar="CHECKED.jsonl", help="as export_gold writes them")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the bootstrap (default 1)")
+    parser.set_defaults(command=command, result=reviews_result)
 
 
 def counterfactuals_result(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
@@ -91,6 +97,11 @@ def counterfactuals_result(options: argparse.Namespace) -> tuple[dict[str, Any],
             for (step, extent, reason), n in found.skipped.items()
         ],
     }, []
+
+
+def reviews_result(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """Agreement on the verdicts of a file of instances."""
+    return as_json(read_instances(options.instances), rng=np.random.default_rng(options.seed)), []
 
 
 def read_questions(path: Path) -> Iterator[dict[str, Any]]:

@@ -36,7 +36,13 @@ class SlowSystem(FakeSystem):
         score = SaliencyScore(article=None, title=None, index=None, start=0, end=1, score=1.0)
         return [
             Explanation(
-                id=item.id, revision=self.revision, options=options, scores=[score], first=0, last=0, value=1.0
+                id=item.id,
+                revision=self.revision,
+                options=options,
+                scores=[score],
+                first=0,
+                last=0,
+                value=1.0,
             )
             for item in items
         ]

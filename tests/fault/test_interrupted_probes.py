@@ -26,7 +26,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         site.broker()
         site.model_server()
         site.worker()
-        questions = write_json(site.folder / "people.json", [comparison(number) for number in range(30, 30 + N)])
+        questions = write_json(
+            site.folder / "people.json", [comparison(number) for number in range(30, 30 + N)]
+        )
         done(site.command("import_dataset", "hotpot", str(questions), "--name", "people"))
         yield site
 
