@@ -25,7 +25,7 @@ from tests.site import Site, running_site
 
 pytestmark = pytest.mark.service
 
-ITEMS = 25
+ITEMS = 8
 PHONE: ViewportSize = {"width": 320, "height": 640}
 
 RESULTS = """
