@@ -3,13 +3,15 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from config.views import Schema, start
+from config.views import Schema, ScriptTexts, start
 
 urlpatterns = [
     path("accounts/", include("accounts.urls")),
     path("admin/", admin.site.urls),
     path("start/", start, name="start"),
     path("api/schema/", Schema.as_view(), name="schema"),
+    # The texts that scripts show, in the language of the page; its address names the language for caches.
+    path("words/<slug:language>/", ScriptTexts.as_view(), name="words"),
     path("", include("annotation.urls")),
     path("", include("studyapp.urls")),
 ]

@@ -1,4 +1,4 @@
-"""Every text on every page, of participants, staff and annotators, is there in German and compiled."""
+"""Every text of every page and script, for participants, staff and annotators, is there in German."""
 
 import gettext
 import re
@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 from django.conf import settings
+from django.test import RequestFactory
 from django.utils import translation
+from django.views.defaults import server_error
 
 ROOT = Path(settings.BASE_DIR)
-CATALOGUE = ROOT / "locale" / "de" / "LC_MESSAGES" / "django.mo"
+CATALOGUES = {name: ROOT / "locale/de/LC_MESSAGES" / f"{name}.mo" for name in ("django", "djangojs")}
+SCRIPTS = sorted((ROOT / "static/js/annotation").glob("*.js"))
 PAGES = sorted((ROOT / "templates").rglob("*.html"))
 PROGRAMS = [
     path
@@ -22,13 +25,18 @@ PROGRAMS = [
 UNSEEN = {"PredictionRun", "Participant", "Item", "Event", "Dataset"}
 _TRANSLATE = re.compile(r"""{% translate (?:"([^"]+)"|'([^']+)')""")
 _BLOCK = re.compile(r"{% blocktranslate([^%]*)%}(.*?){% endblocktranslate %}", re.DOTALL)
+_SCRIPT_CALL = re.compile(r"""\bn?gettext\(\s*"([^"]+)\"""")
 _CALL = re.compile(r"""\b(?:_|gettext|translated|ngettext)\(\s*((?:"[^"]*"\s*)+)[,)]""")
+
+
+def translations(name: str) -> dict:
+    with CATALOGUES[name].open("rb") as file:
+        return gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="module")
 def german() -> dict:
-    with CATALOGUE.open("rb") as file:
-        return gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]
+    return translations("django")
 
 
 def texts_of_page(path: Path) -> set[str]:
@@ -77,8 +85,32 @@ def test_choices_that_pages_show_are_translated(app, german):
     assert same <= {"Bot", "Item", "Running"}, "mark them in the model and add them to locale/de"
 
 
-def test_placeholders_stay(german):
-    for original, translated in german.items():
+def test_the_scripts_and_their_catalogue_have_the_same_texts():
+    calls = {text for path in SCRIPTS for text in _SCRIPT_CALL.findall(path.read_text(encoding="utf-8"))}
+    known = {key[0] if isinstance(key, tuple) else key for key in translations("djangojs") if key}
+    assert len(calls) > 200
+    assert calls == known, "locale/de/LC_MESSAGES/djangojs.po and static/js/annotation have come apart"
+
+
+def test_scripts_get_their_texts_in_the_language_of_the_page(client):
+    answer = client.get("/words/de/", headers={"Accept-Language": "en"})
+    assert answer["Content-Type"].startswith("text/javascript")
+    assert "max-age" in answer["Cache-Control"]
+    assert '"Submit": "Abgeben"' in answer.content.decode()
+    assert '"Submit": "Abgeben"' not in client.get("/words/en/").content.decode()
+    assert client.get("/words/xx/").status_code == 404
+
+
+def test_a_failure_is_told_in_german_without_anything_of_the_page():
+    with translation.override("de"):
+        told = server_error(RequestFactory().get("/")).content.decode()
+    assert '<html lang="de">' in told
+    assert "Bei uns ist etwas schiefgegangen" in told
+
+
+@pytest.mark.parametrize("name", CATALOGUES)
+def test_placeholders_stay(name):
+    for original, translated in translations(name).items():
         text = original[0] if isinstance(original, tuple) else original
         if text and not isinstance(original, tuple):
             assert sorted(re.findall(r"%\(\w+\)[ds]", text)) == sorted(
@@ -86,9 +118,12 @@ def test_placeholders_stay(german):
             )
 
 
-def test_the_compiled_catalogue_is_that_of_the_text(german):
+@pytest.mark.parametrize("name", CATALOGUES)
+def test_the_compiled_catalogue_is_that_of_the_text(name):
     """By the number of messages and by each translation: a text that was not compiled would not be shown."""
-    source = CATALOGUE.with_suffix(".po").read_text(encoding="utf-8")
+    source = CATALOGUES[name].with_suffix(".po").read_text(encoding="utf-8")
     translated = set(re.findall(r'^msgstr(?:\[\d\])? "(.+)"$', source, re.MULTILINE))
-    compiled = {text.replace("\\", "\\\\").replace('"', '\\"') for key, text in german.items() if key}
+    compiled = {
+        text.replace("\\", "\\\\").replace('"', '\\"') for key, text in translations(name).items() if key
+    }
     assert compiled == translated

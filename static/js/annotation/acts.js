@@ -8,6 +8,7 @@
  * @typedef {import("./types.js").Thing} Thing
  */
 import { objectId } from "./identifiers.js";
+import { gettext } from "./language.js";
 import { context, inPlay, layerOf, thingOf } from "./program.js";
 import { STATES, notYet } from "./words.js";
 
@@ -42,7 +43,9 @@ export function createActs(store, announce, askReason) {
       };
       if (store.edit({ node, put: [thing], ...reopened() })) {
         store.select(thing.id);
-        announce(sources.length > 1 ? "Added. Pick the source it was found from." : "Added.");
+        announce(
+          sources.length > 1 ? gettext("Added. Pick the source it was found from.") : gettext("Added."),
+        );
       }
     },
 
@@ -72,18 +75,21 @@ export function createActs(store, announce, askReason) {
         ? { node, remove: [each.chosen] }
         : { node, put: [{ id: objectId(), ref: each.id }], ...reopened() };
       const number = store.objects.indexOf(each) + 1;
-      if (store.edit(change)) announce(`Number ${number} ${each.chosen ? "not chosen any more" : "chosen"}.`);
+      const said = each.chosen
+        ? gettext("Number %(number)s not chosen any more.", { number })
+        : gettext("Number %(number)s chosen.", { number });
+      if (store.edit(change)) announce(said);
     },
 
     /** Take an object of a child as source of the selected one, or no longer. @param {string} source */
     link(source) {
       const chosen = acts.selected();
       if (role() !== "link" || !chosen)
-        return void (role() === "link" && announce("Select the object first, then its source."));
+        return void (role() === "link" && announce(gettext("Select the object first, then its source.")));
       const links = chosen.thing.links ?? [];
       const now = links.includes(source) ? links.filter((id) => id !== source) : [...links, source];
       if (store.edit({ node: store.node, put: [{ ...chosen.thing, links: now }] }))
-        announce(links.includes(source) ? "Source taken away." : "Source set.");
+        announce(links.includes(source) ? gettext("Source taken away.") : gettext("Source set."));
     },
 
     /** Delete the selected object; a choice is taken back. */
@@ -94,7 +100,7 @@ export function createActs(store, announce, askReason) {
       const place = store.objects.indexOf(chosen);
       if (!store.edit({ node: store.node, remove: [chosen.id] })) return;
       store.select(store.objects[Math.min(place, store.objects.length - 1)]?.id ?? null);
-      announce("Deleted. Undo brings it back.");
+      announce(gettext("Deleted. Undo brings it back."));
     },
 
     /** @param {string} id @param {string} reason */
@@ -119,7 +125,7 @@ export function createActs(store, announce, askReason) {
         state === "done"
           ? notYet(store, node)
           : state === "nothing" && objects
-            ? "There are marked objects. Delete them first, or say “done”."
+            ? gettext("There are marked objects. Delete them first, or say “done”.")
             : "";
       if (obstacle) return (announce(obstacle), store.tell("status"), acts.onObstacle(obstacle));
       const next = layer().state === state ? "open" : state;

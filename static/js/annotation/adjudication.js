@@ -7,6 +7,7 @@
  * @typedef {import("./types.js").Cluster} Cluster
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
+import { gettext } from "./language.js";
 import { button, element, unseen } from "./markup.js";
 import { overlap } from "./rectangles.js";
 import { STATES, imageName } from "./words.js";
@@ -34,7 +35,7 @@ export function createAdjudication(store, before, acts) {
   const root = element(
     "section",
     { class: "panel", "aria-labelledby": "others-title" },
-    element("h2", { id: "others-title" }, "What the annotators marked"),
+    element("h2", { id: "others-title" }, gettext("What the annotators marked")),
     states,
     list,
   );
@@ -44,11 +45,13 @@ export function createAdjudication(store, before, acts) {
   function row(cluster, index) {
     const { letters, ...place } = cluster;
     const taken = store.objects.some((each) => (each.own || each.chosen) && same(each.place, place));
-    const whose = unseen(` group ${index + 1}, of ${letters.join(" and ")}`);
+    const whose = unseen(
+      ` ${gettext("group %(number)s, of %(people)s", { number: index + 1, people: letters.join(", ") })}`,
+    );
     const take = taken
-      ? element("span", { class: "choice" }, "✓ taken", whose)
+      ? element("span", { class: "choice" }, gettext("✓ taken"), whose)
       : button(
-          "Take",
+          gettext("Take"),
           () => takeOver(place),
           { class: "button second small-button", disabled: Boolean(store.locked) },
           whose,

@@ -7,6 +7,7 @@
  * @typedef {import("./picture.js").Shown} Shown
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
+import { gettext } from "./language.js";
 import { element } from "./markup.js";
 import { createPicture } from "./picture.js";
 import { context } from "./program.js";
@@ -80,7 +81,7 @@ export function createBoxes(store, stage, acts, announce) {
     Escape() {
       leaving = true;
       store.select(null);
-      announce("Nothing selected. Tab leaves the images.");
+      announce(gettext("Nothing selected. Tab leaves the images."));
     },
   };
 
@@ -114,8 +115,9 @@ export function createBoxes(store, stage, acts, announce) {
     const chosen = acts.selected();
     if (!chosen) return;
     const number = store.objects.indexOf(chosen) + 1;
+    const named = gettext("Box %(number)s of %(count)s", { number, count: store.objects.length });
     announce(
-      `Box ${number} of ${store.objects.length}${chosen.chosen ? ", chosen" : ""}: ${placeText(store, chosen.place)}`,
+      `${named}${chosen.chosen ? `, ${gettext("chosen")}` : ""}: ${placeText(store, chosen.place)}`,
       true,
     );
   }
@@ -213,7 +215,7 @@ export function createBoxes(store, stage, acts, announce) {
     nextImage() {
       if (images.length < 2) return;
       lastImage = (lastImage + 1) % images.length;
-      announce(`New boxes go into the ${imageName(store, lastImage)}.`);
+      announce(gettext("New boxes go into the %(image)s.", { image: imageName(store, lastImage) }));
     },
     focus: () => stage.focus(),
     render,

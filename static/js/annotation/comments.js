@@ -4,6 +4,7 @@
  * @typedef {import("./store.js").Store} Store
  * @typedef {import("./types.js").Comment} Comment
  */
+import { LANGUAGE, gettext } from "./language.js";
 import { button, element } from "./markup.js";
 
 /**
@@ -24,7 +25,7 @@ export function createComments(store, root, site, announce) {
     element(
       "div",
       { class: "actions" },
-      element("button", { class: "button second small-button" }, "Comment"),
+      element("button", { class: "button second small-button" }, gettext("Comment")),
     ),
   );
   const summary = element("summary", {});
@@ -37,7 +38,7 @@ export function createComments(store, root, site, announce) {
       const made = await site.comment({ node: store.node, object: store.object, text: text.value.trim() });
       store.comments = [...store.comments, made];
       text.value = "";
-      announce("Comment added.");
+      announce(gettext("Comment added."));
     });
   });
 
@@ -61,15 +62,15 @@ export function createComments(store, root, site, announce) {
       { datetime: comment.at },
       Number.isNaN(when.valueOf())
         ? ""
-        : when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" }),
+        : when.toLocaleString(LANGUAGE, { dateStyle: "medium", timeStyle: "short" }),
     );
     const about =
       comment.object && store.objects.some((each) => each.id === comment.object)
-        ? button("show object", () => store.select(comment.object), { class: "button plain" })
+        ? button(gettext("show object"), () => store.select(comment.object), { class: "button plain" })
         : null;
     const resolve = comment.resolved
-      ? element("span", { class: "quiet" }, "✓ resolved")
-      : button("Resolve", () => act(async () => settle(await site.resolve(comment.id), comment)), {
+      ? element("span", { class: "quiet" }, gettext("✓ resolved"))
+      : button(gettext("Resolve"), () => act(async () => settle(await site.resolve(comment.id), comment)), {
           class: "button plain",
         });
     return element(
@@ -90,8 +91,10 @@ export function createComments(store, root, site, announce) {
   function render() {
     const here = store.comments.filter((each) => each.node === store.node || each.node === null);
     const open = here.filter((each) => !each.resolved).length;
-    summary.textContent = open ? `Comments (${open} open)` : "Comments";
-    label.textContent = store.object ? "Comment on the selected object" : "Comment on this step";
+    summary.textContent = open ? gettext("Comments (%(count)s open)", { count: open }) : gettext("Comments");
+    label.textContent = store.object
+      ? gettext("Comment on the selected object")
+      : gettext("Comment on this step");
     list.replaceChildren(...here.map(row));
     list.hidden = !here.length;
     if (open) box.open = true;

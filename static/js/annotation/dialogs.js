@@ -4,7 +4,9 @@
  *
  * @typedef {import("./store.js").Store} Store
  */
+import { gettext } from "./language.js";
 import { button, element } from "./markup.js";
+import { PROBLEMS } from "./words.js";
 
 /**
  * Show a dialog until it is closed. The focus goes back where it was.
@@ -49,7 +51,7 @@ export function closed(dialog) {
  * @param {"boxes" | "spans"} kind
  */
 export async function askReason(kind) {
-  const what = kind === "boxes" ? "box" : "span";
+  const boxes = kind === "boxes";
   const input = element("textarea", {
     id: "new-reason",
     rows: "3",
@@ -58,31 +60,33 @@ export async function askReason(kind) {
     autofocus: true,
   });
   const dialog = openDialog(
-    `Why is this ${what} new?`,
+    boxes ? gettext("Why is this box new?") : gettext("Why is this span new?"),
     [
       element(
         "p",
         {},
-        `This step chooses among what the step before has found. If the ${what} was missed there, it is usually better to go back and add it there.`,
+        boxes
+          ? gettext(
+              "This step chooses among what the step before has found. If the box was missed there, it is usually better to go back and add it there.",
+            )
+          : gettext(
+              "This step chooses among what the step before has found. If the span was missed there, it is usually better to go back and add it there.",
+            ),
       ),
-      element("div", { class: "field" }, element("label", { for: "new-reason" }, "Reason"), input),
+      element("div", { class: "field" }, element("label", { for: "new-reason" }, gettext("Reason")), input),
     ],
     [
-      element("button", { class: "button", value: "add" }, `Add the ${what}`),
-      button("Leave it out", () => dialog.close(""), { class: "button second" }),
+      element(
+        "button",
+        { class: "button", value: "add" },
+        boxes ? gettext("Add the box") : gettext("Add the span"),
+      ),
+      button(gettext("Leave it out"), () => dialog.close(""), { class: "button second" }),
     ],
     "reason",
   );
   return (await closed(dialog)) === "add" && input.value.trim() ? input.value.trim() : null;
 }
-
-export const PROBLEM_KINDS = {
-  "wrong module": "A step has the wrong module",
-  "wrong argument": "A step has the wrong words",
-  "wrong structure": "Steps are missing, too many or in the wrong order",
-  "cannot be answered": "The images or the passage do not tell",
-  other: "Something else",
-};
 
 /**
  * The statement that the program itself is wrong: made, changed or taken back.
@@ -91,7 +95,7 @@ export const PROBLEM_KINDS = {
 export async function askProblem(store, announce) {
   if (store.locked) return;
   const present = store.document.problem;
-  const kinds = Object.entries(PROBLEM_KINDS).map(([kind, text], index) =>
+  const kinds = Object.entries(PROBLEMS).map(([kind, { text }], index) =>
     element(
       "label",
       { class: "check" },
@@ -108,7 +112,7 @@ export async function askProblem(store, announce) {
   const step = element(
     "select",
     { id: "problem-node" },
-    element("option", { value: "" }, "The whole program"),
+    element("option", { value: "" }, gettext("The whole program")),
     ...store.program.walk.map((index) =>
       element(
         "option",
@@ -124,47 +128,51 @@ export async function askProblem(store, announce) {
     value: present?.note ?? "",
   });
   const dialog = openDialog(
-    "The program is wrong",
+    gettext("The program is wrong"),
     [
       element(
         "p",
         {},
-        "Saying so is an answer: the item can be submitted with it, and what is marked is kept.",
+        gettext("Saying so is an answer: the item can be submitted with it, and what is marked is kept."),
       ),
-      element("fieldset", { class: "question" }, element("legend", {}, "What is wrong"), ...kinds),
-      element("div", { class: "field" }, element("label", { for: "problem-node" }, "Where"), step),
+      element("fieldset", { class: "question" }, element("legend", {}, gettext("What is wrong")), ...kinds),
+      element("div", { class: "field" }, element("label", { for: "problem-node" }, gettext("Where")), step),
       element(
         "div",
         { class: "field" },
-        element("label", { for: "problem-note" }, "What it should be, if you know"),
+        element("label", { for: "problem-note" }, gettext("What it should be, if you know")),
         note,
       ),
     ],
     [
-      element("button", { class: "button", value: "save" }, present ? "Change it" : "Say so"),
+      element(
+        "button",
+        { class: "button", value: "save" },
+        present ? gettext("Change it") : gettext("Say so"),
+      ),
       ...(present
         ? [
             element(
               "button",
               { class: "button second", value: "take back", formnovalidate: true },
-              "The program is right after all",
+              gettext("The program is right after all"),
             ),
           ]
         : []),
-      button("Cancel", () => dialog.close(""), { class: "button second" }),
+      button(gettext("Cancel"), () => dialog.close(""), { class: "button second" }),
     ],
     "problem",
   );
   const answer = await closed(dialog);
   if (answer === "take back") {
     store.edit({ node: 0, problem: null });
-    announce("Taken back: the program is right.");
+    announce(gettext("Taken back: the program is right."));
   } else if (answer === "save") {
     const kind = /** @type {HTMLInputElement} */ (dialog.querySelector("input[name=kind]:checked")).value;
     store.edit({
       node: 0,
       problem: { kind, node: step.value === "" ? null : Number(step.value), note: note.value.trim() },
     });
-    announce("Noted: the program is wrong.");
+    announce(gettext("Noted: the program is wrong."));
   }
 }

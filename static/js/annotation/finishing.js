@@ -4,7 +4,8 @@
  * @typedef {import("./store.js").Store} Store
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
-import { button, element, plural, sign } from "./markup.js";
+import { capital, gettext, ngettext } from "./language.js";
+import { button, element, sign } from "./markup.js";
 import { layerOf } from "./program.js";
 import { Refused } from "./site.js";
 import { STATES } from "./words.js";
@@ -21,13 +22,17 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
   const back = button(
     "",
     () => acts.goBy(-1),
-    { class: "button second step-button", "aria-label": "Previous step", title: "Previous step" },
+    {
+      class: "button second step-button",
+      "aria-label": gettext("Previous step"),
+      title: gettext("Previous step"),
+    },
     sign("↑"),
   );
   const on = button(
     "",
     () => acts.goBy(1),
-    { class: "button second step-button", "aria-label": "Next step", title: "Next step" },
+    { class: "button second step-button", "aria-label": gettext("Next step"), title: gettext("Next step") },
     sign("↓"),
   );
   const states = /** @type {const} */ (["done", "nothing", "unsure"]).map((state) => ({
@@ -36,8 +41,10 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
   }));
   const open = element("span", { class: "still-open" });
   const settles = store.work.task === "adjudication";
-  const submit = button(settles ? "Make it the gold" : "Submit", handIn, { class: "button submit" });
-  const release = button("Give it back", giveBack, { class: "button plain" });
+  const submit = button(settles ? gettext("Make it the gold") : gettext("Submit"), handIn, {
+    class: "button submit",
+  });
+  const release = button(gettext("Give it back"), giveBack, { class: "button plain" });
   const now = element("p", { class: "foot-now" });
   root.append(
     message,
@@ -47,7 +54,7 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
       { class: "foot-row" },
       element(
         "div",
-        { class: "foot-steps", role: "group", "aria-label": "This step" },
+        { class: "foot-steps", role: "group", "aria-label": gettext("This step") },
         back,
         ...states.map((each) => each.made),
         on,
@@ -63,27 +70,35 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
   }
   acts.onObstacle = say;
 
+  /** @param {number[]} steps */
+  function stillOpen(steps) {
+    const labels = steps.map((index) => store.program.nodes[index].label).join(", ");
+    return gettext("Still open: %(steps)s.", { steps: labels });
+  }
+
   async function handIn() {
     const left = store.document.problem ? [] : store.open;
     if (left.length) {
       store.go(left[0]);
-      return say(`Still open: ${left.map((index) => store.program.nodes[index].label).join(", ")}.`);
+      return say(stillOpen(left));
     }
     await once(async () => {
       if (!(await queue.flush()))
         return say(
-          "Not submitted: some changes are not saved yet. They are kept here; try again when the site can be reached.",
+          gettext(
+            "Not submitted: some changes are not saved yet. They are kept here; try again when the site can be reached.",
+          ),
         );
       const answer = await site.submit(store.revision);
-      announce("Submitted.");
-      leave(answer, "Submitted. Thank you.");
+      announce(gettext("Submitted."));
+      leave(answer, gettext("Submitted. Thank you."));
     });
   }
 
   async function giveBack() {
     await once(async () => {
-      if (!(await queue.flush())) return say("Not given back: some changes are not saved yet.");
-      leave(await site.release(), "Given back. What you did is kept.");
+      if (!(await queue.flush())) return say(gettext("Not given back: some changes are not saved yet."));
+      leave(await site.release(), gettext("Given back. What you did is kept."));
     });
   }
 
@@ -113,12 +128,10 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
   async function explain(error) {
     if (error instanceof Refused && error.status === 422 && error.body?.nodes?.length) {
       store.go(error.body.nodes[0]);
-      say(
-        `Still open: ${error.body.nodes.map((/** @type {number} */ index) => store.program.nodes[index].label).join(", ")}.`,
-      );
+      say(stillOpen(error.body.nodes));
     } else if (error instanceof Refused && error.status === 409) {
       await queue.look();
-      say("Something was saved elsewhere meanwhile. Look at it, then submit again.");
+      say(gettext("Something was saved elsewhere meanwhile. Look at it, then submit again."));
     } else say(/** @type {Error} */ (error).message);
   }
 
@@ -132,7 +145,7 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
       if (!made.childElementCount)
         made.append(
           sign(mark),
-          element("span", {}, word[0].toUpperCase() + word.slice(1)),
+          element("span", {}, capital(word)),
           element("kbd", { "aria-hidden": "true" }, key),
         );
       made.setAttribute("aria-pressed", String(role !== "compute" && present === state));
@@ -142,7 +155,9 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
     back.disabled = place <= 0;
     on.disabled = place >= store.program.walk.length - 1;
     const count = store.document.problem ? 0 : store.open.length;
-    open.textContent = count ? `${plural(count, "step")} still open` : "Everything is done";
+    open.textContent = count
+      ? ngettext("%(count)s step still open", "%(count)s steps still open", count)
+      : gettext("Everything is done");
     submit.setAttribute("aria-disabled", String(busy || Boolean(store.locked)));
     submit.disabled = busy || Boolean(store.locked);
     release.disabled = submit.disabled;

@@ -4,26 +4,27 @@
  * @typedef {{name: string, key: string, text: string, group: string, kind?: "boxes" | "spans", act: () => void}} Action
  */
 import { openDialog } from "./dialogs.js";
+import { gettext } from "./language.js";
 import { button, element } from "./markup.js";
 
 /** Keys that act where the images or the passage have the focus, and cannot be changed. */
 const FIXED = {
   boxes: [
-    ["Tab", "next box, with Shift the one before"],
-    ["Arrows", "move the selected box by a pixel; with Shift by ten"],
-    ["Alt+Arrows", "resize it; with Shift by ten"],
-    ["Enter", "choose the selected box, or not"],
-    ["Escape", "nothing selected; Tab then leaves the images"],
-    ["1 … 9", "the box with that number"],
+    ["Tab", gettext("next box, with Shift the one before")],
+    ["Arrows", gettext("move the selected box by a pixel; with Shift by ten")],
+    ["Alt+Arrows", gettext("resize it; with Shift by ten")],
+    ["Enter", gettext("choose the selected box, or not")],
+    ["Escape", gettext("nothing selected; Tab then leaves the images")],
+    ["1 … 9", gettext("the box with that number")],
   ],
   spans: [
-    ["Arrows", "walk through the words"],
-    ["Shift+Arrows", "pick words"],
-    ["Enter", "mark the picked words, or choose the selected span"],
-    ["Space", "take the span under the caret"],
-    ["Tab", "next span, with Shift the one before"],
-    ["Escape", "nothing selected; Tab then leaves the passage"],
-    ["1 … 9", "the span with that number"],
+    ["Arrows", gettext("walk through the words")],
+    ["Shift+Arrows", gettext("pick words")],
+    ["Enter", gettext("mark the picked words, or choose the selected span")],
+    ["Space", gettext("take the span under the caret")],
+    ["Tab", gettext("next span, with Shift the one before")],
+    ["Escape", gettext("nothing selected; Tab then leaves the passage")],
+    ["1 … 9", gettext("the span with that number")],
   ],
 };
 
@@ -81,7 +82,7 @@ export function createKeys(actions, kind, own, keep, onDigit) {
     const status = element(
       "p",
       { class: "quiet small", role: "status" },
-      "Choose “change”, then press the key that you want.",
+      gettext("Choose “change”, then press the key that you want."),
     );
     const groups = [...new Set(offered.map((action) => action.group))];
     const tables = groups.map((group) =>
@@ -92,16 +93,16 @@ export function createKeys(actions, kind, own, keep, onDigit) {
     );
     tables.push(
       table(
-        kind === "boxes" ? "On the images" : "On the passage",
+        kind === "boxes" ? gettext("On the images") : gettext("On the passage"),
         FIXED[kind].map(([key, text]) => line(key, text, null)),
       ),
     );
     const dialog = openDialog(
-      "Keyboard",
+      gettext("Keyboard"),
       [status, element("div", { class: "key-tables" }, ...tables)],
       [
-        element("button", { class: "button", value: "", autofocus: true }, "Close"),
-        button("Use the original keys", () => reset(dialog), { class: "button second" }),
+        element("button", { class: "button", value: "", autofocus: true }, gettext("Close")),
+        button(gettext("Use the original keys"), () => reset(dialog), { class: "button second" }),
       ],
       "keyboard",
     );
@@ -129,7 +130,7 @@ export function createKeys(actions, kind, own, keep, onDigit) {
     return element(
       "tr",
       {},
-      element("th", { scope: "row" }, element("kbd", {}, key)),
+      element("th", { scope: "row" }, element("kbd", {}, inWords(key))),
       element("td", {}, text),
       element("td", {}, change),
     );
@@ -138,20 +139,25 @@ export function createKeys(actions, kind, own, keep, onDigit) {
   /** @param {Action} action @param {HTMLElement} status */
   function changeable(action, status) {
     const change = button(
-      "change",
+      gettext("change"),
       () => {
-        status.textContent = `Press the new key for “${action.text}”, or Escape to leave it.`;
+        status.textContent = gettext("Press the new key for “%(action)s”, or Escape to leave it.", {
+          action: action.text,
+        });
         const listen = async (/** @type {KeyboardEvent} */ event) => {
           if (["Shift", "Control", "Alt", "Meta"].includes(event.key)) return;
           event.preventDefault();
           event.stopImmediatePropagation();
           removeEventListener("keydown", listen, { capture: true });
           status.textContent =
-            event.key === "Escape" ? "Left as it was." : await rebind(action, keyName(event), row);
+            event.key === "Escape" ? gettext("Left as it was.") : await rebind(action, keyName(event), row);
         };
         addEventListener("keydown", listen, { capture: true });
       },
-      { class: "button plain", "aria-label": `Change the key for: ${action.text}` },
+      {
+        class: "button plain",
+        "aria-label": gettext("Change the key for: %(action)s", { action: action.text }),
+      },
     );
     const row = line(shownKey(bound.get(action.name) ?? ""), action.text, change);
     return row;
@@ -165,9 +171,10 @@ export function createKeys(actions, kind, own, keep, onDigit) {
    */
   async function rebind(action, key, row) {
     if (/^[1-9]$|^(Arrow|Tab$|Enter$|Shift\+Tab$)/.test(key))
-      return `${shownKey(key)} is needed on the images and the passage.`;
+      return gettext("%(key)s is needed on the images and the passage.", { key: shownKey(key) });
     const taken = offered.find((each) => each !== action && bound.get(each.name) === key);
-    if (taken) return `${shownKey(key)} is taken by “${taken.text}”.`;
+    if (taken)
+      return gettext("%(key)s is taken by “%(action)s”.", { key: shownKey(key), action: taken.text });
     const before = bound.get(action.name) ?? action.key;
     bound.set(action.name, key);
     try {
@@ -180,10 +187,12 @@ export function createKeys(actions, kind, own, keep, onDigit) {
       );
     } catch (error) {
       bound.set(action.name, before);
-      return `The key could not be kept: ${/** @type {Error} */ (error).message}`;
+      return gettext("The key could not be kept: %(reason)s", {
+        reason: /** @type {Error} */ (error).message,
+      });
     }
     /** @type {HTMLElement} */ (row.querySelector("kbd")).textContent = shownKey(key);
-    return `“${action.text}” is on ${shownKey(key)} now.`;
+    return gettext("“%(action)s” is on %(key)s now.", { action: action.text, key: shownKey(key) });
   }
 
   return { help, keyOf: (/** @type {string} */ name) => shownKey(bound.get(name) ?? "") };
@@ -191,7 +200,23 @@ export function createKeys(actions, kind, own, keep, onDigit) {
 
 /** @param {string} key as people know it */
 function shownKey(key) {
-  return key
-    .replace(/(^|\+)([a-z])$/, (_all, before, letter) => before + letter.toUpperCase())
-    .replace(/^ $/, "Space");
+  return inWords(
+    key
+      .replace(/(^|\+)([a-z])$/, (_all, before, letter) => before + letter.toUpperCase())
+      .replace(/^ $/, "Space"),
+  );
+}
+
+/** @type {Record<string, string>} what is printed on keys, which differs with the language */
+const NAMES = {
+  Arrows: gettext("Arrows"),
+  Ctrl: gettext("Ctrl"),
+  Delete: gettext("Del"),
+  Shift: gettext("Shift"),
+  Space: gettext("Space"),
+};
+
+/** @param {string} key */
+function inWords(key) {
+  return key.replace(/[A-Z][a-z]+/g, (name) => NAMES[name] ?? name);
 }

@@ -45,8 +45,3 @@ export function sign(sign) {
 export function unseen(text) {
   return element("span", { class: "visually-hidden" }, text);
 }
-
-/** @param {number} count @param {string} one @param {string} [many] */
-export function plural(count, one, many = `${one}s`) {
-  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
-}

@@ -7,26 +7,31 @@
  * @typedef {import("./rebase.js").Choice} Choice
  */
 import { closed, openDialog } from "./dialogs.js";
-import { element, plural } from "./markup.js";
+import { gettext, ngettext } from "./language.js";
+import { element } from "./markup.js";
 import { split } from "./operations.js";
 import { canKeepBoth } from "./rebase.js";
-import { STATES, placeText } from "./words.js";
+import { PROBLEMS, STATES, placeText } from "./words.js";
 
 /** @param {Store} store */
 export function createMerge(store) {
   return async (/** @type {Conflict[]} */ found) => {
     const rows = found.map(row);
     const dialog = openDialog(
-      "Changed in two places",
+      gettext("Changed in two places"),
       [
         element(
           "p",
           {},
-          `${plural(found.length, "thing was", "things were")} changed here and elsewhere, in another tab or by another person. Nothing is lost until you choose.`,
+          ngettext(
+            "%(count)s thing was changed here and elsewhere, in another tab or by another person. Nothing is lost until you choose.",
+            "%(count)s things were changed here and elsewhere, in another tab or by another person. Nothing is lost until you choose.",
+            found.length,
+          ),
         ),
         ...rows,
       ],
-      [element("button", { class: "button", value: "chosen" }, "Go on with these")],
+      [element("button", { class: "button", value: "chosen" }, gettext("Go on with these"))],
       "merge",
     );
     dialog.addEventListener("cancel", (event) => event.preventDefault());
@@ -71,18 +76,18 @@ export function createMerge(store) {
       "fieldset",
       { class: "conflict" },
       element("legend", {}, about(conflict)),
-      option("mine", "Mine", said(conflict, conflict.mine), sketch(conflict.mine)),
-      option("theirs", "Theirs", said(conflict, conflict.theirs), sketch(conflict.theirs)),
-      both ? option("both", "Keep both", "Two objects, to sort out later.", null) : null,
+      option("mine", gettext("Mine"), said(conflict, conflict.mine), sketch(conflict.mine)),
+      option("theirs", gettext("Theirs"), said(conflict, conflict.theirs), sketch(conflict.theirs)),
+      both ? option("both", gettext("Keep both"), gettext("Two objects, to sort out later."), null) : null,
     );
   }
 
   /** @param {Conflict} conflict */
   function about({ name }) {
     const [kind, node] = split(name);
-    if (kind === "problem") return "Whether the program is wrong";
+    if (kind === "problem") return gettext("Whether the program is wrong");
     const { label } = store.program.nodes[node];
-    return `${label}: ${{ object: store.item.kind === "boxes" ? "a box" : "a span", state: "its state", note: "its note" }[kind]}`;
+    return `${label}: ${{ object: store.item.kind === "boxes" ? gettext("a box") : gettext("a span"), state: gettext("its state"), note: gettext("its note") }[kind]}`;
   }
 
   /** @param {Conflict} conflict @param {any} value */
@@ -90,10 +95,12 @@ export function createMerge(store) {
     const [kind] = split(name);
     if (kind === "state") return STATES[/** @type {keyof typeof STATES} */ (value)].word;
     if (kind === "problem")
-      return value ? `${value.kind}${value.note ? `: ${value.note}` : ""}` : "The program is right.";
-    if (kind === "note") return value || "No note.";
-    if (!value) return "Deleted.";
-    return value.quote ? `“${value.quote}”` : value.ref ? "Chosen." : placeText(store, value);
+      return value
+        ? `${PROBLEMS[/** @type {keyof typeof PROBLEMS} */ (value.kind)].short}${value.note ? `: ${value.note}` : ""}`
+        : gettext("The program is right.");
+    if (kind === "note") return value || gettext("No note.");
+    if (!value) return gettext("Deleted.");
+    return value.quote ? `“${value.quote}”` : value.ref ? gettext("Chosen.") : placeText(store, value);
   }
 
   /** The box on a small version of its image. @param {any} value */

@@ -3,6 +3,7 @@
  *
  * @typedef {import("./store.js").Store} Store
  */
+import { gettext } from "./language.js";
 import { element } from "./markup.js";
 import { layerOf } from "./program.js";
 
@@ -23,8 +24,8 @@ export function createNote(store, root) {
   const field = element(
     "details",
     { class: "note-field" },
-    element("summary", {}, "Note on this step"),
-    element("label", { class: "visually-hidden", for: "step-note" }, "Note on this step"),
+    element("summary", {}, gettext("Note on this step")),
+    element("label", { class: "visually-hidden", for: "step-note" }, gettext("Note on this step")),
     text,
   );
   root.append(field);

@@ -7,6 +7,7 @@
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
 import { letter } from "./boxes.js";
+import { gettext, numeral } from "./language.js";
 import { button, element, sign, unseen } from "./markup.js";
 import { createNote } from "./note.js";
 import { context } from "./program.js";
@@ -14,6 +15,13 @@ import { resizedTo } from "./rectangles.js";
 import { STATES, TASKS, imageName, stateOf, valueText } from "./words.js";
 
 const MOST_ROWS = 80;
+/** @type {Record<string, string>} */
+const MEASURES = {
+  left: gettext("Left"),
+  top: gettext("Top"),
+  width: gettext("Width"),
+  height: gettext("Height"),
+};
 
 /**
  * @param {Store} store @param {HTMLElement} root @param {Acts} acts
@@ -26,7 +34,7 @@ export function createPanel(store, root, acts, places) {
   const state = element("p", { class: "state-line" });
   const list = element("ol", {
     class: "objects",
-    "aria-label": boxes ? "Boxes of this step" : "Spans of this step",
+    "aria-label": boxes ? gettext("Boxes of this step") : gettext("Spans of this step"),
   });
   const more = element("p", { class: "quiet small" });
   const detail = element("div", { class: "detail" });
@@ -34,7 +42,7 @@ export function createPanel(store, root, acts, places) {
   const guideline = element(
     "details",
     { class: "guideline", open: true },
-    element("summary", {}, "Guideline"),
+    element("summary", {}, gettext("Guideline")),
     guide,
   );
   root.append(title, task, state, list, more, detail);
@@ -72,7 +80,7 @@ export function createPanel(store, root, acts, places) {
     guide.replaceChildren(
       ...found.flatMap(({ version, text }) => [
         ...text.split(/\n{2,}/).map((part) => element("p", {}, part)),
-        element("p", { class: "quiet small" }, `Version ${version}`),
+        element("p", { class: "quiet small" }, gettext("Version %(version)s", { version })),
       ]),
     );
   }
@@ -92,7 +100,10 @@ export function createPanel(store, root, acts, places) {
     list.replaceChildren(...rows.map((each, index) => row(each, first + index + 1)));
     list.hidden = !objects.length;
     more.hidden = objects.length <= MOST_ROWS;
-    more.textContent = `${first + 1} to ${first + rows.length} of ${objects.length.toLocaleString("en")} are listed: those around the selected one.`;
+    more.textContent = gettext(
+      "%(first)s to %(last)s of %(count)s are listed: those around the selected one.",
+      { first: first + 1, last: first + rows.length, count: numeral(objects.length) },
+    );
     if (focused)
       /** @type {HTMLElement | null} */ (list.querySelector(`[data-id="${CSS.escape(focused)}"]`))?.focus();
     const selected = /** @type {HTMLElement | null} */ (list.querySelector("[aria-current]"));
@@ -110,7 +121,7 @@ export function createPanel(store, root, acts, places) {
   /** @param {InPlay} each @param {number} number */
   function row(each, number) {
     const chooses = !each.own;
-    const links = missing(each) ? element("span", { class: "missing" }, "source?") : null;
+    const links = missing(each) ? element("span", { class: "missing" }, gettext("source?")) : null;
     const said = boxes ? boxText(each) : `“${each.place.quote}”`;
     const made = button("", () => {}, {
       "data-id": each.id,
@@ -121,8 +132,10 @@ export function createPanel(store, root, acts, places) {
     made.append(
       element("span", { class: "number-tag" }, String(number)),
       element("span", { class: "object-text", dir: "auto" }, said),
-      ...(chooses ? [element("span", { class: "choice" }, each.chosen ? "✓ chosen" : "not chosen")] : []),
-      ...(each.own && each.thing.reason ? [element("span", { class: "choice" }, "new")] : []),
+      ...(chooses
+        ? [element("span", { class: "choice" }, each.chosen ? gettext("✓ chosen") : gettext("not chosen"))]
+        : []),
+      ...(each.own && each.thing.reason ? [element("span", { class: "choice" }, gettext("new"))] : []),
       ...(links ? [links] : []),
     );
     return element("li", {}, made);
@@ -162,7 +175,11 @@ export function createPanel(store, root, acts, places) {
     if (!chosen) return detail.replaceChildren();
     const number = store.objects.indexOf(chosen) + 1;
     detail.replaceChildren(
-      element("h3", {}, `${boxes ? "Box" : "Span"} ${number}`),
+      element(
+        "h3",
+        {},
+        boxes ? gettext("Box %(number)s", { number }) : gettext("Span %(number)s", { number }),
+      ),
       ...(chosen.own
         ? [boxes ? boxFields(chosen) : spanFields(chosen), ...reason(chosen), ...sources(chosen)]
         : [choice(chosen)]),
@@ -175,10 +192,14 @@ export function createPanel(store, root, acts, places) {
     return element(
       "div",
       { class: "actions" },
-      button(chosen.chosen ? "Do not choose it" : "Choose it", () => acts.toggle(chosen.id), {
-        class: "button second small-button",
-        disabled: Boolean(store.locked),
-      }),
+      button(
+        chosen.chosen ? gettext("Do not choose it") : gettext("Choose it"),
+        () => acts.toggle(chosen.id),
+        {
+          class: "button second small-button",
+          disabled: Boolean(store.locked),
+        },
+      ),
     );
   }
 
@@ -206,8 +227,8 @@ export function createPanel(store, root, acts, places) {
       return element(
         "label",
         { class: "measure" },
-        `${name[0].toUpperCase()}${name.slice(1)}`,
-        unseen(", percent of the image"),
+        MEASURES[name],
+        unseen(gettext(", percent of the image")),
         input,
       );
     });
@@ -238,18 +259,18 @@ export function createPanel(store, root, acts, places) {
       element("blockquote", { dir: "auto" }, chosen.place.quote ?? ""),
       element(
         "div",
-        { class: "actions edges", role: "group", "aria-label": "Edges of the span" },
-        edge("◂ +", "Add the word before", () => move(from - 1, to)),
-        edge("▸ −", "Take the first word away", () => move(from + 1, to)),
-        edge("− ◂", "Take the last word away", () => move(from, to - 1)),
-        edge("+ ▸", "Add the word after", () => move(from, to + 1)),
+        { class: "actions edges", role: "group", "aria-label": gettext("Edges of the span") },
+        edge("◂ +", gettext("Add the word before"), () => move(from - 1, to)),
+        edge("▸ −", gettext("Take the first word away"), () => move(from + 1, to)),
+        edge("− ◂", gettext("Take the last word away"), () => move(from, to - 1)),
+        edge("+ ▸", gettext("Add the word after"), () => move(from, to + 1)),
       ),
       element("div", { class: "actions" }, deletion()),
     );
   }
 
   const deletion = () =>
-    button("Delete", () => acts.remove(), {
+    button(gettext("Delete"), () => acts.remove(), {
       class: "button second small-button",
       disabled: Boolean(store.locked),
     });
@@ -269,7 +290,7 @@ export function createPanel(store, root, acts, places) {
       element(
         "div",
         { class: "field" },
-        element("label", { for: "object-reason" }, "Why it is new here"),
+        element("label", { for: "object-reason" }, gettext("Why it is new here")),
         input,
       ),
     ];
@@ -284,7 +305,7 @@ export function createPanel(store, root, acts, places) {
         element(
           "p",
           { class: "quiet small" },
-          "The step before has no objects, so there is no source to pick.",
+          gettext("The step before has no objects, so there is no source to pick."),
         ),
       ];
     const links = new Set(chosen.thing.links ?? []);
@@ -300,7 +321,9 @@ export function createPanel(store, root, acts, places) {
         },
       ),
     );
-    return [element("fieldset", { class: "sources" }, element("legend", {}, "Found from"), ...chips)];
+    return [
+      element("fieldset", { class: "sources" }, element("legend", {}, gettext("Found from")), ...chips),
+    ];
   }
 
   store.subscribe((topics) => {

@@ -11,6 +11,7 @@
  * @property {(id: string | null) => void} onPick
  * @property {() => boolean} mayDraw
  */
+import { capital, gettext } from "./language.js";
 import { element } from "./markup.js";
 import { area, atLeast, holds, moved, within } from "./rectangles.js";
 
@@ -30,12 +31,7 @@ export function createPicture(image, name, events) {
   const img = element("img", { alt: `${name}: ${image.name}`, draggable: "false" });
   const sheet = element("div", { class: "sheet" }, img);
   const pane = element("div", { class: "pane" }, sheet);
-  const figure = element(
-    "figure",
-    { class: "picture" },
-    element("figcaption", {}, name[0].toUpperCase() + name.slice(1)),
-    pane,
-  );
+  const figure = element("figure", { class: "picture" }, element("figcaption", {}, capital(name)), pane);
   const layer = document.createElementNS(SVG, "svg");
   layer.setAttribute("class", "boxes");
   layer.setAttribute("viewBox", "0 0 1 1");
@@ -65,11 +61,16 @@ export function createPicture(image, name, events) {
   /** @type {{x: number, y: number, left: number, top: number, pan: boolean} | null} */
   let press = null;
 
+  const called = { image: name, name: image.name };
   const ready = new Promise((resolve, reject) => {
     img.addEventListener("load", () => resolve(start()), { once: true });
-    img.addEventListener("error", () => reject(new Error(`The ${name} (${image.name}) cannot be loaded.`)), {
-      once: true,
-    });
+    img.addEventListener(
+      "error",
+      () => reject(new Error(gettext("The %(image)s (%(name)s) cannot be loaded.", called))),
+      {
+        once: true,
+      },
+    );
   });
   if (image.url) img.src = image.url;
   ready.catch(() =>
@@ -77,7 +78,10 @@ export function createPicture(image, name, events) {
       element(
         "p",
         { class: "errors" },
-        `The ${name} (${image.name}) cannot be loaded. Reload the page, or tell whoever runs the project.`,
+        gettext(
+          "The %(image)s (%(name)s) cannot be loaded. Reload the page, or tell whoever runs the project.",
+          called,
+        ),
       ),
     ),
   );

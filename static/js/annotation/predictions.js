@@ -6,6 +6,7 @@
  * @typedef {import("./types.js").Place} Place
  */
 import { othersHere } from "./adjudication.js";
+import { valueText } from "./words.js";
 
 const LIKELY = 0.5;
 
@@ -66,7 +67,7 @@ export function systems(store) {
     const { system, revision } = output;
     const value = ownOutput(store, output)?.value;
     const name = revision ? `${system} (${revision})` : system;
-    return value === undefined || value === null ? name : `${name}: ${value}`;
+    return value === undefined || value === null ? name : `${name}: ${valueText(value)}`;
   });
 }
 

@@ -10,6 +10,7 @@
  * @typedef {{kind: StatusKind, count: number, detail: string, kept: boolean, refused: string}} Status `refused` is the id
  *   of the operation that the site does not take, where it names one
  */
+import { gettext } from "./language.js";
 import { conflicts, merged, operationsBetween } from "./rebase.js";
 import { Refused, Unreachable } from "./site.js";
 
@@ -97,7 +98,7 @@ export function createQueue(store, site, shelf, ask) {
     const known = store.pending.some((operation) => operation.id === error.body?.operation);
     const login =
       error.status === 401 || error.status === 403
-        ? " If you were logged out, log in again in another tab and reload this page: the changes are kept here."
+        ? ` ${gettext("If you were logged out, log in again in another tab and reload this page: the changes are kept here.")}`
         : "";
     set("refused", error.message + login, known ? error.body.operation : "");
     return false;
@@ -188,7 +189,10 @@ export function createQueue(store, site, shelf, ask) {
         run();
       }
       addEventListener("online", run);
-      addEventListener("offline", () => store.pending.length && set("offline", "There is no network."));
+      addEventListener(
+        "offline",
+        () => store.pending.length && set("offline", gettext("There is no network.")),
+      );
       addEventListener("pagehide", leave);
       document.addEventListener("visibilitychange", () => (document.hidden ? leave() : look()));
       if (channel) channel.onmessage = ({ data }) => data > store.revision && look();

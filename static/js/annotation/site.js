@@ -3,6 +3,7 @@
  *
  * @typedef {import("./types.js").Operation} Operation
  */
+import { gettext } from "./language.js";
 
 /** The site could not be reached, or has no answer now: the same request may succeed later. */
 export class Unreachable extends Error {}
@@ -11,7 +12,9 @@ export class Unreachable extends Error {}
 export class Refused extends Error {
   /** @param {number} status @param {any} body */
   constructor(status, body) {
-    super(typeof body?.detail === "string" ? body.detail : `The site refused (${status}).`);
+    super(
+      typeof body?.detail === "string" ? body.detail : gettext("The site refused (%(status)s).", { status }),
+    );
     this.status = status;
     this.body = body;
   }
@@ -30,10 +33,10 @@ export function createSite(url, token) {
     try {
       response = await fetch(new URL(address, new URL(url, location.href)), options(method, data));
     } catch (error) {
-      throw new Unreachable("The site cannot be reached.", { cause: error });
+      throw new Unreachable(gettext("The site cannot be reached."), { cause: error });
     }
     if (TRY_LATER.has(response.status))
-      throw new Unreachable(`The site cannot answer now (${response.status}).`);
+      throw new Unreachable(gettext("The site cannot answer now (%(status)s).", { status: response.status }));
     const body = await response.json().catch(() => null);
     if (!response.ok) throw new Refused(response.status, body);
     return body;

@@ -5,6 +5,7 @@
  * @typedef {import("./passage.js").Mark} Mark
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
+import { gettext, ngettext } from "./language.js";
 import { button, element } from "./markup.js";
 import { createPassage } from "./passage.js";
 import { context } from "./program.js";
@@ -21,15 +22,16 @@ export function createSpans(store, stage, acts, announce) {
   /** @type {number | null} token on which the pointer went down */
   let down = null;
   let dragged = false;
-  const mark = button("Mark these words", () => make(), { class: "button mark" });
+  const mark = button(gettext("Mark these words"), () => make(), { class: "button mark" });
   const offer = element(
     "div",
     { class: "offer", hidden: true },
     mark,
-    button("Not", () => set(caret, caret), { class: "button second" }),
+    button(gettext("Not"), () => set(caret, caret), { class: "button second" }),
   );
   stage.append(passage.element, offer);
-  if (!passage.count) passage.element.append(element("p", { class: "quiet" }, "This item has no passage."));
+  if (!passage.count)
+    passage.element.append(element("p", { class: "quiet" }, gettext("This item has no passage.")));
 
   const range = () => [Math.min(anchor, caret), Math.max(anchor, caret) + 1];
 
@@ -45,7 +47,7 @@ export function createSpans(store, stage, acts, announce) {
   function propose() {
     if (!acts.mayDraw()) return;
     const [start, end] = range();
-    mark.textContent = end - start === 1 ? "Mark this word" : `Mark these ${end - start} words`;
+    mark.textContent = ngettext("Mark this word", "Mark these %(count)s words", end - start);
     offer.hidden = false;
   }
 
@@ -163,7 +165,7 @@ export function createSpans(store, stage, acts, announce) {
       leaving = true;
       set(caret);
       store.select(null);
-      announce("Nothing selected. Tab leaves the passage.");
+      announce(gettext("Nothing selected. Tab leaves the passage."));
     },
   };
 
@@ -200,10 +202,10 @@ export function createSpans(store, stage, acts, announce) {
     const [start, end] = range();
     const { quote } = passage.place(start, end);
     const found = at(caret);
-    const inside = found.length
-      ? `, in ${found.length === 1 ? "a marked span" : `${found.length} marked spans`}`
-      : "";
-    announce(`${quote}${end - start > 1 ? `, ${end - start} words` : ""}${inside}`, true);
+    const words = end - start > 1 && ngettext("%(count)s word", "%(count)s words", end - start);
+    const inside =
+      found.length > 0 && ngettext("in a marked span", "in %(count)s marked spans", found.length);
+    announce([quote, words, inside].filter(Boolean).join(", "), true);
   }
 
   /** @param {number} step */
@@ -215,10 +217,12 @@ export function createSpans(store, stage, acts, announce) {
     store.select(next.id);
     const [start] = next.place.tokens ?? [0];
     set(start);
-    announce(
-      `Span ${objects.indexOf(next) + 1} of ${objects.length}${next.chosen ? ", chosen" : ""}: ${next.place.quote ?? passage.place(...(next.place.tokens ?? [0, 1])).quote}`,
-      true,
-    );
+    const named = gettext("Span %(number)s of %(count)s", {
+      number: objects.indexOf(next) + 1,
+      count: objects.length,
+    });
+    const quote = next.place.quote ?? passage.place(...(next.place.tokens ?? [0, 1])).quote;
+    announce(`${named}${next.chosen ? `, ${gettext("chosen")}` : ""}: ${quote}`, true);
     return true;
   }
 

@@ -3,7 +3,8 @@
  *
  * @typedef {import("./store.js").Store} Store
  */
-import { button, element, plural, sign } from "./markup.js";
+import { gettext, ngettext } from "./language.js";
+import { button, element, sign } from "./markup.js";
 
 const SIGNS = { saved: "✓", saving: "↑", offline: "⇡", refused: "!", merging: "⇄", gone: "!" };
 
@@ -19,13 +20,14 @@ export function createStatus(store, queue, site, line, notice, announce) {
 
   function text() {
     const { kind, count, kept } = queue.status;
-    const where = kept ? "kept here" : "not kept: leave this page open";
-    if (kind === "saved") return "Saved";
-    if (kind === "saving") return "Saving …";
-    if (kind === "offline") return `Offline: ${plural(count, "change")} ${where}`;
-    if (kind === "merging") return "Changed elsewhere too: please choose";
-    if (kind === "refused") return `Not saved: ${plural(count, "change")} ${where}`;
-    return "Closed";
+    const where = kept ? gettext("kept here") : gettext("not kept: leave this page open");
+    const changes = ngettext("%(count)s change", "%(count)s changes", count);
+    if (kind === "saved") return gettext("Saved");
+    if (kind === "saving") return gettext("Saving …");
+    if (kind === "offline") return gettext("Offline: %(changes)s %(where)s", { changes, where });
+    if (kind === "merging") return gettext("Changed elsewhere too: please choose");
+    if (kind === "refused") return gettext("Not saved: %(changes)s %(where)s", { changes, where });
+    return gettext("Closed");
   }
 
   function render() {
@@ -39,7 +41,8 @@ export function createStatus(store, queue, site, line, notice, announce) {
     // Saving goes on all the time: only what changes for the person is said aloud.
     const worth = kind === "saving" ? announced : kind;
     if (worth !== announced) {
-      if (announced || kind !== "saved") announce(kind === "saved" ? "Everything is saved again." : said);
+      if (announced || kind !== "saved")
+        announce(kind === "saved" ? gettext("Everything is saved again.") : said);
       announced = worth;
     }
     renderNotice();
@@ -56,16 +59,16 @@ export function createStatus(store, queue, site, line, notice, announce) {
       const refused = queue.status.refused;
       show(
         "errors",
-        `A change could not be saved: ${detail}`,
-        button("Try again", () => queue.flush(), { class: "button second" }),
+        gettext("A change could not be saved: %(detail)s", { detail }),
+        button(gettext("Try again"), () => queue.flush(), { class: "button second" }),
         button(
-          refused ? "Take this change back" : "Take back what is not saved",
+          refused ? gettext("Take this change back") : gettext("Take back what is not saved"),
           () => queue.giveUp(refused ? [refused] : []),
           { class: "button second" },
         ),
       );
     } else if (store.locked && store.work.status === "submitted") {
-      show("note", store.locked, button("Open it again", reopen, { class: "button second" }));
+      show("note", store.locked, button(gettext("Open it again"), reopen, { class: "button second" }));
     } else if (store.locked) show("note", store.locked);
   }
 

@@ -12,6 +12,7 @@
  */
 import { stacks } from "./history.js";
 import { operationId } from "./identifiers.js";
+import { gettext } from "./language.js";
 import { apply, inverse, joined } from "./operations.js";
 import { createProgram, inPlay, isOpen } from "./program.js";
 
@@ -267,8 +268,17 @@ export function createStore(work) {
 
 /** @param {string} status @returns {string} why work of that status cannot be changed */
 function lockedBy(status) {
-  return EDITABLE.has(status) ? "" : `This work is ${status.replaceAll("_", " ")} and can only be read.`;
+  return EDITABLE.has(status)
+    ? ""
+    : gettext("This work is %(status)s and can only be read.", { status: LOCKED[status] ?? status });
 }
+
+/** @type {Record<string, string>} */
+const LOCKED = {
+  submitted: gettext("submitted"),
+  in_review: gettext("in review"),
+  accepted: gettext("accepted"),
+};
 
 /** An expired or released work takes its place again with the first edit, where it is still free. */
 const EDITABLE = new Set(["reserved", "returned", "expired", "released"]);

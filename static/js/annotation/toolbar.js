@@ -4,6 +4,7 @@
  * @typedef {import("./store.js").Store} Store
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
+import { gettext } from "./language.js";
 import { button, element, sign } from "./markup.js";
 import { context } from "./program.js";
 import { systems } from "./predictions.js";
@@ -30,25 +31,25 @@ export function createToolbar(store, root, acts, view, keys) {
         ? element("span", { class: "tool-name", "aria-hidden": "true" }, shown === true ? name : shown)
         : null,
     );
-  const undo = tool("↶", "Undo", store.undo, "undo");
-  const redo = tool("↷", "Redo", store.redo, "redo");
-  const draw = boxes ? tool("▭", "New box", view.drawInMiddle, "draw", true) : null;
-  const out = tool("−", "Zoom out", view.zoomOut, "zoom-out");
-  const fit = tool("", "Show the whole image", view.zoomFit, "zoom-fit");
+  const undo = tool("↶", gettext("Undo"), store.undo, "undo");
+  const redo = tool("↷", gettext("Redo"), store.redo, "redo");
+  const draw = boxes ? tool("▭", gettext("New box"), view.drawInMiddle, "draw", true) : null;
+  const out = tool("−", gettext("Zoom out"), view.zoomOut, "zoom-out");
+  const fit = tool("", gettext("Show the whole image"), view.zoomFit, "zoom-fit");
   const scale = element("span", { class: "scale" });
   fit.append(scale);
-  const into = tool("+", "Zoom in", view.zoomIn, "zoom-in");
-  const pan = tool("✥", "Pan", view.togglePan, "pan", true);
-  const shown = tool("┄", "Systems' output", togglePredictions, "predictions", "Systems");
-  const wrong = tool("⚑", "Program is wrong", () => view.onProblem(), "problem", true);
-  const help = tool("?", "Keys", keys.help, "help", true);
+  const into = tool("+", gettext("Zoom in"), view.zoomIn, "zoom-in");
+  const pan = tool("✥", gettext("Pan"), view.togglePan, "pan", true);
+  const shown = tool("┄", gettext("Systems' output"), togglePredictions, "predictions", gettext("Systems"));
+  const wrong = tool("⚑", gettext("Program is wrong"), () => view.onProblem(), "problem", true);
+  const help = tool("?", gettext("Keys"), keys.help, "help", true);
   const group = (/** @type {string} */ name, /** @type {(HTMLElement | null)[]} */ ...tools) =>
     element("div", { class: "tools", role: "group", "aria-label": name }, ...tools);
   const legend = element("p", { class: "legend" });
   root.append(
-    group("Changes", undo, redo),
-    ...(boxes ? [group("Boxes", draw, pan), group("Zoom", out, fit, into)] : []),
-    group("More", ...(store.work.predictions?.length ? [shown] : []), wrong, help),
+    group(gettext("Changes"), undo, redo),
+    ...(boxes ? [group(gettext("Boxes"), draw, pan), group(gettext("Zoom"), out, fit, into)] : []),
+    group(gettext("More"), ...(store.work.predictions?.length ? [shown] : []), wrong, help),
   );
   root.after(legend);
 
@@ -70,7 +71,10 @@ export function createToolbar(store, root, acts, view, keys) {
     if (boxes) {
       pan.setAttribute("aria-pressed", String(view.panning));
       scale.textContent = `${Math.round(view.zoom * 100)}%`;
-      fit.setAttribute("aria-label", `${scale.textContent}, show the whole image`);
+      fit.setAttribute(
+        "aria-label",
+        gettext("%(scale)s, show the whole image", { scale: scale.textContent }),
+      );
     }
     renderLegend();
   }
@@ -78,17 +82,19 @@ export function createToolbar(store, root, acts, view, keys) {
   function renderLegend() {
     const { role } = store.program.nodes[store.node];
     const entries = [];
-    if (role === "choose") entries.push(["candidate", "to choose from"], ["chosen", "chosen"]);
-    if (role === "draw" || role === "link") entries.push(["own", "of this step"]);
+    if (role === "choose")
+      entries.push(["candidate", gettext("to choose from")], ["chosen", gettext("chosen")]);
+    if (role === "draw" || role === "link") entries.push(["own", gettext("of this step")]);
     if (role === "link")
       entries.push(
-        [boxes ? "source" : "context", "possible sources"],
-        ["chosen", "source of the selected one"],
+        [boxes ? "source" : "context", gettext("possible sources")],
+        ["chosen", gettext("source of the selected one")],
       );
     else if (context(store.program, store.document, store.node).length)
-      entries.push(["context", "of the steps before"]);
-    if (store.work.others) entries.push(["predicted", "by the annotators"]);
-    else if (store.predictionsShown) entries.push(["predicted", `by ${systems(store).join(", ")}`]);
+      entries.push(["context", gettext("of the steps before")]);
+    if (store.work.others) entries.push(["predicted", gettext("by the annotators")]);
+    else if (store.predictionsShown)
+      entries.push(["predicted", gettext("by %(systems)s", { systems: systems(store).join(", ") })]);
     const key = JSON.stringify(entries);
     if (legend.dataset.key === key) return;
     legend.dataset.key = key;

@@ -4,6 +4,7 @@
  *
  * @typedef {import("./store.js").Store} Store
  */
+import { gettext } from "./language.js";
 import { element, sign, unseen } from "./markup.js";
 import { STATES, countText, stateOf, valueText } from "./words.js";
 
@@ -50,7 +51,7 @@ export function createTree(store, list, waiting) {
         element("span", { class: "step-module" }, node.module),
         " ",
         node.argument ? element("span", { class: "step-argument" }, node.argument) : null,
-        shared ? element("span", { class: "step-shared" }, "same as above, done once") : null,
+        shared ? element("span", { class: "step-shared" }, gettext("same as above, done once")) : null,
       ),
       element("span", { class: "step-state" }),
       element("span", { class: "step-value" }),
@@ -77,7 +78,7 @@ export function createTree(store, list, waiting) {
       const here = index === current;
       const [icon, , said, shown] = Array.from(row.children);
       const count = countText(store, index);
-      const text = [state === "compute" ? (value ? "" : "waits for the steps before") : word, count]
+      const text = [state === "compute" ? (value ? "" : gettext("waits for the steps before")) : word, count]
         .filter(Boolean)
         .join(" · ");
       if (icon.textContent !== mark) icon.textContent = mark;
@@ -85,7 +86,7 @@ export function createTree(store, list, waiting) {
       const valued = node.role === "compute" || node.type === "number" || node.type === "truth" ? value : "";
       const wait = valued && stale ? " …" : "";
       if (shown.textContent !== valued + wait)
-        shown.replaceChildren(...(valued ? [unseen("value "), valued + wait] : []));
+        shown.replaceChildren(...(valued ? [unseen(`${gettext("value")} `), valued + wait] : []));
       row.dataset.state = state;
       row.classList.toggle("stale", Boolean(wait));
       row.setAttribute("aria-selected", String(here));

@@ -1,7 +1,8 @@
 /**
  * What the program comes to on what is marked, and what the person says about the program itself.
  */
-import { valueText } from "./words.js";
+import { gettext } from "./language.js";
+import { PROBLEMS, valueText } from "./words.js";
 
 /**
  * What the program gives, against the label.
@@ -15,8 +16,11 @@ export function createVerdict(store, root) {
     const text = !value
       ? ""
       : store.mismatch
-        ? `The program gives ${value}, which differs. That may be right: the label or the program can be wrong.`
-        : `The program gives ${value}.`;
+        ? gettext(
+            "The program gives %(value)s, which differs. That may be right: the label or the program can be wrong.",
+            { value },
+          )
+        : gettext("The program gives %(value)s.", { value });
     if (root.textContent !== text) root.textContent = text;
     root.classList.toggle("differs", store.mismatch === true);
     root.classList.toggle("waiting", waiting);
@@ -37,7 +41,9 @@ export function createProblemNote(store, root) {
         ? ""
         : ` (${store.program.nodes[problem.node].label})`;
     root.textContent = problem
-      ? `You say that the program is wrong: ${problem.kind}${where}${problem.note ? `. ${problem.note}` : "."}`
+      ? gettext("You say that the program is wrong: %(problem)s", {
+          problem: `${PROBLEMS[problem.kind].short}${where}${problem.note ? `. ${problem.note}` : "."}`,
+        })
       : "";
   };
   store.subscribe((topics) => topics.has("document") && render());

@@ -6,40 +6,58 @@
  * @typedef {import("./types.js").Value} Value
  * @typedef {import("./store.js").Store} Store
  */
-import { plural } from "./markup.js";
+import { gettext, ngettext } from "./language.js";
 import { layerOf, placed, unlinked } from "./program.js";
 
 /** Sign and word of each state of a node; the order is that of the buttons. */
 export const STATES = {
-  done: { sign: "✓", word: "done" },
-  nothing: { sign: "∅", word: "nothing here" },
-  unsure: { sign: "?", word: "unsure" },
-  open: { sign: "○", word: "not done" },
-  compute: { sign: "=", word: "computed" },
+  done: { sign: "✓", word: gettext("done") },
+  nothing: { sign: "∅", word: gettext("nothing here") },
+  unsure: { sign: "?", word: gettext("unsure") },
+  open: { sign: "○", word: gettext("not done") },
+  compute: { sign: "=", word: gettext("computed") },
+};
+
+/** What can be wrong with a program: said in short, and as an answer to choose. */
+export const PROBLEMS = {
+  "wrong module": { short: gettext("wrong module"), text: gettext("A step has the wrong module") },
+  "wrong argument": { short: gettext("wrong argument"), text: gettext("A step has the wrong words") },
+  "wrong structure": {
+    short: gettext("wrong structure"),
+    text: gettext("Steps are missing, too many or in the wrong order"),
+  },
+  "cannot be answered": {
+    short: gettext("cannot be answered"),
+    text: gettext("The images or the passage do not tell"),
+  },
+  other: { short: gettext("other"), text: gettext("Something else") },
 };
 
 /** What a person does at a node, by role and by kind of object. */
 export const TASKS = {
-  draw: { boxes: "Draw a box around each of them.", spans: "Mark each place in the passage that says it." },
+  draw: {
+    boxes: gettext("Draw a box around each of them."),
+    spans: gettext("Mark each place in the passage that says it."),
+  },
   choose: {
-    boxes: "Choose among the boxes of the step before: click them, or press their numbers.",
-    spans: "Choose among the spans of the step before: click them, or press their numbers.",
+    boxes: gettext("Choose among the boxes of the step before: click them, or press their numbers."),
+    spans: gettext("Choose among the spans of the step before: click them, or press their numbers."),
   },
   link: {
-    boxes: "Draw each box, then pick the box that it was found from.",
-    spans: "Mark each span, then pick the span that it was found from.",
+    boxes: gettext("Draw each box, then pick the box that it was found from."),
+    spans: gettext("Mark each span, then pick the span that it was found from."),
   },
   compute: {
-    boxes: "Nothing to do here: the value follows from the steps before.",
-    spans: "Nothing to do here: the value follows from the steps before.",
+    boxes: gettext("Nothing to do here: the value follows from the steps before."),
+    spans: gettext("Nothing to do here: the value follows from the steps before."),
   },
 };
 
 /** @param {Value | undefined} value */
 export function valueText(value) {
   if (value === null || value === undefined) return "";
-  if (value === true) return "true";
-  if (value === false) return "false";
+  if (value === true) return gettext("true");
+  if (value === false) return gettext("false");
   return typeof value === "number" ? Number(value.toFixed(4)).toString() : value;
 }
 
@@ -58,13 +76,10 @@ export function countText(store, index) {
   const node = store.program.nodes[index];
   if (node.role === "compute") return "";
   const count = placed(store.program, store.document, node.representative).length;
-  return count
-    ? plural(
-        count,
-        store.item.kind === "boxes" ? "box" : "span",
-        store.item.kind === "boxes" ? "boxes" : "spans",
-      )
-    : "";
+  if (!count) return "";
+  return store.item.kind === "boxes"
+    ? ngettext("%(count)s box", "%(count)s boxes", count)
+    : ngettext("%(count)s span", "%(count)s spans", count);
 }
 
 /**
@@ -76,22 +91,38 @@ export function placeText(store, place) {
   if (place.box) {
     const [left, top, right, bottom] = place.box.map((edge) => Math.round(edge * 100));
     const image = store.item.images.length > 1 ? `${imageName(store, place.image ?? 0)}, ` : "";
-    return `${image}${left}% from the left, ${top}% from the top, ${right - left}% wide, ${bottom - top}% high`;
+    const where = gettext(
+      "%(left)s% from the left, %(top)s% from the top, %(width)s% wide, %(height)s% high",
+      {
+        left,
+        top,
+        width: right - left,
+        height: bottom - top,
+      },
+    );
+    return image + where;
   }
-  return place.tokens ? `words ${place.tokens[0] + 1} to ${place.tokens[1]}` : "";
+  if (!place.tokens) return "";
+  return gettext("words %(first)s to %(last)s", { first: place.tokens[0] + 1, last: place.tokens[1] });
 }
 
 /** @param {Store} store @param {number} index */
 export function imageName(store, index) {
-  return store.item.images.length === 2 ? ["left image", "right image"][index] : `image ${index + 1}`;
+  return store.item.images.length === 2
+    ? [gettext("left image"), gettext("right image")][index]
+    : gettext("image %(number)s", { number: index + 1 });
 }
 
 /** Why a node cannot be called done yet, empty when it can. @param {Store} store @param {number} node */
 export function notYet(store, node) {
   if (!placed(store.program, store.document, node).length)
-    return "Nothing is marked yet. If there is nothing, say “nothing here”.";
+    return gettext("Nothing is marked yet. If there is nothing, say “nothing here”.");
   const missing = unlinked(store.program, store.document, node);
   return missing
-    ? `${plural(missing, "object")} still ${missing === 1 ? "needs its source" : "need their sources"}.`
+    ? ngettext(
+        "%(count)s object still needs its source.",
+        "%(count)s objects still need their sources.",
+        missing,
+      )
     : "";
 }

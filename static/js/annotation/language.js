@@ -1,0 +1,37 @@
+/**
+ * What the editor says, in the language of the page. The page brings the site's catalogue of these texts before
+ * the editor begins; a text that it lacks is said as it stands in the code, in English.
+ */
+
+/** @type {{gettext?: (text: string) => string, ngettext?: (one: string, many: string, count: number) => string}} */
+const catalogue = /** @type {any} */ (window);
+/** @typedef {Record<string, string | number>} Values of the places `%(name)s` in a text */
+
+export const LANGUAGE = document.documentElement.lang || "en";
+
+/** @param {string} text @param {Values} values */
+const filled = (text, values) => text.replace(/%\((\w+)\)s/g, (_all, name) => String(values[name]));
+
+/** @param {string} text @param {Values} [values] */
+export function gettext(text, values = {}) {
+  return filled(catalogue.gettext?.(text) ?? text, values);
+}
+
+/**
+ * A text that depends on a number, which is `%(count)s` in it.
+ * @param {string} one @param {string} many @param {number} count @param {Values} [values]
+ */
+export function ngettext(one, many, count, values = {}) {
+  const text = catalogue.ngettext?.(one, many, count) ?? (count === 1 ? one : many);
+  return filled(text, { count: numeral(count), ...values });
+}
+
+/** @param {number} value @returns {string} with the signs between digits that the language has */
+export function numeral(value) {
+  return value.toLocaleString(LANGUAGE);
+}
+
+/** A word at the beginning of a line. @param {string} word */
+export function capital(word) {
+  return word[0].toUpperCase() + word.slice(1);
+}
