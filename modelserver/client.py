@@ -18,6 +18,7 @@ import httpx
 from pydantic import ValidationError
 
 from modelserver.asking import Outcome
+from modelserver.connections import Connections
 from modelserver.errors import (
     ON_THE_WIRE,
     BadResponse,
@@ -101,8 +102,7 @@ class ModelClient:
         self._owned = None
         if http is None:
             # No proxy from the environment: a proxy cannot reach the loopback address of this machine.
-            # As many connections stay open as there are callers: a new one costs more than a small request.
-            http = self._owned = httpx.Client(trust_env=False, limits=httpx.Limits())
+            http = self._owned = httpx.Client(trust_env=False, transport=Connections())
         self._http = http
 
     def __enter__(self) -> Self:

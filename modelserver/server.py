@@ -60,6 +60,7 @@ HTTP_CODES = {
     413: "too_large",
 }
 SOON = 1.0  # seconds after which to come back, where nothing better is known
+LISTEN_AFTER = 0.5  # seconds of work after which it pays to find out whether the caller still waits
 
 
 def create_app(service: Service) -> Edge:
@@ -180,23 +181,33 @@ async def _raced(work: Coroutine[Any, Any, T], receive: Receive, deadline: float
 
 
 class _Caller:
-    """Whoever waits for an answer; the task that works for them is cancelled when they go."""
+    """Whoever waits for an answer; the task that works for them is cancelled when they go.
+
+    Most are answered before it pays to listen: that takes a task of its own beside each request's.
+    """
 
     def __init__(self, receive: Receive) -> None:
         self.gone = False
         worker = asyncio.current_task()
         assert worker is not None  # requests are worked for in tasks
         self.worker = worker
-        self._listening = asyncio.create_task(self._listen(receive))
+        self._receive = receive
+        self._listening: asyncio.Task[None] | None = None
+        self._later = asyncio.get_running_loop().call_later(LISTEN_AFTER, self._begin)
 
-    async def _listen(self, receive: Receive) -> None:
-        while (await receive())["type"] != "http.disconnect":
+    def _begin(self) -> None:
+        self._listening = asyncio.create_task(self._listen())
+
+    async def _listen(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
             pass
         self.gone = True
         self.worker.cancel()
 
     def forget(self) -> None:
-        self._listening.cancel()
+        self._later.cancel()
+        if self._listening is not None:
+            self._listening.cancel()
 
 
 class _CallerGoneError(ModelServerError):

@@ -24,6 +24,9 @@ from modelserver.service import Service
 logger = logging.getLogger(__name__)
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, default=str).encode  # json.dumps would make one for each line
+
+
 class JsonLines(logging.Formatter):
     """One JSON object a line: time (UTC), level, event, and the fields of the event."""
 
@@ -38,7 +41,7 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             # The type alone: the message of an error may quote a participant's text.
             line["error"] = getattr(record.exc_info[0], "__name__", None)
-        return json.dumps(line, ensure_ascii=False, default=str)
+        return _encode(line)
 
 
 def log_to_stderr(level: str) -> None:

@@ -59,7 +59,9 @@ class RecurrentSystem:
 
     def check(self, item: QAItem) -> None:
         """Raise InvalidRequest for a question without words, no article, or more tokens than fit."""
-        self._check(item, count_tokens(item.question), _words(item))
+        # Every token has a character: most items need no counting here, and `cost` is asked for next.
+        short = len(item.question) + sum(map(len, _texts(item))) <= MAX_TOKENS
+        self._check(item, count_tokens(item.question), 0 if short else _words(item))
         self.model.embed.cost(item)
 
     def _check(self, item: QAItem, asked: int, tokens: int) -> None:
@@ -113,9 +115,14 @@ class RecurrentSystem:
         return results
 
 
+def _texts(item: QAItem) -> Iterator[str]:
+    for title, sentences in item.context:
+        yield title
+        yield from sentences
+
+
 def _words(item: QAItem) -> int:
-    texts = (text for title, sentences in item.context for text in (title, *sentences))
-    return count_tokens(item.question) + sum(map(count_tokens, texts))
+    return count_tokens("\n".join((item.question, *_texts(item))))  # no token goes across lines
 
 
 def save(folder: Path, model: Qi2019 | SelectAndForget, config: Config, vocabulary: Vocabulary) -> None:
