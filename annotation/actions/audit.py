@@ -5,16 +5,22 @@ from typing import Any
 from django.utils import timezone
 
 from accounts.models import User
-from annotation.models import AuditEvent, Delivery, Project
+from accounts.prepared import Prepared, insert, slot
+from annotation.models import AuditEvent, Delivery, Project, Webhook
+
+_LISTENING = Prepared(
+    lambda: Webhook.objects.filter(project=slot("project", Project), active=True).only("kinds")
+)
 
 
 def record(*, project: Project, kind: str, by: User | None, data: dict[str, Any] | None = None) -> AuditEvent:
     """Append one event and queue it for the project's webhooks. Called by actions, in their transaction."""
-    event = AuditEvent.objects.create(project=project, kind=kind, actor=by, data=data or {})
+    event = AuditEvent(project=project, kind=kind, actor=by, data=data or {})
+    insert(event)
     now = timezone.now()
     deliveries = [
         Delivery(webhook=hook, kind=kind, next_at=now, body=_body(project, event))
-        for hook in project.webhooks.filter(active=True)
+        for hook in _LISTENING.all(project=project.pk)
         if not hook.kinds or kind in hook.kinds
     ]
     if deliveries:

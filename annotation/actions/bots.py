@@ -4,10 +4,10 @@ import secrets
 
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.hashers import make_password
-from django.contrib.sessions.backends.db import SessionStore
 from django.db import transaction
 
 from accounts.models import User
+from accounts.sessions import SessionStore
 from annotation.actions import audit
 from annotation.actions.projects import set_member
 from annotation.models import Project, Role
@@ -39,7 +39,7 @@ def open_sessions(*, names: list[str]) -> dict[str, str]:
     for user in User.objects.filter(username__in=names):
         session = SessionStore()
         session[SESSION_KEY] = str(user.pk)
-        session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+        session[BACKEND_SESSION_KEY] = "accounts.sessions.Backend"
         session[HASH_SESSION_KEY] = user.get_session_auth_hash()
         session.create()
         assert session.session_key is not None  # it was just created

@@ -6,10 +6,11 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
+from accounts.prepared import Prepared, PreparedUpdate, insert_all, slot
 from annotation import states
 from annotation.actions import audit, places, qualification
 from annotation.editing import OperationIn, apply, open_nodes
@@ -23,7 +24,8 @@ PAUSE = timedelta(minutes=2)  # what is longer between two edits was not work
 
 
 class Saved(NamedTuple):
-    """A work after its operations: the document as stored, and the operations' rows in the order sent."""
+    """A work after its operations: the document as stored, and the operations in the order sent, the new ones
+    without the ids of their rows."""
 
     work: Work
     document: Document
@@ -44,7 +46,7 @@ def save_operations(*, work: int, operations: Sequence[OperationIn], by: User) -
         NotAllowed: the work is not theirs, or submitted.
     """
     held = lock(work, by, subject=True)
-    known = {row.uid: row for row in held.operations.filter(uid__in=[one.id for one in operations])}
+    known = _known(held, operations)
     new = [one for one in operations if one.id not in known]
     document = document_of(held.document)
     if new:
@@ -54,6 +56,13 @@ def save_operations(*, work: int, operations: Sequence[OperationIn], by: User) -
             )
         document = _apply_all(held, document, new, by, known)
     return Saved(held, document, [known[one.id] for one in operations])
+
+
+def _known(work: Work, operations: Sequence[OperationIn]) -> dict[UUID, Operation]:
+    """Those of the operations that were applied before."""
+    if not work.revision:
+        return {}
+    return {row.uid: row for row in work.operations.filter(uid__in=[one.id for one in operations])}
 
 
 # What changes of a work look at besides the work itself. Columns are named, because long ones cost more to
@@ -67,6 +76,30 @@ _COLUMNS = (
 _SUBJECT = ("item__images", "item__passage", "item__tokens")
 
 
+def _own(*columns: str) -> QuerySet[Work]:
+    by = slot("by", User)
+    works = Work.objects.select_for_update(of=("self",)).select_related("item", "project").only(*columns)
+    member = {"project__memberships__user": by, "project__memberships__active": True}
+    return works.filter(pk=slot("work", Work), annotator=by, **member)
+
+
+_HELD = Prepared(lambda: _own(*_COLUMNS))
+_HELD_WITH_SUBJECT = Prepared(lambda: _own(*_COLUMNS, *_SUBJECT))
+_SAVED = ("document", "revision", "saved_at", "active_seconds", "reserved_until")
+_STORE = PreparedUpdate(
+    lambda: (Work.objects.filter(pk=slot("work", Work)), {name: slot(name, Work, name) for name in _SAVED})
+)
+_HAND_IN = PreparedUpdate(
+    lambda: (
+        Work.objects.filter(pk=slot("work", Work)),
+        {name: slot(name, Work, name) for name in ("status", "submitted_at")},
+    )
+)
+_COUNT_ONE = PreparedUpdate(
+    lambda: (Item.objects.filter(pk=slot("item", Item)), {"submitted": F("submitted") + 1})
+)
+
+
 def lock(pk: int, by: User, *, subject: bool = False) -> Work:
     """The work for a change by its annotator, its row locked; an expired one takes its place again.
 
@@ -76,9 +109,7 @@ def lock(pk: int, by: User, *, subject: bool = False) -> Work:
 
 
 def _locked(pk: int, by: User, *, subject: bool = False) -> Work:
-    works = Work.objects.select_for_update(of=("self",)).select_related("item", "project")
-    own = works.filter(pk=pk, annotator=by, project__memberships__user=by, project__memberships__active=True)
-    work = next(iter(own.only(*_COLUMNS, *(_SUBJECT if subject else ()))), None)
+    work = (_HELD_WITH_SUBJECT if subject else _HELD).first(work=pk, by=by.pk)
     if work is None:
         raise NotAllowed("Only the person who does a work changes it.")
     return work
@@ -115,13 +146,14 @@ def _apply_all(
                 undoes=one.undoes,
             )
         )
-    known.update({row.uid: row for row in Operation.objects.bulk_create(rows)})
+    insert_all(rows)
+    known.update({row.uid: row for row in rows})
     since = now - (work.saved_at or work.started_at)
     work.active_seconds += since.total_seconds() if since < PAUSE else 0
     work.document = document.model_dump(mode="json")
     work.saved_at = now
     places.set_end(work, now)
-    work.save(update_fields=["document", "revision", "saved_at", "active_seconds", "reserved_until"])
+    _STORE(work=work.pk, **{name: getattr(work, name) for name in _SAVED})
     return document
 
 
@@ -146,9 +178,9 @@ def submit(*, work: int, revision: int, by: User) -> Work:
     first, returned = held.submitted_at is None, held.status == Work.Status.RETURNED
     held.status = states.next_status(states.WORK, "submit", held.status)
     held.submitted_at = timezone.now()
-    held.save(update_fields=["status", "submitted_at"])
+    _HAND_IN(work=held.pk, status=held.status, submitted_at=held.submitted_at)
     if held.task == Work.Task.ANNOTATION and not returned:  # a returned one is counted already
-        Item.objects.filter(pk=held.item_id).update(submitted=F("submitted") + 1)
+        _COUNT_ONE(item=held.item_id)
     qualification.judge_if_finished(work=held)
     audit.record(
         project=held.project,

@@ -10,6 +10,7 @@ from django.db.models import Exists, F, Model, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
+from accounts.prepared import Prepared, PreparedUpdate, Slot, insert, slot
 from annotation import states
 from annotation.actions import audit
 from annotation.errors import NothingLeft, PlaceLost
@@ -30,7 +31,7 @@ def next_work(*, member: Membership) -> Work:
     """
     check_annotating(member)
     now = timezone.now()
-    if _over(member.project, now).exists():
+    if _ONE_OVER.all(project=member.project_id, now=now):
         expire(project=member.project, now=now)
     with transaction.atomic():
         return _next_work(member, now)
@@ -42,7 +43,7 @@ def next_work(*, member: Membership) -> Work:
 
 def _next_work(member: Membership, now: datetime) -> Work:
     _one_at_a_time(member)
-    own = _own(member, Work.Status.RESERVED, Work.Status.RETURNED, Work.Status.EXPIRED)
+    own = _own(member, _BEGUN)
     # "reserved" sorts before "returned": what is begun is finished first.
     for work in own:
         if work.status != Work.Status.EXPIRED and extend(work=work, now=now):
@@ -50,24 +51,40 @@ def _next_work(member: Membership, now: datetime) -> Work:
     if (item := _unqualified_item(member)) is not None or (item := _hidden_gold_item(member)) is not None:
         return _hand_out(member, item, now)
     following = _take_up_again(own) or _claim_next(member, now)
-    following = following or _take_up_again(_own(member, Work.Status.RELEASED))
+    following = following or _take_up_again(_own(member, _GIVEN_BACK))
     if following is None:
         raise NothingLeft("Every item has enough annotators, or you have done it. Thank you!")
     return following
 
 
+_MEMBER_HELD = Prepared(
+    lambda: Membership.objects.select_for_update().filter(pk=slot("member", Membership)).only("pk")
+)
+
+
 def _one_at_a_time(member: Membership) -> None:
     """Hold a member's row: of one person's tabs, each is handed its item after the other."""
     if _locks_rows():
-        Membership.objects.select_for_update().get(pk=member.pk)
+        _MEMBER_HELD.all(member=member.pk)
 
 
-def _own(member: Membership, *statuses: Work.Status) -> list[Work]:
+def _in(*statuses: Work.Status) -> Prepared[Work]:
     """A member's works in these states, without what was drawn."""
-    works = Work.objects.filter(
-        project=member.project_id, annotator=member.user_id, task=Work.Task.ANNOTATION, status__in=statuses
-    )
-    found = list(works.only("item_id", "task", "status", "reserved_until").order_by("status", "pk"))
+
+    def build() -> QuerySet[Work]:
+        mine = {"project": slot("project", Project), "annotator": slot("user", User)}
+        works = Work.objects.filter(**mine, task=Work.Task.ANNOTATION, status__in=statuses)
+        return works.only("item_id", "task", "status", "reserved_until").order_by("status", "pk")
+
+    return Prepared(build)
+
+
+_BEGUN = _in(Work.Status.RESERVED, Work.Status.RETURNED, Work.Status.EXPIRED)
+_GIVEN_BACK = _in(Work.Status.RELEASED)
+
+
+def _own(member: Membership, works: Prepared[Work]) -> list[Work]:
+    found = works.all(project=member.project_id, user=member.user_id)
     for work in found:
         work.project = member.project
     return found
@@ -92,9 +109,14 @@ def _take_up_again(works: Sequence[Work]) -> Work | None:
     return None
 
 
-def _over(project: Project, now: datetime) -> QuerySet[Work]:
+def _over(project: Project | Slot, now: datetime | Slot) -> QuerySet[Work]:
     """The reservations whose time is over."""
     return Work.objects.filter(project=project, status=Work.Status.RESERVED, reserved_until__lt=now)
+
+
+_ONE_OVER = Prepared(
+    lambda: _over(slot("project", Project), slot("now", Work, "reserved_until")).only("pk")[:1]
+)
 
 
 @transaction.atomic
@@ -178,20 +200,31 @@ def assign(*, item: Item, member: Membership, by: User) -> Work:
     return work
 
 
+_TAKE = PreparedUpdate(
+    lambda: (
+        Item.objects.filter(pk=slot("item", Item)).exclude(
+            purpose=Item.Purpose.ORDINARY, taken__gte=F("places")
+        ),
+        {"taken": F("taken") + 1},
+    )
+)
+
+
 def _take(item: int) -> bool:
     """Take one of the item's places. One conditional update: of two who come at once one gets the last."""
-    free = Item.objects.filter(pk=item).exclude(purpose=Item.Purpose.ORDINARY, taken__gte=F("places"))
-    return bool(free.update(taken=F("taken") + 1))
+    return bool(_TAKE(item=item))
 
 
 def _reserve(member: Membership, item: Item, now: datetime) -> Work:
-    return Work.objects.create(
+    work = Work(
         item=item,
         project=member.project,
         annotator_id=member.user_id,
         document=item.extra.get(DRAFT, {}),
         reserved_until=now + timedelta(minutes=member.project.reservation_minutes),
     )
+    insert(work)
+    return work
 
 
 def _hand_out(member: Membership, item: Item, now: datetime) -> Work:
@@ -201,8 +234,8 @@ def _hand_out(member: Membership, item: Item, now: datetime) -> Work:
     return _reserve(member, item, now)
 
 
-def _not_yet(member: Membership, items: QuerySet[Item]) -> QuerySet[Item]:
-    mine = Work.objects.filter(item=OuterRef("pk"), annotator=member.user_id, task=Work.Task.ANNOTATION)
+def _not_yet(user: int | Slot, items: QuerySet[Item]) -> QuerySet[Item]:
+    mine = Work.objects.filter(item=OuterRef("pk"), annotator=user, task=Work.Task.ANNOTATION)
     return items.filter(~Exists(mine)).order_by("position")
 
 
@@ -210,7 +243,7 @@ def _unqualified_item(member: Membership) -> Item | None:
     """The next qualification item of a member who has not qualified yet."""
     if member.project.qualification_score is None or member.qualified is not None:
         return None
-    left = _not_yet(member, member.project.items.filter(purpose=Item.Purpose.QUALIFICATION)).first()
+    left = _not_yet(member.user_id, member.project.items.filter(purpose=Item.Purpose.QUALIFICATION)).first()
     if left is None and member.project.items.filter(purpose=Item.Purpose.QUALIFICATION).exists():
         raise NothingLeft("All qualification items are done; they are being looked at.")
     return left
@@ -220,18 +253,32 @@ def _hidden_gold_item(member: Membership) -> Item | None:
     every = member.project.hidden_gold_every
     if every is None or (member.handed_out + 1) % every:
         return None
-    return _not_yet(member, member.project.items.filter(purpose=Item.Purpose.HIDDEN_GOLD)).first()
+    return _not_yet(member.user_id, member.project.items.filter(purpose=Item.Purpose.HIDDEN_GOLD)).first()
+
+
+def _free(user: int | Slot, project: int | Slot) -> QuerySet[Item]:
+    """The items with a free place that the user has not had, in order."""
+    ordinary = Item.objects.filter(project=project, purpose=Item.Purpose.ORDINARY, taken__lt=F("places"))
+    return _not_yet(user, ordinary)
+
+
+_FREE_FROM = Prepared(
+    lambda: _unlocked(
+        _free(slot("user", User), slot("project", Project)).filter(
+            position__gte=slot("start", Item, "position")
+        )
+    )[:1]
+)
 
 
 def _claim_next(member: Membership, now: datetime) -> Work | None:
     """Claim the first item in order that has a free place and that the member has not had."""
-    ordinary = member.project.items.filter(purpose=Item.Purpose.ORDINARY, taken__lt=F("places"))
-    free = _not_yet(member, ordinary)
     for start in dict.fromkeys((member.scanned_to, 0)):
-        item = _unlocked(free.filter(position__gte=start)).first()
+        item = _FREE_FROM.first(user=member.user_id, project=member.project_id, start=start)
         if item is not None and _take(item.pk):
             return _begin(member, item, now)
     # What is left is being claimed by others at this moment: try any of it, in no order.
+    free = _free(member.user_id, member.project_id)
     for _try in range(TRIES):
         if not (rest := list(free[:TRIES])):
             return None
@@ -240,8 +287,16 @@ def _claim_next(member: Membership, now: datetime) -> Work | None:
     raise NothingLeft("Others are taking the last items right now. Please try again in a moment.")
 
 
+_HANDED_OUT = PreparedUpdate(
+    lambda: (
+        Membership.objects.filter(pk=slot("member", Membership)),
+        {"handed_out": F("handed_out") + 1, "scanned_to": slot("position", Membership, "scanned_to")},
+    )
+)
+
+
 def _begin(member: Membership, item: Item, now: datetime) -> Work:
-    Membership.objects.filter(pk=member.pk).update(handed_out=F("handed_out") + 1, scanned_to=item.position)
+    _HANDED_OUT(member=member.pk, position=item.position)
     return _reserve(member, item, now)
 
 

@@ -8,11 +8,11 @@ from annotation.models import Item, Membership, Work
 from annotation.queries.qualification import FINISHED, score_of
 
 
-@transaction.atomic
 def judge_if_finished(*, work: Work) -> bool | None:
     """Judge the annotator of a submitted qualification work, if it was the last one; None: not yet.
 
-    Without gold there is nothing to judge by: a manager decides then (`decide`).
+    Called by the action that submits it, in its transaction. Without gold there is nothing to judge by: a
+    manager decides then (`decide`).
     """
     project = work.project
     if work.item.purpose != Item.Purpose.QUALIFICATION or project.qualification_score is None:

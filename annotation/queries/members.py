@@ -3,6 +3,7 @@
 from django.db.models import Count, F, Q, QuerySet
 
 from accounts.models import User
+from accounts.prepared import Prepared, slot
 from annotation.models import Membership, Project, Work
 
 
@@ -21,10 +22,23 @@ def memberships(user: User) -> QuerySet[Membership]:
     )
 
 
+def _active() -> QuerySet[Membership]:
+    return Membership.objects.select_related("project").filter(user=slot("user", User), active=True)
+
+
+_NAMED = Prepared(lambda: _active().filter(project__slug=slot("slug", Project, "slug")))
+_OF_WORK = Prepared(
+    lambda: (
+        _active()
+        .filter(project__works=slot("work", Work))
+        .annotate(annotator=F("project__works__annotator"), task=F("project__works__task"))
+    )
+)
+
+
 def membership(user: User, slug: str) -> Membership | None:
     """The membership of a person in the project of that name. One query."""
-    found = Membership.objects.select_related("project").filter(user=user, project__slug=slug, active=True)
-    return next(iter(found), None)
+    return _NAMED.first(user=user.pk, slug=slug)
 
 
 def membership_at(user: User, work: int) -> tuple[Membership, Work] | None:
@@ -32,16 +46,14 @@ def membership_at(user: User, work: int) -> tuple[Membership, Work] | None:
 
     Of the work there is only what says whose it is; the rest is fetched when it is asked for.
     """
-    found = Membership.objects.select_related("project").filter(user=user, active=True, project__works=work)
-    found = found.annotate(annotator=F("project__works__annotator"), task=F("project__works__task"))
-    member = next(iter(found), None)
+    member = _OF_WORK.first(user=user.pk, work=work)
     if member is None:
         return None
     columns = {
         "id": work,
         "project_id": member.project_id,
-        "annotator_id": member.annotator,
-        "task": member.task,
+        "annotator_id": member.annotator,  # type: ignore[attr-defined]  # annotated
+        "task": member.task,  # type: ignore[attr-defined]
     }
     reference = Work.from_db(None, list(columns), list(columns.values()))
     reference.project = member.project

@@ -5,10 +5,13 @@ from typing import Any
 from django.db.models import QuerySet
 from django.urls import reverse
 
+from accounts.models import User
+from accounts.prepared import Prepared, slot
 from analysis.programs import Program, agrees, describe
 from annotation.editing import executed
 from annotation.models import (
     Comment,
+    Guideline,
     ImageFile,
     KeyBindings,
     Operation,
@@ -23,10 +26,23 @@ from annotation.subjects import document_of, program_of
 HISTORY = 200  # operations that the editor can undo after a reload
 
 
+_WITH_ITEM = Prepared(
+    lambda: (
+        Work.objects.select_related("item")
+        .defer("item__extra", "item__text_hash")
+        .filter(pk=slot("work", Work))
+    )
+)
+_COMMENTS = Prepared(lambda: Comment.objects.select_related("by").filter(work=slot("work", Work)))
+_GUIDELINES = Prepared(
+    lambda: Guideline.objects.filter(project=slot("project", Project)).only("module", "version", "text")
+)
+_KEYS = Prepared(lambda: KeyBindings.objects.filter(user=slot("user", User)).only("keys"))
+
+
 def work_with_item(pk: int) -> Work | None:
     """A work with its item. One query; who has the project already sets it on the work."""
-    works = Work.objects.select_related("item").defer("item__extra", "item__text_hash")
-    return next(iter(works.filter(pk=pk)), None)
+    return _WITH_ITEM.first(work=pk)
 
 
 def work_state(work: Work) -> dict[str, Any]:
@@ -43,7 +59,7 @@ def work_state(work: Work) -> dict[str, Any]:
         "document": work.document or Document().model_dump(mode="json"),
         **outcome(work, document),
         "guidelines": guidelines(work.project),
-        "comments": [comment_row(one) for one in work.comments.select_related("by")],
+        "comments": [comment_row(one) for one in _COMMENTS.all(work=work.pk)],
         "predictions": predictions(work),
         "others": others(work),
         "history": history(work),
@@ -97,7 +113,8 @@ def _item(work: Work) -> dict[str, Any]:
 
 def images(project: Project, names: list[str]) -> list[dict[str, Any]]:
     """The images of an item, in order. ``url`` is empty where only the name is known."""
-    files = {one.name: one for one in ImageFile.objects.filter(project=project, name__in=names)}
+    found = ImageFile.objects.filter(project=project, name__in=names) if names else ()
+    files = {one.name: one for one in found}
     return [
         {
             "name": name,
@@ -113,8 +130,8 @@ def images(project: Project, names: list[str]) -> list[dict[str, Any]]:
 
 def guidelines(project: Project) -> dict[str, dict[str, Any]]:
     """The newest guideline of each module; "" is the project's own."""
-    rows = project.guidelines.values_list("module", "version", "text")
-    return {module: {"version": version, "text": text} for module, version, text in rows}
+    rows = _GUIDELINES.all(project=project.pk)
+    return {one.module: {"version": one.version, "text": one.text} for one in rows}
 
 
 def comment_row(comment: Comment) -> dict[str, Any]:
@@ -173,8 +190,8 @@ def predictions(work: Work) -> list[dict[str, Any]] | None:
 
 def keys(work: Work) -> dict[str, str]:
     """The keys that the annotator chose."""
-    found = KeyBindings.objects.filter(user=work.annotator_id).values_list("keys", flat=True)
-    return next(iter(found), {})
+    found = _KEYS.first(user=work.annotator_id)
+    return found.keys if found is not None else {}
 
 
 def to_review(project: Project) -> QuerySet[Work]:

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from annotation.actions import places, review
+from annotation.actions.editing import save_operations
 from annotation.models import Role, Work
 from tests.annotation.factories import (
     box,
@@ -163,8 +164,24 @@ def test_saving_asks_the_database_a_fixed_number_of_times(django_assert_max_num_
     work = make_work()
     client = client_of(work.annotator)
     edits = [operation(0, 3, put=[box(f"b{n}")]) for n in range(40)]
-    with django_assert_max_num_queries(14):
+    # Who is logged in is two; BEGIN, the work, the operations, the work again. A test's savepoint ends once.
+    with django_assert_max_num_queries(7):
         post(client, work, "operations", sent(*edits))
+
+
+def test_going_on_to_the_next_item_asks_the_database_a_fixed_number_of_times(
+    django_assert_max_num_queries: Any,
+) -> None:
+    member = make_member(make_project(kind="spans"))
+    make_items(member.project, 3)
+    client = client_of(member.user)
+    for _time in range(2):
+        work = places.next_work(member=member)
+        problem = operation(0, 0, problem={"kind": "other"})
+        revision = save_operations(work=work.pk, operations=[problem], by=member.user).work.revision
+        with django_assert_max_num_queries(22):
+            answer = post(client, work, "submit", {"revision": revision, "go_on": True}).json()
+        assert answer["work"]["item"]["external_id"] == f"i{_time + 2}"
 
 
 def test_spans_go_the_same_way() -> None:

@@ -103,7 +103,7 @@ class Editor:
     def log_in(self, page: Page, user: User) -> None:
         """Give the browser the session of a user."""
         client = Client()
-        client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+        client.force_login(user)
         session = client.cookies["sessionid"].value
         page.context.add_cookies([{"name": "sessionid", "value": session, "url": self.server.url}])
 
