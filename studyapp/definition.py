@@ -296,18 +296,29 @@ def load_definition(path: Path) -> StudyDefinition:
 
 def read_definition(text: str, name: str) -> StudyDefinition:
     """Read a definition from the text of a YAML file that goes by a name. Raises as `load_definition`."""
-    node, data = _read(text, name)
-    problems = [Problem(line, "", f"the key {key!r} is given twice") for line, key in _repeated(node)]
-    if problems:
-        raise _error(name, problems)
+    node, data = read_document(text, name)
     try:
         return StudyDefinition.model_validate(data)
     except ValidationError as error:
-        found = [(_as_written(node, one), sentence(one)) for one in error.errors(include_url=False)]
-        raise _error(name, [Problem(*_place(node, location), said) for location, said in found]) from error
+        found = [(as_written(node, one), sentence(one)) for one in error.errors(include_url=False)]
+        raise located(name, node, found) from error
 
 
-def _as_written(node: yaml.Node | None, found: Any) -> Location:
+def read_document(text: str, name: str) -> tuple[yaml.Node | None, Any]:
+    """A YAML file with the places of its parts, and as plain data. Raises DefinitionError where it is none."""
+    node, data = _read(text, name)
+    problems = [Problem(line, "", f"the key {key!r} is given twice") for line, key in _repeated(node, set())]
+    if problems:
+        raise _error(name, problems)
+    return node, data
+
+
+def located(name: str, node: yaml.Node | None, found: Sequence[tuple[Location, str]]) -> DefinitionError:
+    """The error about fields of a document, each with the line on which the field stands."""
+    return _error(name, [Problem(*_place(node, location), message) for location, message in found])
+
+
+def as_written(node: yaml.Node | None, found: Any) -> Location:
     """Where the file has what pydantic complains of.
 
     It names the chosen member of a union too, of which the file has no such field, and counts the questions
@@ -341,7 +352,7 @@ class Problem(NamedTuple):
 def definition_error(path: Path, found: Sequence[tuple[Location, str]]) -> DefinitionError:
     """The error about fields of a file, each with the line on which the field stands."""
     node, _data = _read(_text(path), str(path))
-    return _error(str(path), [Problem(*_place(node, location), message) for location, message in found])
+    return located(str(path), node, found)
 
 
 def _error(name: str, problems: Sequence[Problem]) -> DefinitionError:
@@ -370,15 +381,20 @@ def _read(text: str, name: str) -> tuple[yaml.Node | None, Any]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise _error(name, [Problem(line, "", f"is no valid YAML: {error.problem}")]) from error
+    except RecursionError as error:
+        raise _error(name, [Problem(1, "", "is nested too deeply")]) from error
     except yaml.YAMLError as error:
         raise _error(name, [Problem(1, "", f"is no valid YAML: {str(error).splitlines()[0]}")]) from error
 
 
-def _repeated(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
-    """Keys that a mapping gives twice; YAML would silently take the last."""
+def _repeated(node: yaml.Node | None, walked: set[int]) -> Iterator[tuple[int, str]]:
+    """Keys that a mapping gives twice; YAML would silently take the last. Aliases are walked once."""
+    if id(node) in walked:
+        return
+    walked.add(id(node))
     if isinstance(node, yaml.SequenceNode):
         for child in node.value:
-            yield from _repeated(child)
+            yield from _repeated(child, walked)
     if isinstance(node, yaml.MappingNode):
         seen = set()
         for key, child in node.value:
@@ -386,7 +402,7 @@ def _repeated(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
                 yield key.start_mark.line + 1, key.value
             if isinstance(key, yaml.ScalarNode):
                 seen.add(key.value)
-            yield from _repeated(child)
+            yield from _repeated(child, walked)
 
 
 def _place(node: yaml.Node | None, location: Location) -> tuple[int, str]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from studyapp.definition import StudyDefinition
 from studyapp.questionnaires import TEMPLATES
 from studyapp.rules import RULES_2020
 from studyapp.studio.drafts import Draft, opened
@@ -74,6 +73,6 @@ def draft(start: Start, *, slug: str, title: str, dataset: str, systems: Sequenc
     return made | ({"design": start.design} if start.design != "between" else {})
 
 
-def from_file(definition: StudyDefinition, *, slug: str) -> Draft:
-    """The draft of a definition that was read from a file, under the study's own name."""
-    return opened(definition.model_dump(mode="json") | {"study": slug})
+def from_file(content: Draft, *, slug: str) -> Draft:
+    """The draft that was read from a file, under the study's own name."""
+    return opened(content | {"study": slug})

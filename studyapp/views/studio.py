@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from studyapp.actions import drafts as actions
 from studyapp.actions.studies import launch_study
-from studyapp.definition import DefinitionError, read_definition
+from studyapp.definition import DefinitionError
 from studyapp.errors import StudyappError
 from studyapp.models import Dataset, Study
 from studyapp.queries.drafts import (
@@ -30,6 +30,7 @@ from studyapp.scales import SCALES
 from studyapp.states import ForbiddenTransition
 from studyapp.studio import edits, sample, starts
 from studyapp.studio.drafts import Draft, Problem, as_yaml
+from studyapp.studio.files import read_draft
 from studyapp.studio.forms import form
 from studyapp.studio.steps import BY_NAME, STEPS, Step
 from studyapp.studio_forms import ImportForm, ScaleForm, StartForm
@@ -68,16 +69,16 @@ def start(request: HttpRequest) -> HttpResponse:
 @require_POST
 @staff_only
 def start_from_file(request: HttpRequest) -> HttpResponse:
-    """Make a study from a definition in YAML."""
+    """Make a study from a definition in YAML, which need not be complete."""
     filled = ImportForm(request.POST, request.FILES)
     if not filled.is_valid():
         return _home(request, StartForm(), filled, status=422)
     try:
-        definition = read_definition(filled.text, filled.name)
+        content = read_draft(filled.text, filled.name)
     except DefinitionError as error:
         filled.add_error("file", str(error).splitlines())
         return _home(request, StartForm(), filled, status=422)
-    return _made(request, filled, starts.from_file(definition, slug=definition.study))
+    return _made(request, filled, starts.from_file(content, slug=content["study"]))
 
 
 def _made(request: HttpRequest, filled: Any, draft: Draft) -> HttpResponse:
@@ -342,8 +343,7 @@ def replace(request: HttpRequest, slug: str) -> HttpResponse:
     filled = ImportForm(request.POST, request.FILES)
     if filled.is_valid():
         try:
-            definition = read_definition(filled.text, filled.name)
-            draft = starts.from_file(definition, slug=slug)
+            draft = starts.from_file(read_draft(filled.text, filled.name), slug=slug)
             now = edited(study)
             actions.save_draft(
                 study=study, base=now.number, draft=draft, changed="file", by=staff_user(request)

@@ -354,7 +354,7 @@ def test_a_file_comes_in_and_goes_out(staff, dataset, tmp_path):
     assert staff.post("/staff/studio/file/", sent).status_code == 302
     other = Study.objects.get(slug="other")
     assert other.definition == {**study.definition, "study": "other"}
-    wrong = SimpleUploadedFile("wrong.yaml", text.replace(b"count: 25", b"count: many"))
+    wrong = SimpleUploadedFile("wrong.yaml", text.replace(b"count: 25", b"count: [25]"))
     response = staff.post("/staff/studio/other/file/", {"file": wrong})
     assert response.status_code == 422
     assert re.search(r"wrong.yaml:\d+: items.count: ", response.content.decode())
@@ -363,6 +363,31 @@ def test_a_file_comes_in_and_goes_out(staff, dataset, tmp_path):
     staff.post("/staff/studio/other/file/", {"file": changed})
     other.refresh_from_db()
     assert (other.slug, other.title) == ("other", "New")
+
+
+def test_a_draft_that_is_not_complete_comes_in_again(staff):
+    staff.post("/staff/studio/new/", {"title": "Bare", "slug": "bare", "dataset": "", "start": "empty"})
+    send(staff, "bare", "items", items__count="many")
+    text = staff.get("/staff/studio/bare/definition.yaml").content
+    sent = {"file": SimpleUploadedFile("again.yaml", text.replace(b"study: bare", b"study: again"))}
+    assert staff.post("/staff/studio/file/", sent).status_code == 302
+    bare, again = (edited(Study.objects.get(slug=slug)).draft for slug in ("bare", "again"))
+    assert again == {**bare, "study": "again"}
+    assert again["items"]["count"] == "many"
+    html = page(staff, "/staff/studio/again/review/")
+    assert "dataset" in html
+    assert "is missing" in html
+    for step in STEPS:
+        page(staff, f"/staff/studio/again/step/{step.name}/")
+    back = SimpleUploadedFile("bare.yaml", text)
+    assert staff.post("/staff/studio/again/file/", {"file": back}).status_code == 302
+    launched = staff.post("/staff/studio/again/launch/", follow=True)
+    assert "Version 1 is open" not in launched.content.decode()
+    response = staff.post(
+        "/staff/studio/file/", {"file": SimpleUploadedFile("a.yaml", b"study: x\n\nwho: me")}
+    )
+    assert response.status_code == 422
+    assert "a.yaml:3: who: there is no such field" in response.content.decode()
 
 
 def test_a_study_from_a_file_is_edited_without_losing_its_history(staff):

@@ -1,0 +1,116 @@
+"""Drafts from files: what comes in although it is not complete, and what is no draft at all."""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from studyapp.definition import DefinitionError, load_definition
+from studyapp.studio import starts
+from studyapp.studio.drafts import as_yaml, opened, problems
+from studyapp.studio.edits import with_value
+from studyapp.studio.files import read_draft
+from studyapp.studio.forms import Known, form
+from studyapp.studio.steps import STEPS
+
+EVERYTHING = Path(__file__).parents[3] / "docs" / "examples" / "everything.yaml"
+
+
+# Seven lines that stand for ten million values.
+BOMB = "study: a\na: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
+    f"{name}: &{name} [{', '.join(['*' + before] * 10)}]" for before, name in itertools.pairwise("abcdefg")
+)
+
+
+@pytest.fixture(scope="module")
+def everything() -> dict[str, Any]:
+    return opened(load_definition(EVERYTHING).model_dump(mode="json"))
+
+
+def places(value: Any, location: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    rows = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, child in rows:
+        yield (*location, name), child
+        yield from places(child, (*location, name))
+
+
+def test_it_works(everything):
+    assert read_draft(as_yaml(everything), "x.yaml") == read_draft(EVERYTHING.read_text("utf-8"), "y.yaml")
+
+
+def test_drafts_with_something_missing_or_wrong_come_back_as_they_were(everything):
+    """Each field in turn is left out, or holds what somebody might type in it."""
+    found = list(places(everything))
+    for number, (location, value) in enumerate(found[:: max(1, len(found) // 50)]):
+        if location[-1] in ("study", "kind"):  # what a draft has to have
+            continue
+        new = None if number % 2 or isinstance(value, dict | list) else "?"
+        draft = with_value(everything, location, new)
+        again = read_draft(as_yaml(draft), "x.yaml")
+        assert opened(again) == opened(draft), location
+        assert problems(again) == problems(draft), location
+
+
+@pytest.mark.parametrize("start", starts.STARTS)
+def test_a_start_without_a_dataset_is_a_draft(start):
+    draft = starts.draft(starts.STARTS[start], slug="a", title="A", dataset="", systems=["one"])
+    assert problems(draft)
+    assert read_draft(as_yaml(draft), "x.yaml") == draft
+
+
+def test_a_date_stays_what_it_says():
+    assert read_draft("study: a\nprivacy: {retain_until: 2031-02-03}", "x")["privacy"] == {
+        "retain_until": "2031-02-03"
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "x.yaml:1: must be a mapping of fields"),
+        ("- a", "x.yaml:1: must be a mapping of fields"),
+        ("title: [", "x.yaml:1: is no valid YAML"),
+        ("title: A", "x.yaml:1: study: is missing"),
+        ("study: Not so", "x.yaml:1: study: string should match"),
+        ("study: a\ntitle: A\ntitle: B", "x.yaml:3: the key 'title' is given twice"),
+        ("study: a\nconditions: one", "x.yaml:2: conditions: "),
+        ("study: a\nconditions:\n  - one", "x.yaml:3: conditions[1]: must be a mapping of fields"),
+        ("study: a\nconditions:\n  - {system: [a]}", "x.yaml:3: conditions[1].system: "),
+        ("study: a\nitems: {count: {a: 1}}", "x.yaml:2: items.count: "),
+        ("study: a\nexclusions:\n  - {kind: mood}", "x.yaml:3: exclusions[1]: there is no kind 'mood'"),
+        ("study: a\nscreening:\n  - {accept: 5}", "x.yaml:3: screening[1].accept: "),
+        ("study: a\nitems: {count: .inf}", "x.yaml:2: items.count: must be a finite number"),
+        ('study: a\ntitle: "a\\0b"', "x.yaml:2: title: holds a sign that cannot be kept"),
+        ("study: a\ntitle: !!binary aGk=", "x.yaml:2: title: must be text, a number"),
+        ("study: a\nitems: {1: 2}", "x.yaml:2: items: must have texts for names"),
+        ("study: a\nitems: &x\n  - *x", "x.yaml:1: is part of itself"),
+        ("study: a\ntitle: " + "[" * 1500, "x.yaml:1: is nested too deeply"),
+        (
+            BOMB,
+            "x.yaml:1: has too many parts",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_no_draft_is_told_by_line_and_field(text, complaint):
+    with pytest.raises(DefinitionError) as told:
+        read_draft(text, "x.yaml")
+    assert complaint in str(told.value)
+
+
+def test_whatever_comes_in_is_shown(everything):
+    """A wrong value anywhere: it is refused, or every step can show it."""
+    found = list(places(everything))
+    taken = 0
+    for number, (location, _value) in enumerate(found[:: max(1, len(found) // 25)]):
+        wrong = [5, "x", [1], {"a": 1}, True][number % 5]
+        try:
+            draft = read_draft(yaml.safe_dump(with_value(everything, location, wrong)), "x.yaml")
+        except DefinitionError:
+            continue
+        taken += 1
+        for step in STEPS:
+            form(step, opened(draft), Known(), problems(draft))
+    assert taken > 3
