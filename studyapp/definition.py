@@ -305,7 +305,7 @@ def read_definition(text: str, name: str) -> StudyDefinition:
 
 
 def read_document(text: str, name: str) -> tuple[yaml.Node | None, Any]:
-    """A YAML file with the places of its parts, and as plain data. Raises DefinitionError where it is none."""
+    """A YAML file with its places, and as plain data. Raises DefinitionError where it is none."""
     node, data = _read(text, name)
     problems = [Problem(line, "", f"the key {key!r} is given twice") for line, key in _repeated(node, set())]
     if problems:
