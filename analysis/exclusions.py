@@ -8,9 +8,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from analysis.errors import AnalysisError, first_problem
 
@@ -80,6 +80,36 @@ class Answered(_Rule):
         return f"question {self.question} answered {value}"
 
 
+class AnsweredNumber(_Rule):
+    """Hits a trial where a question of the item questionnaire was answered with a number within the bounds.
+
+    Both bounds are included; None is no bound, and one of the two is given.
+    """
+
+    kind: Literal["answered_number"]
+    question: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @model_validator(mode="after")
+    def _bounds_something(self) -> Self:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("give at_least, at_most or both")
+        return self
+
+    def hits(self, trial: Mapping[str, Any]) -> bool:
+        answer = _value(trial, self.question)
+        if answer is None:
+            return False
+        low, high = self.at_least, self.at_most
+        return bool((low is None or answer >= low) and (high is None or answer <= high))
+
+    def describe(self) -> str:
+        bounds = [("at least", self.at_least), ("at most", self.at_most)]
+        said = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+        return f"question {self.question} answered {said}"
+
+
 class WholeItem(_Rule):
     """Hits every trial of the item."""
 
@@ -106,7 +136,9 @@ class Flagged(_Rule):
         return f"participants flagged for {self.flag}"
 
 
-Rule = Annotated[MinTime | MaxTime | Answered | WholeItem | Flagged, Field(discriminator="kind")]
+Rule = Annotated[
+    MinTime | MaxTime | Answered | AnsweredNumber | WholeItem | Flagged, Field(discriminator="kind")
+]
 _RULES: TypeAdapter[list[Rule]] = TypeAdapter(list[Rule])
 
 

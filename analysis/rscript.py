@@ -7,7 +7,16 @@ and the same for the same bundle, mode, version and clock.
 from collections.abc import Sequence
 
 from analysis.bundle import Points, Question, Version
-from analysis.exclusions import CLOCK_COLUMNS, Answered, Clock, Flagged, MaxTime, MinTime, Rule
+from analysis.exclusions import (
+    CLOCK_COLUMNS,
+    Answered,
+    AnsweredNumber,
+    Clock,
+    Flagged,
+    MaxTime,
+    MinTime,
+    Rule,
+)
 
 _HEAD = """\
 # Refits the models of trials with lme4 and ordinal.
@@ -175,6 +184,10 @@ def _test(rule: Rule) -> str:
         if isinstance(rule.value, str):
             return f"{column} == {quoted(rule.value)}"
         return f"as.numeric({column}) == {rule.value!r}"
+    if isinstance(rule, AnsweredNumber):
+        number = f"as.numeric({_column(rule.question)})"
+        bounds = ((">=", rule.at_least), ("<=", rule.at_most))
+        return " & ".join(f"{number} {sign} {bound!r}" for sign, bound in bounds if bound is not None)
     if isinstance(rule, Flagged):
         return f'grepl({quoted(f";{rule.flag};")}, paste0(";", {_column("flags")}, ";"), fixed = TRUE)'
     return f"{_column('item_id')} == {quoted(rule.item_id)}"

@@ -27,6 +27,7 @@ from studyapp.recruitment import Recruitment, check_address
 from studyapp.rules import (
     RULES_2020,
     AnsweredDefinition,
+    AnsweredNumberDefinition,
     ItemDefinition,
     RuleDefinition,
     check_item_rule,
@@ -208,7 +209,7 @@ class StudyDefinition(Frozen):
         check_unique([rule.name for rule in rules], "rules")
         questionnaire, items = info.data.get("questionnaire"), info.data.get("items")
         for rule in rules:
-            if isinstance(rule, AnsweredDefinition) and questionnaire is not None:
+            if isinstance(rule, AnsweredDefinition | AnsweredNumberDefinition) and questionnaire is not None:
                 check_question(rule, questionnaire)
             if isinstance(rule, ItemDefinition) and items is not None and items.ids is not None:
                 check_item_rule(rule, items.ids)

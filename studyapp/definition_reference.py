@@ -106,6 +106,7 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ("exclusions: min_time", "", rules.MinTimeDefinition),
     ("exclusions: max_time", "", rules.MaxTimeDefinition),
     ("exclusions: answered", "", rules.AnsweredDefinition),
+    ("exclusions: answered_number", "", rules.AnsweredNumberDefinition),
     ("exclusions: item", "", rules.ItemDefinition),
     ("exclusions: flagged", "", rules.FlaggedDefinition),
     ("completion", "", form.CompletionDefinition),

@@ -48,6 +48,16 @@ class AnsweredRule(Frozen):
     value: bool | int | float | str
 
 
+class AnsweredNumberRule(Frozen):
+    """Excludes a trial whose answer to ``question`` lies within the bounds, included; None is no bound."""
+
+    name: str
+    kind: Literal["answered_number"] = "answered_number"
+    question: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+
 class ItemRule(Frozen):
     """Excludes every trial of one item."""
 
@@ -65,7 +75,8 @@ class FlaggedRule(Frozen):
 
 
 Rule = Annotated[
-    MinTimeRule | MaxTimeRule | AnsweredRule | ItemRule | FlaggedRule, Field(discriminator="kind")
+    MinTimeRule | MaxTimeRule | AnsweredRule | AnsweredNumberRule | ItemRule | FlaggedRule,
+    Field(discriminator="kind"),
 ]
 
 

@@ -1,15 +1,17 @@
 """Exclusion rules as a researcher writes them, and what each freezes to. Pure: no Django."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from studyapp import freezing
 from studyapp.arms import Name
 from studyapp.flags import FLAGS, Flag
 from studyapp.freezing import Clock
 from studyapp.questionnaires import Frozen, Questionnaire
+
+Bound = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)] | None
 
 
 class _Time(Frozen):
@@ -56,6 +58,31 @@ class AnsweredDefinition(Frozen):
         return freezing.AnsweredRule(name=self.name, question=self.question, value=self.value)
 
 
+class AnsweredNumberDefinition(Frozen):
+    """Excludes a trial in which an item question was answered with a number within bounds, both included."""
+
+    name: Name = Field(description="name of the rule in every table")
+    kind: Literal["answered_number"] = Field(description="`answered_number`")
+    question: str = Field(description="key of an item question that is answered by a number")
+    at_least: Bound = Field(default=None, description="the smallest number that excludes")
+    at_most: Bound = Field(default=None, description="the largest number that excludes")
+
+    @model_validator(mode="after")
+    def _bounds_something(self) -> Self:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("give at_least, at_most or both")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError(
+                "at_least is larger than at_most; for what lies outside of two bounds make two rules"
+            )
+        return self
+
+    def freeze(self) -> freezing.Rule:
+        return freezing.AnsweredNumberRule(
+            name=self.name, question=self.question, at_least=self.at_least, at_most=self.at_most
+        )
+
+
 class ItemDefinition(Frozen):
     """Excludes every trial of one item."""
 
@@ -79,7 +106,12 @@ class FlaggedDefinition(Frozen):
 
 
 RuleDefinition = Annotated[
-    MinTimeDefinition | MaxTimeDefinition | AnsweredDefinition | ItemDefinition | FlaggedDefinition,
+    MinTimeDefinition
+    | MaxTimeDefinition
+    | AnsweredDefinition
+    | AnsweredNumberDefinition
+    | ItemDefinition
+    | FlaggedDefinition,
     Field(discriminator="kind"),
 ]
 
@@ -91,7 +123,7 @@ RULES_2020: list[RuleDefinition] = [
 ]
 
 
-def check_question(rule: AnsweredDefinition, questionnaire: Questionnaire) -> None:
+def check_question(rule: AnsweredDefinition | AnsweredNumberDefinition, questionnaire: Questionnaire) -> None:
     """Raises ValueError where the rule reads no item question, or an answer that it cannot have."""
     asked = {question.key: question for question in questionnaire.item}
     if rule.question not in asked:
@@ -99,6 +131,10 @@ def check_question(rule: AnsweredDefinition, questionnaire: Questionnaire) -> No
             f"rule {rule.name!r}: no item question has the key {rule.question!r}; there is {', '.join(asked)}"
         )
     question = asked[rule.question]
+    if isinstance(rule, AnsweredNumberDefinition):
+        if question.kind != "number":
+            raise ValueError(f"rule {rule.name!r}: {rule.question} is not answered by a number")
+        return
     if question.kind in ("multiple", "text"):
         raise ValueError(f"rule {rule.name!r}: {rule.question} has no one answer that a rule could name")
     if not question.takes(rule.value):

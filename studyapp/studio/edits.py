@@ -146,6 +146,7 @@ def _rule(rows: list[Any], kind: str) -> dict[str, Any]:
         "min_time": {"name": "too-fast", "clock": "client_total", "seconds": 15},
         "max_time": {"name": "too-slow", "clock": "client_total", "seconds": 300},
         "answered": {"name": "answered"},
+        "answered_number": {"name": "number"},
         "item": {"name": "item"},
         "flagged": {"name": "does-not-read", "flag": "failed_attention"},
     }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from studyapp.arms import ConditionDefinition, ItemsDefinition, PracticeDefinition
@@ -28,17 +28,18 @@ from studyapp.questionnaires import (
 from studyapp.recruitment import PLATFORMS
 from studyapp.rules import (
     AnsweredDefinition,
+    AnsweredNumberDefinition,
     FlaggedDefinition,
     ItemDefinition,
     MaxTimeDefinition,
     MinTimeDefinition,
 )
-from studyapp.stages import AttentionDefinition, ComprehensionQuestion, ScreeningQuestion
-from studyapp.studio import steps
+from studyapp.stages import AttentionDefinition
+from studyapp.studio import answers, steps
 from studyapp.studio.drafts import Draft, Problem, ends_of
 from studyapp.studio.steps import Step
 from studyapp.studio.translating import translations
-from studyapp.studio.widgets import Widget
+from studyapp.studio.widgets import Widget, shown
 
 _SCALES: dict[str, type[BaseModel]] = {
     "likert": LikertScale,
@@ -51,6 +52,7 @@ _RULES: dict[str, type[BaseModel]] = {
     "min_time": MinTimeDefinition,
     "max_time": MaxTimeDefinition,
     "answered": AnsweredDefinition,
+    "answered_number": AnsweredNumberDefinition,
     "item": ItemDefinition,
     "flagged": FlaggedDefinition,
 }
@@ -100,24 +102,11 @@ def _open(widget: Widget, opened: str) -> bool:
     return widget.is_open
 
 
-def questions_in(rows: Any, kind: type[Question] = Question) -> list[Question]:
-    """Those of a list that are questions already."""
-    found = []
-    for row in rows if isinstance(rows, list) else []:
-        try:
-            found.append(kind.model_validate({**row, "text": row.get("text") or "…"}))
-        except (ValidationError, TypeError):
-            continue
-    return found
-
-
 class _Builder:
     """Builds widgets for the fields of one draft."""
 
     def __init__(self, draft: Draft, known: Known) -> None:
         self.draft, self.known = draft, known
-        asked = draft.get("questionnaire")
-        self.asked = questions_in(asked.get("item") if isinstance(asked, dict) else None)
 
     def field(self, info: FieldInfo, location: Location, value: Any) -> Widget:
         """The widget of one field of a model."""
@@ -147,12 +136,12 @@ class _Builder:
         if kind is bool:
             widget.kind, widget.value = "check", default if value is None else bool(value)
         elif kind in (int, float):
-            widget.kind, widget.value = "number", _shown(default if value is None else value)
+            widget.kind, widget.value = "number", shown(default if value is None else value)
         elif kind is date:
             widget.kind = "date"
         else:
             widget.kind = "area" if steps.is_area(widget.location) else "text"
-            widget.value = _shown(value)
+            widget.value = shown(value)
         return widget
 
     def _select(
@@ -305,90 +294,19 @@ class _Builder:
         return widget
 
     def accept(self, widget: Widget, value: Any) -> Widget:
-        """The answers that let pass, as the question's own choices."""
-        question = self._of_row(widget, ScreeningQuestion)
-        if question is None or question.kind == "text":
-            return self.nothing(widget, value)
-        if question.kind == "number":
-            bounds = value if isinstance(value, dict) else {}
-            widget.kind, widget.is_dropped_empty = "group", True
-            widget.hint = "Leave both empty to let everybody pass."
-            for name, label in (("at_least", "At least"), ("at_most", "At most")):
-                number = Widget("number", (*widget.location, name), label, value=_shown(bounds.get(name)))
-                widget.children.append(number)
-            return widget
-        return self._answers(widget, question, value)
+        return answers.accept(self.draft, widget, value)
 
     def correct(self, widget: Widget, value: Any) -> Widget:
-        question = self._of_row(widget, ComprehensionQuestion)
-        if question is None or question.kind in ("number", "text"):
-            widget.value = _shown(value)
-            widget.kind = "number" if question is not None and question.kind == "number" else "text"
-            return widget
-        if question.kind == "multiple":
-            return self._answers(widget, question, value)
-        return _answer(widget, question, value)
+        return answers.correct(self.draft, widget, value)
 
     def expected(self, widget: Widget, value: Any) -> Widget:
-        """A choice for each question beside the items."""
-        wanted = value if isinstance(value, dict) else {}
-        widget.kind = "group"
-        for question in self.asked:
-            named = Widget("text", (*widget.location, question.key), question.text)
-            named.value = _shown(wanted.get(question.key))
-            if question.kind == "multiple":
-                widget.children.append(self._answers(named, question, wanted.get(question.key)))
-            elif question.choices:
-                widget.children.append(_answer(named, question, wanted.get(question.key)))
-            elif question.kind == "number":
-                named.kind = "number"
-                widget.children.append(named)
-        return widget
+        return answers.expected(self.draft, widget, value)
 
-    def rule_answer(self, widget: Widget, value: Any) -> Widget:
-        """A question beside the items, and the answer to it that excludes."""
-        row = self.draft["exclusions"][widget.location[1]]
-        asked = [question for question in self.asked if question.kind in ("yes_no", "likert", "single")]
-        answers = {
-            f"{question.key}={sent}": (stored, f"{question.key}: {dict(question.choices)[sent]}")
-            for question in asked
-            for sent, stored in question.values.items()
-        }
-        chosen = next(
-            (
-                one
-                for one, (stored, _label) in answers.items()
-                if one.startswith(f"{value}=") and _same(stored, row.get("value"))
-            ),
-            "",
-        )
-        if value and not chosen:  # one that only a file can say, or of a question that is gone
-            chosen = f"{value}={row.get('value')}"
-            answers[chosen] = (row.get("value"), f"{value}: {row.get('value')}")
-        widget.kind, widget.value = "pick", chosen
-        widget.options = [("", "–"), *((one, label) for one, (_stored, label) in answers.items())]
-        widget.answers = {one: stored for one, (stored, _label) in answers.items()}
-        return widget
+    def rule_question(self, widget: Widget, value: Any) -> Widget:
+        return answers.rule_question(self.draft, widget, value)
 
     def translations(self, widget: Widget, value: Any) -> Widget:
         return translations(widget, self.draft, value, self.known.languages)
-
-    def _answers(self, widget: Widget, question: Question, value: Any) -> Widget:
-        """Any number of the question's choices."""
-        chosen = value if isinstance(value, list) else []
-        widget.kind, widget.options, widget.answers = "answers", list(question.choices), question.values
-        widget.value = [
-            sent for sent, stored in question.values.items() if any(_same(stored, one) for one in chosen)
-        ]
-        return widget
-
-    def _of_row(self, widget: Widget, kind: type[Question]) -> Question | None:
-        """The question that a field belongs to, without what the check says of it."""
-        row: Any = self.draft
-        for part in widget.location[:-1]:
-            row = row[part]
-        plain = {name: row[name] for name in Question.model_fields if row.get(name) is not None}
-        return next(iter(questions_in([plain])), None)
 
 
 _SPECIAL: dict[tuple[str, ...], Any] = {
@@ -402,7 +320,7 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
     ("attention", "*", "kind"): _Builder.fixed,
     ("attention", "*", "expected"): _Builder.expected,
     ("exclusions", "*", "kind"): _Builder.fixed,
-    ("exclusions", "*", "question"): _Builder.rule_answer,
+    ("exclusions", "*", "question"): _Builder.rule_question,
     ("exclusions", "*", "value"): _Builder.nothing,
     ("screening", "*", "accept"): _Builder.accept,
     ("comprehension", "questions", "*", "correct"): _Builder.correct,
@@ -470,12 +388,6 @@ def _has(model: type[BaseModel], name: str, row: Mapping[str, Any]) -> bool:
     return not (model is ConditionDefinition and name == "ground_truth")
 
 
-def _shown(value: Any) -> str:
-    if value is None:
-        return ""
-    return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
-
-
 def _pairs(rows: Any) -> list[tuple[str, str]]:
     """The choices of a list, as far as they are some."""
     return [
@@ -483,19 +395,6 @@ def _pairs(rows: Any) -> list[tuple[str, str]]:
         for row in (rows if isinstance(rows, list) else [])
         if isinstance(row, dict)
     ]
-
-
-def _answer(widget: Widget, question: Question, value: Any) -> Widget:
-    """One of the question's choices."""
-    widget.kind, widget.answers = "answer", question.values
-    widget.options = [("", "–"), *question.choices]
-    widget.value = next((sent for sent, stored in question.values.items() if _same(stored, value)), "")
-    return widget
-
-
-def _same(stored: Any, value: Any) -> bool:
-    """Whether two answers are the same; True is not 1."""
-    return isinstance(stored, bool) == isinstance(value, bool) and stored == value
 
 
 def _adds(location: Location, known: Known, rows: list[Any]) -> list[tuple[str, str]]:

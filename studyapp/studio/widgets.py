@@ -221,6 +221,13 @@ def _rating(widget: Widget, fields: dict[Any, Any]) -> dict[Any, Any]:
     return fields if not is_new and "labels" in fields else {**fields, "ends": ends}
 
 
+def shown(value: Any) -> str:
+    """A value as it stands in a field."""
+    if value is None:
+        return ""
+    return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
+
+
 def new_scale(kind: str, before: Mapping[str, Any] | None = None) -> Any:
     """A scale of a kind with what it needs filled in; choices are kept."""
     choices = (before or {}).get("choices", [])

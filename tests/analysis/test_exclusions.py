@@ -57,6 +57,26 @@ def test_an_answer_on_a_scale():
     assert apply_rules([rule], [trial(k=3.0), trial(k=1.0)]).names == [("attention",), ()]
 
 
+@pytest.mark.parametrize(
+    ("bounds", "hit"),
+    [
+        ({"at_least": 10}, [False, True, True, True]),
+        ({"at_most": 10}, [True, True, False, False]),
+        ({"at_least": 10, "at_most": 20}, [False, True, True, False]),
+    ],
+)
+def test_a_number_within_bounds(bounds, hit):
+    found = parse_rules([{"name": "n", "kind": "answered_number", "question": "years", **bounds}])
+    trials = [trial(years=years) for years in (9.5, 10, 20.0, 21)]
+    assert [names == ("n",) for names in apply_rules(found, trials).names] == hit
+    assert apply_rules(found, [trial(years=None), trial(years=math.nan), trial()]).excluded == 0
+
+
+def test_a_number_has_a_bound():
+    with pytest.raises(AnalysisError, match="at_least"):
+        parse_rules([{"name": "n", "kind": "answered_number", "question": "years"}])
+
+
 def test_a_whole_item_can_be_dropped():
     rule = {"name": "q2-is-wrong", "kind": "item", "item_id": "q2"}
     assert apply_rules([rule], [trial(item="q1"), trial(item="q2")]).by_rule == {"q2-is-wrong": 1}

@@ -75,6 +75,7 @@ def test_every_kind_of_rule():
         {"name": "slow", "kind": "max_time", "clock": "client_total", "milliseconds": 300000.5},
         {"name": "known", "kind": "answered", "question": "known_before", "value": True},
         {"name": "low", "kind": "answered", "question": "certainty", "value": 1},
+        {"name": "much", "kind": "answered_number", "question": "years", "at_least": 3, "at_most": 9.5},
         {"name": 'it"em', "kind": "item", "item_id": "q\n1"},
         {"name": "lines", "kind": "flagged", "flag": "straight_lining"},
     ])  # fmt: skip
@@ -84,6 +85,8 @@ def test_every_kind_of_rule():
     assert 'holds(as.numeric(trials[["client_total_ms"]]) > 300000.5)' in text
     assert 'holds(trials[["known_before"]] == "true")' in text
     assert 'holds(as.numeric(trials[["certainty"]]) == 1.0)' in text
+    years = 'as.numeric(trials[["years"]])'
+    assert f"holds({years} >= 3.0 & {years} <= 9.5)" in text
     assert 'holds(trials[["item_id"]] == "q\\u000a1")' in text
     assert 'grepl(";straight_lining;", paste0(";", trials[["flags"]], ";"), fixed = TRUE)' in text
     assert 'fit_time("' not in text

@@ -181,7 +181,7 @@ def test_field_errors(problems, change, expected):
         ),
         (
             "exclusions:\n  - {name: a, kind: slow, seconds: 3}",
-            "9: exclusions[1]: there is no kind 'slow'; there is 'min_time', 'max_time', 'answered', 'item'",
+            "9: exclusions[1]: there is no kind 'slow'; there is 'min_time', 'max_time', 'answered', ",
         ),
         ("exclusions:\n  - {name: a, seconds: 3}", "9: exclusions[1]: kind is missing"),
         (

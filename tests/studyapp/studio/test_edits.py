@@ -36,7 +36,7 @@ def test_rows_come_with_names_of_their_own_and_go():
     assert [row["key"] for row in draft["questionnaire"]["item"]] == ["question_2", "question_1"]
 
 
-@pytest.mark.parametrize("kind", ["min_time", "max_time", "answered", "item", "flagged"])
+@pytest.mark.parametrize("kind", ["min_time", "max_time", "answered", "answered_number", "item", "flagged"])
 def test_two_rules_of_a_kind_have_two_names(kind):
     draft, _at = added(DRAFT, ("exclusions",), kind)
     draft, _at = added(draft, ("exclusions",), kind)

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from analysis.exclusions import parse_rules
 from studyapp.definition import StudyDefinition, load_definition
 from studyapp.studio import sample
 from studyapp.studio.drafts import as_yaml, opened, problems, valid
+from studyapp.studio.edits import added
 from studyapp.studio.forms import Known, form
 from studyapp.studio.steps import BY_NAME, STEPS, UNEDITED
 from studyapp.studio.widgets import read
@@ -113,6 +115,47 @@ def test_a_value_of_a_rule_that_only_a_file_can_say_is_kept():
     rule = {"name": "old", "kind": "answered", "question": "age", "value": 7}
     draft["exclusions"].append(rule)
     assert again(draft, BY_NAME["rules"])["exclusions"][-1] == rule
+
+
+NUMBER = {"key": "years", "text": "Years?", "scale": {"kind": "number", "min": 0, "max": 80}}
+RULE = {"name": "much", "kind": "answered_number", "question": "years", "at_least": 10.0}
+
+
+def test_a_rule_on_a_number_is_made_by_the_form():
+    draft = opened(example("study").model_dump(mode="json"))
+    draft["questionnaire"]["item"].append(NUMBER)
+    draft, at = added(draft, ("exclusions",), "answered_number")
+    found = [problem for problem in problems(draft) if problem.location[: len(at)] == at]
+    assert [problem.message for problem in found] == ["is missing"]
+    shown = form(BY_NAME["rules"], draft, KNOWN).widgets[0].children[-1]
+    question = next(one for one in shown.children if one.name == "question")
+    assert dict(question.options) == {"": "–", "years": "years: Years?"}
+    fields = {one.path: [str(one.value)] for one in shown.all()}
+    fields |= {question.path: ["years"], f"{shown.path}.at_least": ["10"], f"{shown.path}.name": ["much"]}
+    made = {**draft, "exclusions": [*draft["exclusions"][:-1], read([shown], fields)[shown.name]]}
+    assert made["exclusions"][-1] == RULE
+    definition = valid(made)
+    assert definition is not None
+    rule = definition.exclusions[-1].freeze().model_dump(mode="json")
+    assert parse_rules([rule])[0].describe() == "question years answered at least 10"
+    assert again(opened(made), BY_NAME["rules"])["exclusions"][-1] == RULE
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"at_least": None}, "give at_least, at_most or both"),
+        ({"at_most": 5}, "make two rules"),
+        ({"question": "certainty"}, "certainty is not answered by a number"),
+        ({"question": "gone"}, "no item question has the key 'gone'"),
+    ],
+)
+def test_a_rule_on_a_number_that_cannot_be(change, complaint):
+    draft = opened(example("study").model_dump(mode="json"))
+    draft["questionnaire"]["item"].append(NUMBER)
+    draft["exclusions"].append(RULE | change)
+    assert any(complaint in problem.message for problem in problems(draft))
+    assert again(draft, BY_NAME["rules"])["exclusions"][-1].get("name") == "much"
 
 
 JUNK = ["", " ", "0", "-1", "nan", "1e999", "true", "[1]", "{", "é" * 200, "<b>", "=x", ":"]

@@ -1,0 +1,157 @@
+"""The parts of a form that name answers to questions: what passes a check, and what a rule excludes. Pure."""
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from studyapp.questionnaires import Question
+from studyapp.stages import ComprehensionQuestion, ScreeningQuestion
+from studyapp.studio.drafts import Draft
+from studyapp.studio.widgets import Widget, shown
+
+
+def questions_in(rows: Any, kind: type[Question] = Question) -> list[Question]:
+    """Those of a list that are questions already."""
+    found = []
+    for row in rows if isinstance(rows, list) else []:
+        try:
+            found.append(kind.model_validate({**row, "text": row.get("text") or "…"}))
+        except (ValidationError, TypeError):
+            continue
+    return found
+
+
+def _asked(draft: Draft) -> list[Question]:
+    """The questions beside the items, as far as they are questions already."""
+    asked = draft.get("questionnaire")
+    return questions_in(asked.get("item") if isinstance(asked, dict) else None)
+
+
+def _nothing(widget: Widget) -> Widget:
+    widget.kind = "absent"
+    return widget
+
+
+def accept(draft: Draft, widget: Widget, value: Any) -> Widget:
+    """The answers that let pass, as the question's own choices."""
+    question = _of_row(draft, widget, ScreeningQuestion)
+    if question is None or question.kind == "text":
+        return _nothing(widget)
+    if question.kind == "number":
+        bounds = value if isinstance(value, dict) else {}
+        widget.kind, widget.is_dropped_empty = "group", True
+        widget.hint = "Leave both empty to let everybody pass."
+        for name, label in (("at_least", "At least"), ("at_most", "At most")):
+            number = Widget("number", (*widget.location, name), label, value=shown(bounds.get(name)))
+            widget.children.append(number)
+        return widget
+    return _answers(widget, question, value)
+
+
+def correct(draft: Draft, widget: Widget, value: Any) -> Widget:
+    question = _of_row(draft, widget, ComprehensionQuestion)
+    if question is None or question.kind in ("number", "text"):
+        widget.value = shown(value)
+        widget.kind = "number" if question is not None and question.kind == "number" else "text"
+        return widget
+    if question.kind == "multiple":
+        return _answers(widget, question, value)
+    return _answer(widget, question, value)
+
+
+def expected(draft: Draft, widget: Widget, value: Any) -> Widget:
+    """A choice for each question beside the items."""
+    wanted = value if isinstance(value, dict) else {}
+    widget.kind = "group"
+    for question in _asked(draft):
+        named = Widget("text", (*widget.location, question.key), question.text)
+        named.value = shown(wanted.get(question.key))
+        if question.kind == "multiple":
+            widget.children.append(_answers(named, question, wanted.get(question.key)))
+        elif question.choices:
+            widget.children.append(_answer(named, question, wanted.get(question.key)))
+        elif question.kind == "number":
+            named.kind = "number"
+            widget.children.append(named)
+    return widget
+
+
+def rule_question(draft: Draft, widget: Widget, value: Any) -> Widget:
+    """The question that a rule reads: with the answer that excludes, or one that is answered by a number."""
+    row = draft["exclusions"][widget.location[1]]
+    return (
+        _number_question(draft, widget, value)
+        if row.get("kind") == "answered_number"
+        else _rule_choice(draft, widget, value)
+    )
+
+
+def _number_question(draft: Draft, widget: Widget, value: Any) -> Widget:
+    """A question beside the items that is answered by a number; one that is gone stays what it was."""
+    chosen = "" if value is None else str(value)
+    options = {
+        question.key: f"{question.key}: {question.text}"
+        for question in _asked(draft)
+        if question.kind == "number"
+    }
+    widget.kind, widget.value, widget.label = "select", chosen, "Question that is answered by a number"
+    widget.options = [("", "–"), *({chosen: chosen} | options if chosen else options).items()]
+    return widget
+
+
+def _rule_choice(draft: Draft, widget: Widget, value: Any) -> Widget:
+    """A question beside the items, and the answer to it that excludes."""
+    row = draft["exclusions"][widget.location[1]]
+    asked = [question for question in _asked(draft) if question.kind in ("yes_no", "likert", "single")]
+    answers = {
+        f"{question.key}={sent}": (stored, f"{question.key}: {dict(question.choices)[sent]}")
+        for question in asked
+        for sent, stored in question.values.items()
+    }
+    chosen = next(
+        (
+            one
+            for one, (stored, _label) in answers.items()
+            if one.startswith(f"{value}=") and _same(stored, row.get("value"))
+        ),
+        "",
+    )
+    if value and not chosen:  # one that only a file can say, or of a question that is gone
+        chosen = f"{value}={row.get('value')}"
+        answers[chosen] = (row.get("value"), f"{value}: {row.get('value')}")
+    widget.kind, widget.value = "pick", chosen
+    widget.options = [("", "–"), *((one, label) for one, (_stored, label) in answers.items())]
+    widget.answers = {one: stored for one, (stored, _label) in answers.items()}
+    return widget
+
+
+def _answers(widget: Widget, question: Question, value: Any) -> Widget:
+    """Any number of the question's choices."""
+    chosen = value if isinstance(value, list) else []
+    widget.kind, widget.options, widget.answers = "answers", list(question.choices), question.values
+    widget.value = [
+        sent for sent, stored in question.values.items() if any(_same(stored, one) for one in chosen)
+    ]
+    return widget
+
+
+def _of_row(draft: Draft, widget: Widget, kind: type[Question]) -> Question | None:
+    """The question that a field belongs to, without what the check says of it."""
+    row: Any = draft
+    for part in widget.location[:-1]:
+        row = row[part]
+    plain = {name: row[name] for name in Question.model_fields if row.get(name) is not None}
+    return next(iter(questions_in([plain])), None)
+
+
+def _answer(widget: Widget, question: Question, value: Any) -> Widget:
+    """One of the question's choices."""
+    widget.kind, widget.answers = "answer", question.values
+    widget.options = [("", "–"), *question.choices]
+    widget.value = next((sent for sent, stored in question.values.items() if _same(stored, value)), "")
+    return widget
+
+
+def _same(stored: Any, value: Any) -> bool:
+    """Whether two answers are the same; True is not 1."""
+    return isinstance(stored, bool) == isinstance(value, bool) and stored == value
