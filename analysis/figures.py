@@ -316,7 +316,7 @@ def drawn(canvas: Canvas) -> tuple[str, bytes]:
     """The canvas as SVG and as PNG; the same drawing gives the same bytes."""
     text, image = io.StringIO(), io.BytesIO()
     canvas.draw_without_rendering()
-    canvas.set_layout_engine("none")  # laid out once, for both
+    canvas.set_layout_engine(None)  # laid out once, for both; "none" would draw twice more for nothing
     canvas.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     canvas.savefig(image, format="png", dpi=PNG_DPI, metadata={"Software": None})
     return text.getvalue(), image.getvalue()

@@ -72,13 +72,12 @@ def leave_one_out(
 
 def _robustness(systems: Sequence[str], measure: Quantity, score: Quantity) -> Robustness:
     both = np.flatnonzero(~np.isnan(measure.values) & ~np.isnan(score.values))
-    everything = _subset("", measure.values[both], score.values[both]) if len(both) > 1 else None
+    human, model = measure.values[both], score.values[both]
+    everything = _subsets([""], human[None], model[None])[0] if len(both) > 1 else None
     if everything is None or len(both) < 3:
         return Robustness(measure.key, score.key, everything, (), 0, 0, {}, TOO_FEW)
-    without = tuple(
-        _subset(systems[left], measure.values[both[both != left]], score.values[both[both != left]])
-        for left in both.tolist()
-    )
+    others = np.array([np.delete(np.arange(len(both)), place) for place in range(len(both))])
+    without = _subsets([systems[left] for left in both.tolist()], human[others], model[others])
     whole = _side(everything)
     return Robustness(
         measure=measure.key,
@@ -91,10 +90,18 @@ def _robustness(systems: Sequence[str], measure: Quantity, score: Quantity) -> R
     )
 
 
-def _subset(left_out: str, human: Array, model: Array) -> Subset:
-    found = {name: float(f(human[None], model[None])[0]) for name, f in STATISTICS.items()}
-    coefficients = {name: None if np.isnan(value) else value for name, value in found.items()}
-    return Subset(left_out, len(human), rank_relation(human, model).sign, coefficients)
+def _subsets(left_out: Sequence[str], human: Array, model: Array) -> tuple[Subset, ...]:
+    """One for each row of both."""
+    found = {name: statistic(human, model).tolist() for name, statistic in STATISTICS.items()}
+    return tuple(
+        Subset(
+            name,
+            human.shape[1],
+            rank_relation(human[row], model[row]).sign,
+            {key: None if np.isnan(values[row]) else values[row] for key, values in found.items()},
+        )
+        for row, name in enumerate(left_out)
+    )
 
 
 def _values(subsets: Sequence[Subset], coefficient: Coefficient) -> list[float]:
