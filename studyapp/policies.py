@@ -4,11 +4,20 @@ is its truth value.
 Exceptions: `NotAdmitted`, a StudyappError; `Full`, one of it.
 """
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 
 from studyapp.errors import StudyappError
 from studyapp.models import EntryLink, Study
 from studyapp.queries.recruitment import places_taken
+
+# What a person is told, by the reason.
+REFUSALS = {
+    "closed": _("This study is closed. Thank you for your interest."),
+    "paused": _("This study takes a break. Please come back later."),
+    "not_open": _("This study is not open yet."),
+    "link_used": _("This link was for one person and has been used."),
+    "link_full": _("All places of this link are taken. Thank you for your interest."),
+}
 
 
 class NotAdmitted(StudyappError):
@@ -29,15 +38,15 @@ def check_admission(link: EntryLink) -> None:
         Full: the study is closed, or as many came by this link as it has places.
     """
     if link.study.status == Study.Status.CLOSED:
-        raise Full(_("This study is closed. Thank you for your interest."))
+        raise Full(str(REFUSALS["closed"]))
     if link.study.status == Study.Status.PAUSED:
-        raise NotAdmitted(_("This study takes a break. Please come back later."))
+        raise NotAdmitted(str(REFUSALS["paused"]))
     if link.study.status != Study.Status.OPEN:
-        raise NotAdmitted(_("This study is not open yet."))
+        raise NotAdmitted(str(REFUSALS["not_open"]))
     if link.single_use and link.used_at is not None:
-        raise NotAdmitted(_("This link was for one person and has been used."))
+        raise NotAdmitted(str(REFUSALS["link_used"]))
     if link.quota is not None and places_taken(link) >= link.quota:
-        raise Full(_("All places of this link are taken. Thank you for your interest."))
+        raise Full(str(REFUSALS["link_full"]))
 
 
 def can_be_admitted(link: EntryLink) -> bool:

@@ -28,7 +28,7 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
-from studyapp.policies import Full, NotAdmitted, check_admission
+from studyapp.policies import REFUSALS, Full, NotAdmitted, check_admission
 from studyapp.queries.flags import HONEYPOT
 from studyapp.queries.studies import frozen
 from studyapp.questionnaires import Answer
@@ -104,7 +104,7 @@ def _claim(link: EntryLink, now: datetime) -> None:
     if not link.single_use:
         return
     if not EntryLink.objects.filter(pk=link.pk, used_at__isnull=True).update(used_at=now):
-        raise NotAdmitted(_("This link was for one person and has been used."))
+        raise NotAdmitted(str(REFUSALS["link_used"]))
     link.used_at = now
 
 

@@ -142,6 +142,15 @@ PAGES: Sequence[tuple[str, str]] = (
     ("screened_out", "Screened out"),
     ("failed_comprehension", "Failed the comprehension check"),
     ("full", "No place left"),
+    ("no_consent", "No consent given"),
+    ("not_open", "Not open yet"),
+    ("paused", "Paused"),
+    ("closed", "Closed"),
+    ("link_used", "Link used already"),
+    ("link_full", "Places of the link taken"),
+    ("no_link", "Opened without a link"),
+    ("not_arrived", "Not sent by the platform"),
+    ("withdrawn", "Withdrawn"),
 )
 
 
@@ -155,5 +164,6 @@ def pages(found: FrozenStudy) -> list[tuple[str, str]]:
         "attention": bool(found.attention),
         "screened_out": bool(found.screening),
         "failed_comprehension": found.comprehension is not None,
+        "not_arrived": bool(found.recruitment and found.recruitment.person_parameter),
     }
     return [(name, title) for name, title in PAGES if has.get(name, True)]

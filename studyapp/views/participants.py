@@ -55,7 +55,7 @@ from studyapp.queries.studies import (
 from studyapp.recruitment import WayBack
 from studyapp.stimuli import instructions_html, stimulus_html
 from studyapp.timing import PageTiming
-from studyapp.views import recruitment
+from studyapp.views import recruitment, told
 from studyapp.views.access import (
     arrival_of,
     in_browser_language,
@@ -171,41 +171,20 @@ def _enter(participant: Participant) -> HttpResponse:
 def _refused(request: HttpRequest, link: EntryLink, refusal: NotAdmitted) -> HttpResponse:
     status = 403 if link.study.status == Study.Status.DRAFT else 410
     is_full = isinstance(refusal, Full)
-    paragraphs = [str(refusal), _("Nothing was stored. You can close this page.")]
-    context = {
-        "title": link.study.title,
-        "heading": _("You cannot take part now"),
-        "paragraphs": paragraphs,
-        "back": way_back_of_link(link, "full", arrival_of(request, link)) if is_full else WayBack(),
-    }
+    back = way_back_of_link(link, "full", arrival_of(request, link)) if is_full else WayBack()
+    context = told.not_admitted(link.study.title, str(refusal), back)
     return render(request, "studyapp/participant/message.html", context, status=status)
 
 
 def _no_link(request: HttpRequest) -> HttpResponse:
-    context = {
-        "title": "Touchstone",
-        "heading": _("Please open your study link again"),
-        "paragraphs": [
-            _("This page can be entered only by the link that you were given. Please open that link again."),
-            _("If you came by the link just now, your browser kept no cookie. This site needs cookies to "
-              "remember where you are. Please allow cookies for this site, then open the link again."),
-        ],
-    }  # fmt: skip
-    return render(request, "studyapp/participant/message.html", context, status=403)
+    return render(request, "studyapp/participant/message.html", told.without_link(), status=403)
 
 
 @require_safe
 @in_browser_language
 def declined(request: HttpRequest, slug: str) -> HttpResponse:
     """What a person sees who does not want to take part. Nothing is stored."""
-    context = {
-        "title": "Touchstone",
-        "heading": _("You are not taking part"),
-        "paragraphs": [_("That is fine. Nothing about you was stored. You can close this page.")],
-        "link_url": reverse("studyapp:consent", args=[slug]),
-        "link_text": _("I changed my mind"),
-        "back": recruitment.way_back(request, slug, "no_consent"),
-    }
+    context = told.declined(slug, recruitment.way_back(request, slug, "no_consent"))
     return render(request, "studyapp/participant/message.html", context)
 
 

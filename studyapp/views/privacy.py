@@ -15,6 +15,7 @@ from studyapp.actions import privacy as actions
 from studyapp.errors import NotFound
 from studyapp.models import Study
 from studyapp.queries.privacy import participant_named, participant_with_code, promises
+from studyapp.views import told
 from studyapp.views.access import in_browser_language, staff_only, study_or_404
 
 
@@ -27,16 +28,7 @@ def withdraw(request: HttpRequest) -> HttpResponse:
     participant = participant_with_code(request.POST.get("code", ""))
     if participant is None:
         return _ask(request, _("Nobody has this code. Please compare it with the one you were shown."))
-    done = actions.withdraw(participant=participant)
-    sentences = {
-        "delete": _("Your answers and all else about you in this study were deleted."),
-        "exclude": _("Your answers are marked as withdrawn and will not be used."),
-    }
-    context = {
-        "title": "Touchstone",
-        "heading": _("You have withdrawn"),
-        "paragraphs": [sentences[done], _("You can close this page now.")],
-    }
+    context = told.withdrawn(actions.withdraw(participant=participant))
     return render(request, "studyapp/participant/message.html", context)
 
 

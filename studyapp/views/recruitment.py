@@ -5,7 +5,6 @@ import time
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
@@ -16,6 +15,7 @@ from studyapp.queries.recruitment import known_participant, recruitment_of, way_
 from studyapp.recruitment import Arrival, BadArrival, Outcome, Recruitment, WayBack, read_arrival
 from studyapp.recruitment_signed import KeysUnavailable
 from studyapp.recruitment_webhook import BadNotice, read_notice
+from studyapp.views import told
 from studyapp.views.access import (
     arrival_of,
     is_looking,
@@ -68,51 +68,14 @@ def way_back(request: HttpRequest, slug: str, outcome: Outcome) -> WayBack:
 
 
 def _refused(request: HttpRequest, link: EntryLink, refusal: BadArrival) -> HttpResponse:
-    parameter = {"parameter": refusal.parameter}
-    heading, sentence = {
-        "preview": (
-            _("This is a preview"),
-            _("You will see the study once you have accepted the task on the platform."),
-        ),
-        "missing": (
-            _("Please open the study from the platform"),
-            _("The address lacks %(parameter)s, which the platform adds to it.") % parameter,
-        ),
-        "unfilled": (
-            _("The platform did not fill in the address"),
-            _("It should hold your id in %(parameter)s. Please tell the researchers.") % parameter,
-        ),
-        "malformed": (
-            _("The address holds no valid id"),
-            _("What stands in %(parameter)s is no id. Please open the study from the platform again.")
-            % parameter,
-        ),
-        "unsigned": (
-            _("Please open the study from the platform"),
-            _("The address lacks the platform's signature."),
-        ),
-        "badly_signed": (
-            _("Please open the study from the platform again"),
-            _("The platform's signature in the address does not hold, or not any more."),
-        ),
-    }[refusal.why]
-    return _message(request, link, heading, sentence, status=200 if refusal.why == "preview" else 400)
+    context = told.not_arrived(link.study.title, refusal.why, refusal.parameter)
+    status = 200 if refusal.why == "preview" else 400
+    return render(request, "studyapp/participant/message.html", context, status=status)
 
 
 def _try_later(request: HttpRequest, link: EntryLink) -> HttpResponse:
-    heading = _("Please try again in a minute")
-    return _message(request, link, heading, _("The platform's signature cannot be checked now."), status=503)
-
-
-def _message(
-    request: HttpRequest, link: EntryLink, heading: str, sentence: str, *, status: int
-) -> HttpResponse:
-    context = {
-        "title": link.study.title,
-        "heading": heading,
-        "paragraphs": [sentence, _("Nothing was stored.")],
-    }
-    return render(request, "studyapp/participant/message.html", context, status=status)
+    context = told.try_later(link.study.title)
+    return render(request, "studyapp/participant/message.html", context, status=503)
 
 
 @csrf_exempt

@@ -19,12 +19,14 @@ from studyapp.flags import HONEYPOT_FIELD
 from studyapp.forms import CLOCK_FIELDS, PageName, questions_html, questions_on, rows
 from studyapp.freezing import FrozenStudy
 from studyapp.models import Stage, StageResponse
+from studyapp.policies import REFUSALS
 from studyapp.queries.drafts import edited, look
 from studyapp.recruitment import OUTCOMES, Arrival, Outcome, WayBack
 from studyapp.stimuli import rendered_instructions, rendered_stimulus
 from studyapp.studio import sample
 from studyapp.studio.drafts import Draft
 from studyapp.studio.steps import BY_NAME
+from studyapp.views import told
 from studyapp.views.access import staff_only, study_or_404
 from studyapp.views.participants import offered_languages, stage_context
 from studyapp.views.studio_forms import draft_sent
@@ -45,10 +47,10 @@ def page(request: HttpRequest, slug: str, step: str) -> HttpResponse:
     draft = edited(study).draft
     if request.method == "POST":
         draft = draft_sent(request, BY_NAME.get(step), draft)
-    return shown(request, draft, request.POST if request.method == "POST" else request.GET)
+    return shown(request, slug, draft, request.POST if request.method == "POST" else request.GET)
 
 
-def shown(request: HttpRequest, draft: Draft, wanted: Any) -> HttpResponse:
+def shown(request: HttpRequest, slug: str, draft: Draft, wanted: Any) -> HttpResponse:
     """The page that is wanted, by name, condition, item and language; the first of each where none is."""
     content = look(draft).content
     chosen = choices(content, wanted)
@@ -56,6 +58,8 @@ def shown(request: HttpRequest, draft: Draft, wanted: Any) -> HttpResponse:
         words = content.in_language(chosen["language"])
         if chosen["page"] == "consent":
             return render(request, "studyapp/participant/consent.html", _consent(words, chosen["language"]))
+        if (message := _message(words, slug, chosen["page"])) is not None:
+            return render(request, "studyapp/participant/message.html", message)
         if chosen["page"] in OUTCOMES:
             return render(request, "studyapp/participant/done.html", _ended(words, chosen["page"]))
         return render(request, "studyapp/participant/page.html", _timed(words, chosen))
@@ -88,13 +92,36 @@ def _consent(content: FrozenStudy, language: str) -> dict[str, Any]:
     }
 
 
+def _message(content: FrozenStudy, slug: str, page: str) -> dict[str, Any] | None:
+    """A page without questions, for people who do not take part; None for every other page."""
+    if page == "no_consent":
+        return told.declined(slug, _back(content, "no_consent"))
+    if page in REFUSALS:
+        is_full = page in ("closed", "link_full")
+        back = _back(content, "full") if is_full else WayBack()
+        return told.not_admitted(content.title, str(REFUSALS[page]), back)
+    if page == "no_link":
+        return told.without_link()
+    if page == "withdrawn":
+        return told.withdrawn(content.privacy.withdrawal)
+    if page == "not_arrived" and content.recruitment is not None:
+        return told.not_arrived(content.title, "missing", content.recruitment.person_parameter)
+    return None
+
+
+def _back(content: FrozenStudy, outcome: Outcome, own_code: str = "") -> WayBack:
+    """What takes somebody back to the platform, with ids that are examples."""
+    recruitment = content.recruitment
+    if recruitment is None:
+        return WayBack()
+    arrival = Arrival(recruitment.platform, "PERSON", "STUDY", "SESSION")
+    return recruitment.way_back(outcome, arrival, own_code)
+
+
 def _ended(content: FrozenStudy, outcome: Outcome) -> dict[str, Any]:
     """The end of somebody's way, with codes and ids that are examples."""
-    recruitment, back = content.recruitment, WayBack()
     own_code = EXAMPLE_CODE if outcome == "done" else ""
-    if recruitment is not None:
-        arrival = Arrival(recruitment.platform, "PERSON", "STUDY", "SESSION")
-        back = recruitment.way_back(outcome, arrival, own_code)
+    back = _back(content, outcome, own_code)
     if not back.url and outcome == "done":
         code = back.code or own_code
         back = WayBack(code, (content.redirect_url or "").replace("{code}", code))

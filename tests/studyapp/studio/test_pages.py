@@ -429,6 +429,28 @@ def test_every_end_is_previewed_with_its_code(staff, dataset):
         assert f"https://app.prolific.com/submissions/complete?cc={codes[outcome]}" in html
 
 
+def test_every_message_is_previewed(staff, dataset):
+    start(staff, dataset)
+    send(staff, "mine", "recruitment", "add/recruitment/")
+    codes = {"done": "DONE7", "no_consent": "NONE7"}
+    send(staff, "mine", "recruitment", **{
+        f"recruitment.outcomes.{outcome}.code": code for outcome, code in codes.items()
+    })  # fmt: skip
+    html = page(staff, "/staff/studio/mine/step/recruitment/")
+    for name, words in {
+        "no_consent": "complete?cc=NONE7", "not_open": "This study is not open yet.",
+        "paused": "This study takes a break.", "closed": "This study is closed.",
+        "link_used": "This link was for one person", "link_full": "All places of this link are taken.",
+        "no_link": "Please open your study link again", "withdrawn": "You have withdrawn",
+        "not_arrived": "The address lacks PROLIFIC_PID",
+    }.items():  # fmt: skip
+        assert f'value="{name}"' in html
+        assert words in page(staff, f"/staff/studio/mine/preview/texts/?preview_page={name}"), name
+    assert "not be used" in page(staff, "/staff/studio/mine/preview/texts/?preview_page=withdrawn")
+    send(staff, "mine", "recruitment", **{"privacy.withdrawal": "delete"})
+    assert "were deleted" in page(staff, "/staff/studio/mine/preview/texts/?preview_page=withdrawn")
+
+
 def test_pages_ask_no_more_of_the_database_for_more_items(staff, dataset, django_assert_max_num_queries):
     start(staff, dataset)
     for address, most in (("items/", 25), ("step/conditions/", 30), ("review/", 30)):
