@@ -52,6 +52,9 @@ VARIANTS: dict[str, Variant] = {
     "graph-decont": Variant("… + decontextualised", _nmn("graph", True)),
     "graph-pretraining": Variant("… + pretraining", _nmn("graph"), True),
     "graph-decont-pretraining": Variant("… + both", _nmn("graph", True), True),
+    # Not in the paper: small networks that start from nothing learn little without both.
+    "layer-decont-pretraining": Variant("NMN with Layer-count + both", _nmn("layer", True), True),
+    "sum-decont-pretraining": Variant("NMN with Sum-count + both", _nmn("sum", True), True),
 }
 
 
