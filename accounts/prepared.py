@@ -101,21 +101,18 @@ class PreparedUpdate:
             return int(cursor.rowcount)
 
 
-def insert(row: models.Model) -> None:
-    """Insert a new row, as ``save()`` would, and give it its id."""
-    sql, fields = _insertion(type(row))
-    returning, _params = connection.ops.return_insert_columns([row._meta.pk])  # type: ignore[attr-defined]
+def insert(*rows: models.Model) -> None:
+    """Insert new rows of one model with one statement, as ``save()`` would, and give them their ids."""
+    sql, place, fields = _insertion(type(rows[0]))
+    returning, _params = connection.ops.return_insert_columns([rows[0]._meta.pk])  # type: ignore[attr-defined]
+    values = [
+        field.get_db_prep_save(field.pre_save(row, True), connection) for row in rows for field in fields
+    ]
     with connection.cursor() as cursor:
-        cursor.execute(f"{sql} {returning}", _columns(row, fields))
-        row.pk = cursor.fetchone()[0]
-    row._state.adding, row._state.db = False, connection.alias
-
-
-def insert_all(rows: Sequence[models.Model]) -> None:
-    """Insert new rows of one model. They are not given their ids."""
-    sql, fields = _insertion(type(rows[0]))
-    with connection.cursor() as cursor:
-        cursor.executemany(sql, [_columns(row, fields) for row in rows])
+        cursor.execute(f"{sql} {', '.join([place] * len(rows))} {returning}", values)
+        # Ids come in the order of the rows, as Django's own bulk_create expects them to.
+        for row, (pk,) in zip(rows, cursor.fetchall(), strict=True):
+            row.pk, row._state.adding, row._state.db = pk, False, connection.alias
 
 
 def _select(queryset: models.QuerySet[Any]) -> _Statement:
@@ -155,15 +152,11 @@ def _update(queryset: models.QuerySet[Any], values: dict[str, Any]) -> _Statemen
 
 
 @cache
-def _insertion(model: type[models.Model]) -> tuple[str, list[models.Field[Any, Any]]]:
-    """The SQL of an insertion, and the columns of a row in its order."""
+def _insertion(model: type[models.Model]) -> tuple[str, str, list[models.Field[Any, Any]]]:
+    """The SQL of an insertion up to the first row, the SQL of a row, and its columns in order."""
     quote = connection.ops.quote_name
     fields = [field for field in model._meta.local_concrete_fields if not field.primary_key]
     names = ", ".join(quote(field.column or "") for field in fields)
-    places = ", ".join(["%s"] * len(fields))
     # Table and columns are the model's own names, quoted; the values are parameters.
-    return f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({places})", fields  # noqa: S608
-
-
-def _columns(row: models.Model, fields: Sequence[models.Field[Any, Any]]) -> list[Any]:
-    return [field.get_db_prep_save(field.pre_save(row, True), connection) for field in fields]
+    into = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES"
+    return into, f"({', '.join(['%s'] * len(fields))})", fields

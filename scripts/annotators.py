@@ -42,7 +42,7 @@ class Load:
         self.address = urlsplit(url)
         self.origin = url.rstrip("/")
         self._start = asyncio.Barrier(len(bots))
-        self.begun = self.busy = 0.0
+        self.begun = self.busy = self.own = 0.0
         self.items: list[float] = []  # seconds from asking for an item to having it
 
     async def run(self) -> float:
@@ -51,6 +51,7 @@ class Load:
             for bot in self.bots:
                 group.create_task(self._one(bot))
         self.busy = processor_seconds(self.server) - self.busy
+        self.own = time.process_time() - self.own
         return time.perf_counter() - self.begun
 
     async def _one(self, bot: Bot) -> None:
@@ -79,6 +80,7 @@ class Load:
         await self._start.wait()
         if not self.begun:
             self.begun, self.busy = time.perf_counter(), processor_seconds(self.server)
+            self.own = time.process_time()
         bot.seconds.clear()
         await asyncio.sleep(self.think * bot.rng.random())  # people do not come in step
 
@@ -108,6 +110,7 @@ def summary(load: Load, took: float) -> dict[str, Any]:
         "think_s": load.think,
         "seconds": took,
         "server_cpu_s": load.busy,
+        "load_cpu_s": load.own,
         "requests": len(acts["all"]),
         "handed_in": sum(len(bot.submitted) for bot in load.bots),
         "ms": {act: percentiles(seconds) for act, seconds in acts.items() if seconds},

@@ -10,7 +10,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.prepared import Prepared, PreparedUpdate, insert_all, slot
+from accounts.prepared import Prepared, PreparedUpdate, insert, slot
 from annotation import states
 from annotation.actions import audit, places, qualification
 from annotation.editing import OperationIn, apply, open_nodes
@@ -24,8 +24,7 @@ PAUSE = timedelta(minutes=2)  # what is longer between two edits was not work
 
 
 class Saved(NamedTuple):
-    """A work after its operations: the document as stored, and the operations in the order sent, the new ones
-    without the ids of their rows."""
+    """A work after its operations: the document as stored, and the operations' rows in the order sent."""
 
     work: Work
     document: Document
@@ -146,7 +145,7 @@ def _apply_all(
                 undoes=one.undoes,
             )
         )
-    insert_all(rows)
+    insert(*rows)
     known.update({row.uid: row for row in rows})
     since = now - (work.saved_at or work.started_at)
     work.active_seconds += since.total_seconds() if since < PAUSE else 0

@@ -17,6 +17,7 @@ from annotation.errors import NothingLeft, PlaceLost
 from annotation.formats.checks import DRAFT
 from annotation.models import Item, Membership, Project, Work
 from annotation.policies import NotAllowed, check_annotating
+from annotation.subjects import document_of
 
 Row = TypeVar("Row", bound=Model)
 TRIES = 20  # of claims that others were quicker at, before the person is asked to come back
@@ -216,11 +217,13 @@ def _take(item: int) -> bool:
 
 
 def _reserve(member: Membership, item: Item, now: datetime) -> Work:
+    draft = item.extra.get(DRAFT)
     work = Work(
         item=item,
         project=member.project,
         annotator_id=member.user_id,
-        document=item.extra.get(DRAFT, {}),
+        # With the fields that a file may leave out.
+        document=document_of(draft).model_dump(mode="json") if draft else {},
         reserved_until=now + timedelta(minutes=member.project.reservation_minutes),
     )
     insert(work)

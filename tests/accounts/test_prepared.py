@@ -11,7 +11,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.prepared import Prepared, PreparedUpdate, insert, insert_all, slot
+from accounts.prepared import Prepared, PreparedUpdate, insert, slot
 from accounts.sessions import SessionStore
 from annotation.models import AuditEvent, Operation, Project, Work
 from tests.annotation.factories import make_items, make_member, make_project, make_user, make_work
@@ -130,10 +130,10 @@ def test_rows_are_inserted_all_or_none_and_constraints_hold() -> None:
         Operation(work=work, uid=uid, revision=revision, by=by, edit={"node": 3}, inverse={})
         for revision, uid in enumerate(uids, start=1)
     ]
-    insert_all(rows)
-    assert [str(one.uid) for one in work.operations.all()] == uids
+    insert(*rows)
+    assert [(one.pk, str(one.uid)) for one in work.operations.all()] == [(one.pk, one.uid) for one in rows]
     with pytest.raises(IntegrityError), transaction.atomic():
-        insert_all([Operation(work=work, uid=uids[0], revision=3, by=by, edit={}, inverse={})])
+        insert(Operation(work=work, uid=uids[0], revision=3, by=by, edit={}, inverse={}))
     assert work.operations.count() == 2
 
 

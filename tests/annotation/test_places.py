@@ -8,6 +8,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from annotation.actions import places, qualification, review
+from annotation.actions.data import import_items
 from annotation.actions.editing import save_operations, take_back
 from annotation.actions.projects import set_member, set_places
 from annotation.errors import NothingLeft, PlaceLost
@@ -19,6 +20,7 @@ from tests.annotation.factories import (
     make_items,
     make_member,
     make_project,
+    make_record,
     make_work,
     operation,
 )
@@ -192,3 +194,12 @@ def test_an_ended_membership_is_kept() -> None:
     set_member(project=member.project, user=member.user, role=Role.ANNOTATOR, by=None, active=False)
     member.refresh_from_db()
     assert not member.active
+
+
+def test_a_work_starts_from_the_draft_of_its_item_with_all_fields() -> None:
+    project = make_project()
+    draft = {"layers": {"3": {"objects": [box("a")]}}}  # as a file may have it: without states and links
+    import_items(records=[make_record("i1", extra={"draft": draft})], project=project)
+    work = places.next_work(member=make_member(project))
+    layer = work.document["layers"]["3"]
+    assert (layer["state"], layer["objects"][0]["links"]) == ("open", [])

@@ -1,0 +1,291 @@
+"""Frames a second of the annotation editor: ``python -m benchmarks.annotation_editor``.
+
+A real browser, without a graphics card, on an image with 1,000 boxes and on a passage of 10,000 tokens with
+2,000 spans. While a box is dragged, while one is drawn, while the passage scrolls, and while a selection is
+pulled over its words, the page itself writes down when each frame began (``requestAnimationFrame``); the
+mouse moves about as often as a mouse does. Browser, web server and this process share the machine.
+
+The bar is 60 frames a second. A browser shows at most 60, and a machine with other work now and then one
+less: 57 count as reached. Beside it the longest frames: a frame of 50 ms and more is seen as a halt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from scripts.debian import chromium
+from scripts.site import Site, running_site
+
+BOXES, SPANS, TOKENS = 1_000, 2_000, 10_000
+LEAST_FRAMES = 57.0  # a second
+HALT_MS = 50.0
+SECONDS = 4.0
+SIZE = (1280, 860)
+
+SEED = """
+import json
+from pathlib import Path
+from annotation.actions import places
+from annotation.actions.bots import enlist_bots, open_sessions
+from annotation.actions.data import import_items
+from annotation.actions.projects import create_project
+from annotation.models import Membership
+from annotation.payloads import ItemRecord
+
+works = {{}}
+for record in map(ItemRecord.model_validate_json, Path({path!r}).read_text().splitlines()):
+    project = create_project(slug=record.kind, title=record.kind, kind=record.kind, by=None)
+    import_items(records=[record], project=project, image_folder=Path({path!r}).parent)
+    [(name, password)] = enlist_bots(project=project, n=1)
+    member = Membership.objects.select_related("project", "user").get(project=project, user__username=name)
+    works[record.kind] = (places.next_work(member=member).pk, open_sessions(names=[name])[name])
+print(json.dumps(works))
+"""
+
+COUNT = """
+import json
+from annotation.models import Work
+print(json.dumps(dict(Work.objects.values_list("project__kind", "revision"))))
+"""
+
+WATCH = """() => {
+  window.frames = [];
+  const step = now => { window.frames.push(now); requestAnimationFrame(step); };
+  requestAnimationFrame(step);
+}"""
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    """Both items, each with a draft that its annotator finds there; the pictures are put into the folder."""
+    Image.new("RGB", (800, 600), "#dde").save(folder / "left.png")
+    Image.new("RGB", (800, 600), "#ded").save(folder / "right.png")
+    boxes = {
+        "external_id": "b", "kind": "boxes", "program": "count(find[dogs])", "text": "How many dogs?",
+        "images": [{"name": "left.png"}, {"name": "right.png"}],
+        "extra": {"draft": {"layers": {"1": {"objects": _boxes(random.Random(3))}}}},
+    }  # fmt: skip
+    words = [f"word{number}" + ("." if number % 17 == 16 else "") for number in range(TOKENS)]
+    text, bounds, at = " ".join(words), [], 0
+    for word in words:
+        bounds.append((at, at + len(word)))
+        at += len(word) + 1
+    spans = {
+        "external_id": "s", "kind": "spans", "program": "count(find[goals])", "text": "How many goals?",
+        "passage": text, "tokens": bounds,
+        "extra": {"draft": {"layers": {"1": {"objects": _spans(random.Random(4), text, bounds)}}}},
+    }  # fmt: skip
+    return [boxes, spans]
+
+
+def _boxes(chance: random.Random) -> list[dict[str, Any]]:
+    """All of them in the left image. The first lies by itself in the corner, to be taken hold of."""
+    found = [{"id": "b0", "image": 0, "box": [0.0, 0.0, 0.08, 0.08]}]
+    for number in range(1, BOXES):
+        left, top, size = chance.uniform(0.1, 0.9), chance.uniform(0.1, 0.9), chance.uniform(0.02, 0.1)
+        found.append({"id": f"b{number}", "image": 0, "box": [left, top, left + size, top + size]})
+    return found
+
+
+def _spans(chance: random.Random, text: str, bounds: list[tuple[int, int]]) -> list[dict[str, Any]]:
+    found = []
+    for number in range(SPANS):
+        first = chance.randrange(TOKENS - 10)
+        beyond = first + chance.randint(1, 8)
+        start, end = bounds[first][0], bounds[beyond - 1][1]
+        found.append(
+            {"id": f"s{number}", "span": [start, end], "tokens": [first, beyond], "quote": text[start:end]}
+        )
+    return found
+
+
+def seeded(site: Site) -> dict[str, tuple[int, str]]:
+    """The works to open, each with the session of its annotator, by kind."""
+    path = site.var / "editor" / "items.jsonl"
+    path.parent.mkdir()
+    path.write_text("".join(json.dumps(record) + "\n" for record in records(path.parent)), encoding="utf-8")
+    found: dict[str, tuple[int, str]] = json.loads(
+        site.manage("shell", "--no-imports", "--command", SEED.format(path=str(path))).splitlines()[-1]
+    )
+    return found
+
+
+def opened(browser: Browser, site: Site, work: int, session: str) -> Page:
+    page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+    page.context.add_cookies([{"name": "sessionid", "value": session, "url": site.url}])
+    page.on("pageerror", lambda error: print(f"the page fails: {error}", file=sys.stderr))
+    page.goto(f"{site.url}/annotate/work/{work}/")
+    page.locator("#work[data-ready]").wait_for(state="attached")
+    page.wait_for_timeout(1000)  # images
+    page.evaluate(WATCH)
+    return page
+
+
+def moved(page: Page, seconds: float, move: Callable[[float], None]) -> list[float]:
+    """Call ``move`` with the time in seconds a hundred times a second; returns each frame's milliseconds."""
+    page.evaluate("window.frames.length = 0")
+    begun = time.perf_counter()
+    while (now := time.perf_counter() - begun) < seconds:
+        move(now)
+        page.wait_for_timeout(max(0.0, 10 - 1000 * (time.perf_counter() - begun - now)))
+    times: list[float] = page.evaluate("window.frames")
+    return [after - before for before, after in pairwise(times)]
+
+
+def idle(page: Page, seconds: float) -> list[float]:
+    """Nothing moves: what this machine and browser come to at best."""
+    return moved(page, seconds, lambda now: None)
+
+
+def dragged(page: Page, seconds: float) -> list[float]:
+    """The first box goes round and round."""
+    place = page.locator(".sheet").first.bounding_box()
+    assert place is not None
+    x, y = place["x"] + 0.04 * place["width"], place["y"] + 0.04 * place["height"]
+    page.mouse.click(x, y)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    frames = moved(
+        page, seconds, lambda now: page.mouse.move(x + 90 - 90 * math.cos(3 * now), y + 90 * math.sin(now))
+    )
+    page.mouse.up()
+    _saved(page)
+    return frames
+
+
+def drawn(page: Page, seconds: float) -> list[float]:
+    """A new box is pulled open over all others."""
+    place = page.locator(".sheet").first.bounding_box()
+    assert place is not None
+    x, y = place["x"] + 0.96 * place["width"], place["y"] + 0.04 * place["height"]
+    page.keyboard.press("Escape")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    frames = moved(
+        page, seconds, lambda now: page.mouse.move(x - 20 - 60 * now, y + 200 + 100 * math.sin(3 * now))
+    )
+    page.mouse.up()
+    _saved(page)
+    return frames
+
+
+def scrolled(page: Page, seconds: float) -> list[float]:
+    """The wheel turns over the passage."""
+    page.mouse.move(*_in_passage(page))
+    frames = moved(page, seconds, lambda now: page.mouse.wheel(0, 40))
+    if not page.evaluate("document.querySelector('.passage').scrollTop"):
+        raise SystemExit("The passage did not scroll: nothing was measured.")
+    return frames
+
+
+def pulled(page: Page, seconds: float) -> list[float]:
+    """A selection is pulled over the words."""
+    x, y = _in_passage(page)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    frames = moved(
+        page, seconds, lambda now: page.mouse.move(x + 150 * math.sin(3 * now), y + 60 - 60 * math.cos(now))
+    )
+    page.mouse.up()
+    _saved(page)
+    return frames
+
+
+def _in_passage(page: Page) -> tuple[float, float]:
+    place = page.locator("#stage").bounding_box()
+    assert place is not None
+    return place["x"] + place["width"] / 2, min(place["y"] + place["height"], SIZE[1]) / 2
+
+
+def _saved(page: Page) -> None:
+    page.wait_for_timeout(500)  # until it is queued
+    page.locator("#save-status[data-kind=saved]").wait_for(timeout=20_000)
+
+
+def edits(site: Site) -> dict[str, int]:
+    """How many edits the site has stored, by kind."""
+    found: dict[str, int] = json.loads(site.manage("shell", "--no-imports", "--command", COUNT))
+    return found
+
+
+STAGES = (
+    ("boxes", "at rest", idle),
+    ("boxes", "a box dragged", dragged),
+    ("boxes", "a box drawn", drawn),
+    ("spans", "at rest", idle),
+    ("spans", "the passage scrolled", scrolled),
+    ("spans", "words selected", pulled),
+)
+
+
+def summary(kind: str, act: str, frames: list[float]) -> dict[str, Any]:
+    ordered = sorted(frames)
+    return {
+        "kind": kind,
+        "act": act,
+        "frames_a_second": 1000 * len(frames) / sum(frames),
+        "median_ms": ordered[len(ordered) // 2],
+        "p95_ms": ordered[int(0.95 * len(ordered))],
+        "longest_ms": ordered[-1],
+        "halts": sum(one >= HALT_MS for one in frames),
+        "machine_load": os.getloadavg()[0],
+    }
+
+
+def line(one: dict[str, Any]) -> str:
+    return (
+        f"{one['kind']:>5}, {one['act']:<20} {one['frames_a_second']:5.1f} frames/s (bar 60), ms median "
+        f"{one['median_ms']:.1f}, 95 % {one['p95_ms']:.1f}, longest {one['longest_ms']:.0f}; "
+        f"{one['halts']} of {HALT_MS:.0f} ms or more; load {one['machine_load']:.1f}"
+    )
+
+
+def measure(browser: Browser, site: Site, seconds: float) -> list[dict[str, Any]]:
+    works = seeded(site)
+    pages = {kind: opened(browser, site, *works[kind]) for kind in works}
+    results = []
+    for kind, act, stage in STAGES:
+        pages[kind].bring_to_front()
+        results.append(summary(kind, act, stage(pages[kind], seconds)))
+        print(line(results[-1]), flush=True)
+    if (stored := edits(site)) != {"boxes": 2, "spans": 1}:
+        raise SystemExit(f"What was drawn did not become the edits that it should: {stored}")
+    return results
+
+
+def main() -> int:
+    """Print the frames of each act, and return 1 when the bar was missed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.annotation_editor", description="The editor's frames."
+    )
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each act")
+    parser.add_argument("--out", type=Path, metavar="FILE.json", help="write the figures here too")
+    options = parser.parse_args()
+    program = chromium()
+    if program is None:
+        raise SystemExit("Chromium is not installed (Debian package chromium).")
+    with running_site(worker=False) as site, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        results = measure(browser, site, options.seconds)
+        browser.close()
+    if options.out:
+        options.out.write_text(json.dumps({"stages": results}, indent=1) + "\n")
+    missed = [one for one in results if one["frames_a_second"] < LEAST_FRAMES]
+    print("\n".join(f"Missed: {one['kind']}, {one['act']}" for one in missed) or "The bar is reached.")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
