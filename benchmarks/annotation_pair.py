@@ -47,7 +47,8 @@ class Client:
     """A bot on the application: its walk, and its cookies."""
 
     def __init__(self, application: Callable[..., Any], walk: Any, session: str) -> None:
-        self.application, self.walk, self.answer = application, walk, None
+        self.application, self.walk = application, walk
+        self.answer: Any = None
         self.cookies = {"sessionid": session}
 
     def step(self) -> tuple[str, float]:

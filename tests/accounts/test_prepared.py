@@ -3,6 +3,7 @@
 from datetime import timedelta
 from threading import Thread
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -125,13 +126,13 @@ def test_an_inserted_row_is_the_one_that_save_would_have_made() -> None:
 
 def test_rows_are_inserted_all_or_none_and_constraints_hold() -> None:
     work, by = make_work(), make_user()
-    uids = ["7f1f4c1e-0000-4000-8000-00000000000" + end for end in "12"]
+    uids = [UUID("7f1f4c1e-0000-4000-8000-00000000000" + end) for end in "12"]
     rows = [
         Operation(work=work, uid=uid, revision=revision, by=by, edit={"node": 3}, inverse={})
         for revision, uid in enumerate(uids, start=1)
     ]
     insert(*rows)
-    assert [(one.pk, str(one.uid)) for one in work.operations.all()] == [(one.pk, one.uid) for one in rows]
+    assert [(one.pk, one.uid) for one in work.operations.all()] == [(one.pk, one.uid) for one in rows]
     with pytest.raises(IntegrityError), transaction.atomic():
         insert(Operation(work=work, uid=uids[0], revision=3, by=by, edit={}, inverse={}))
     assert work.operations.count() == 2
