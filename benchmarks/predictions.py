@@ -7,8 +7,8 @@ HTTP.
 
 Bars: 32 clients get at least 0.85 of the throughput of the bare batched forward, and one client waits for the
 median answer at most 1.3 times as long as for the bare single forward, plus 3 ms. The ways take turns, and a
-bar is judged by the median over the turns. On a machine that is busy with other work a ratio by the clock says
-little; the processor time of a prediction, in the server and in this process, stands beside it.
+bar is judged by the median over the turns. On a busy machine a ratio by the clock says little; the processor
+time of a prediction, in the server and in this process, stands beside it.
 """
 
 from __future__ import annotations
