@@ -154,7 +154,7 @@ class _Builder:
             options.insert(0, ("", "–"))
         if chosen and chosen not in dict(options):
             options.append((chosen, chosen))
-        widget.kind, widget.options = "select", options
+        widget.kind, widget.options, widget.is_worded = "select", options, True
         widget.value = chosen or ("" if is_optional or default is None else str(default))
         return widget
 
@@ -174,7 +174,11 @@ class _Builder:
     def _row(self, kind: Any, location: Location, row: Mapping[str, Any]) -> Widget:
         model = kind if isinstance(kind, type) else _RULES.get(str(row.get("kind")), MinTimeDefinition)
         return Widget(
-            "row", location, summary=_summary(model, row), children=list(self._fields(model, location, row))
+            "row",
+            location,
+            summary=_summary(model, row),
+            told=_told(row) if model is ConditionDefinition else [],
+            children=list(self._fields(model, location, row)),
         )
 
     def _group(self, widget: Widget, model: type[BaseModel], value: Any, *, is_optional: bool) -> Widget:
@@ -208,6 +212,7 @@ class _Builder:
         widget = self._named(widget, [code for code, _name in self.known.languages], value or "en")
         names = dict(self.known.languages)
         widget.options = [(code, names.get(code, code)) for code, _label in widget.options[1:]]
+        widget.is_worded = True
         return widget
 
     def dataset(self, widget: Widget, value: Any) -> Widget:
@@ -250,7 +255,7 @@ class _Builder:
         """The items, by one of three ways."""
         fields = value if isinstance(value, dict) else {}
         way = "hand" if fields.get("ids") is not None else "stratify" if fields.get("stratify") else "draw"
-        choice = Widget("select", ("items", "way"), "How the items are chosen", value=way)
+        choice = Widget("select", ("items", "way"), "How the items are chosen", value=way, is_worded=True)
         choice.options = [
             ("draw", "Drawn by a seed"),
             ("stratify", "Drawn by a seed, with a share of correct answers"),
@@ -268,7 +273,7 @@ class _Builder:
         fields = value if isinstance(value, dict) else {}
         kind = "yes_no" if not isinstance(value, dict) else str(fields.get("kind", "likert"))
         choice = Widget("select", (*widget.location, "kind"), steps.LABELS["*.scale.kind"], value=kind)
-        choice.options = [*steps.KINDS.items()]
+        choice.options, choice.is_worded = [*steps.KINDS.items()], True
         widget.kind, widget.value, widget.children = "scale", kind, [choice]
         if kind == "likert":
             widget.children += self._rating(widget.location, fields)
@@ -340,7 +345,7 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
 _OPTIONS: dict[str, dict[str, str]] = {
     **steps.OPTIONS,
     "platform": {name: platform.label for name, platform in PLATFORMS.items()},
-    "flag": {flag: f"{flag}: {meaning}" for flag, meaning in MEANINGS.items()},
+    "flag": {str(flag): meaning for flag, meaning in MEANINGS.items()},
 }
 
 
@@ -416,10 +421,14 @@ def _summary(model: type[BaseModel], row: Mapping[str, Any]) -> str:
     if issubclass(model, Question):
         return str(row.get("text") or row.get("key") or "")
     if model is ConditionDefinition:
-        shown = "Ground truth" if row.get("ground_truth") else row.get("system") or "–"
-        style = steps.OPTIONS["explanation"].get(str(row.get("explanation", "facts")), "")
-        named = row.get("label") or row.get("name")
-        return f"{named} – {shown}, {style}" if named else f"{shown}, {style}"
+        system = "" if row.get("ground_truth") else row.get("system") or "–"
+        return " – ".join(str(part) for part in (row.get("label") or row.get("name"), system) if part)
     if model is AttentionDefinition:
         return f"{row.get('id', '')} – {row.get('text') or row.get('answer') or ''}"
     return str(row.get("name", ""))
+
+
+def _told(row: Mapping[str, Any]) -> list[str]:
+    """What a condition shows, in words of the program."""
+    style = steps.OPTIONS["explanation"].get(str(row.get("explanation", "facts")), "")
+    return [*(["Ground truth"] if row.get("ground_truth") else []), *([style] if style else [])]

@@ -69,7 +69,7 @@ def translations(widget: Widget, draft: Draft, value: Any, languages: Sequence[t
 def _language(location: Location, draft: Draft, words: Mapping[str, Any], names: Mapping[str, str]) -> Widget:
     """The texts of one language."""
     code = str(location[-1])
-    row = Widget("row", location, summary=names.get(code, code), is_removable=True)
+    row = Widget("row", location, told=[names.get(code, code)], is_removable=True)
     for name in ("title", "consent", "instructions"):
         if draft.get(name):
             row.children.append(_text((*location, name), str(draft[name]), words.get(name), {}))
@@ -114,7 +114,14 @@ def _add_group(
 
 
 def _text(location: Location, original: str, value: Any, known: Mapping[str, str]) -> Widget:
-    hint = f"If left empty: {known[original]}" if original in known else ""
+    hint = "If left empty:" if original in known else ""
     kind: Any = "area" if "\n" in original or len(original) > 80 else "text"
     label = original if len(original) <= 300 else original[:300] + " …"
-    return Widget(kind, location, label, hint=hint, value="" if value is None else str(value))
+    return Widget(
+        kind,
+        location,
+        label,
+        hint=hint,
+        value="" if value is None else str(value),
+        known=known.get(original, ""),
+    )

@@ -43,7 +43,9 @@ class Widget:
 
     ``location`` is its place in the draft and ``name`` what its parent calls it. ``answers`` maps what is
     sent to what is stored. ``is_dropped_empty`` leaves a group out in which nothing was filled. ``adds`` are
-    the rows, or the group, that can be added: name and label.
+    the rows, or the group, that can be added: name and label. ``is_worded`` says that the options are words
+    of the program, to be said in the language of the page, and not names of data or what a study says;
+    ``told`` are such words in the summary, and ``known`` is what a hint quotes.
     """
 
     kind: Kind
@@ -61,6 +63,9 @@ class Widget:
     is_removable: bool = False
     is_open: bool = False
     code: str = ""
+    is_worded: bool = False
+    told: list[str] = field(default_factory=list)
+    known: str = ""
 
     @property
     def name(self) -> Any:

@@ -5,6 +5,8 @@ from html import unescape
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from studyapp.models import DraftRevision, Event, Participant, Study
 from studyapp.queries.drafts import edited, look
@@ -458,3 +460,23 @@ def test_pages_ask_no_more_of_the_database_for_more_items(staff, dataset, django
             send(staff, "mine", "items", **{"items.count": count})
             with django_assert_max_num_queries(most):
                 page(staff, f"/staff/studio/mine/{address}")
+
+
+def test_pages_ask_no_more_of_the_database_for_a_larger_dataset(staff):
+    """And are no larger: what is shown of the questions is a search, cut off."""
+    asked: dict[str, list[int]] = {}
+    sizes: dict[str, list[int]] = {}
+    for questions in (100, 1000):
+        large = factories.make_dataset(questions=questions, name=f"world{questions:05}")
+        factories.make_run(dataset=large, system="qi2019")
+        start(staff, large, slug=f"of{questions:05}")
+        pages = [f"step/{step.name}/" for step in STEPS]
+        for address in (*pages, "review/", "items/", "items/?q=director", "preview/items/"):
+            page(staff, f"/staff/studio/of{questions:05}/{address}")  # what is kept between requests
+            with CaptureQueriesContext(connection) as queries:
+                html = page(staff, f"/staff/studio/of{questions:05}/{address}")
+            asked.setdefault(address, []).append(len(queries))
+            sizes.setdefault(address, []).append(len(html))
+    assert {address: few for address, (few, many) in asked.items() if few != many} == {}
+    assert max(few for few, _many in asked.values()) <= 40
+    assert all(many < 1.1 * few for few, many in sizes.values()), sizes

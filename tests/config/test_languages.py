@@ -1,0 +1,161 @@
+"""Pages of staff and annotators in another language: every word of the program is in the catalogue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+
+import pytest
+from django.apps import apps
+from django.db import models
+from django.test import Client
+from django.utils.translation import trans_real
+
+from accounts.models import User
+from annotation.actions import places
+from annotation.actions.projects import set_member
+from annotation.models import Role
+from studyapp.actions.correctness import judge, queue_answers
+from studyapp.actions.running import write_note
+from studyapp.flags import FLAGS
+from studyapp.models import JudgedAnswer, PredictionRun
+from studyapp.queries.correctness import missed_answers
+from studyapp.recruitment import PLATFORMS
+from studyapp.wordings import WORDINGS
+from tests.annotation import factories as annotation
+from tests.annotation.test_output_pages import boxes_with_gold
+from tests.studyapp import factories
+
+pytestmark = pytest.mark.django_db
+
+STARTS = (
+    "/staff/",
+    "/staff/studio/",
+    "/staff/correctness/",
+    "/staff/archive/",
+    "/annotate/",
+    "/no/such/page/",
+)
+NO_PAGE = re.compile(r"/(api|admin|logout|join|images?|static)/|\.(csv|yaml|json)$")
+SHOWN = re.compile(r'(?:aria-label|title|alt|placeholder|summary)="([^"]*)"')
+WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The texts that were asked for, from a catalogue that marks what goes through it."""
+    texts = set()
+
+    def mark(_self: object, text: str) -> str:
+        texts.add(text)
+        return f"⟦{text}⟧" if text else ""
+
+    def mark_number(_self: object, one: str, many: str, count: int) -> str:
+        texts.add(one)
+        return f"⟦{one if count == 1 else many}⟧"
+
+    monkeypatch.setattr(trans_real.DjangoTranslation, "gettext", mark)
+    monkeypatch.setattr(trans_real.DjangoTranslation, "ngettext", mark_number)
+    return texts
+
+
+def corpus() -> str:
+    """All that people have written and programs have named: the texts and data of every row."""
+    found = ["Touchstone"]
+    for app in ("accounts", "annotation", "studyapp"):
+        for model in apps.get_app_config(app).get_models():
+            fields = [
+                field.name
+                for field in model._meta.concrete_fields
+                if isinstance(field, (models.CharField, models.TextField, models.JSONField))
+                and not field.choices
+            ]
+            found += [str(row) for row in model._default_manager.values_list(*fields) if fields]
+    return "\n".join(found).replace("\\n", " ")  # rows show ends of lines so
+
+
+def plain(text: str) -> str:
+    """A text without the signs that stand around words, in lower case."""
+    return " ".join(re.sub(r"[\W_]+", " ", text).split()).lower()
+
+
+def unmarked(html: str, data: str) -> set[str]:
+    """Texts of a page that went through no catalogue and are nobody's data."""
+    html = re.sub(r"<(script|style|pre|code|textarea|time)\b.*?</\1>", " ", html, flags=re.DOTALL)
+    while "⟦" in html:
+        html, before = re.sub(r"⟦[^⟦⟧]*⟧", "\n", html), html
+        assert html != before, "half a text"
+    shown = [*SHOWN.findall(html), *re.split(r"<[^>]*>", html)]
+    parts = {part for text in shown for part in re.split(r"\n|: | – | · |, ", unescape(text))}
+    return {part.strip() for part in parts if WORD.search(part) and plain(part) not in data}
+
+
+def crawled(client: Client, starts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Every kind of page that links lead to, and what it says."""
+    seen, ahead = set(), list(starts)
+    while ahead:
+        address = ahead.pop(0)
+        kind = re.sub(r"/(\d+|r\d|q\d+|[a-z]+\d+|net)(?=/)", "/x", address.partition("?")[0])
+        if kind in seen or NO_PAGE.search(address):
+            continue
+        seen.add(kind)
+        answer = client.get(address, follow=True)
+        if "html" not in answer.headers.get("content-type", "") or answer.streaming:
+            continue
+        html = answer.content.decode()
+        yield kind, html
+        ahead += [unescape(link).partition("#")[0] for link in re.findall(r'href="(/[^"]*)"', html)]
+
+
+@pytest.fixture
+def manager() -> User:
+    """Staff who manage projects too; there is something to be seen on every page."""
+    user = factories.make_user()
+    study = factories.make_study(by=user)
+    factories.make_participant(study=study, completed=True)
+    factories.make_participant(study=study, items=1)
+    write_note(study=study, text="A note", by=user)
+    factories.make_everything(launched=False)
+    run = PredictionRun.objects.first()
+    assert run
+    queue_answers(answers=missed_answers(run), by=user)
+    other = factories.make_user()
+    for judged in JudgedAnswer.objects.all()[:1]:
+        judge(judged=judged, is_correct=True, by=user)
+        judge(judged=judged, is_correct=False, by=other)
+    with_gold, _output = boxes_with_gold()
+    project = annotation.make_project(annotators_per_item=2)
+    annotation.make_items(project, 2)
+    for _number in range(2):
+        annotation.finished(places.next_work(member=annotation.make_member(project)))
+    for each in (with_gold, project):
+        set_member(project=each, user=user, role=Role.MANAGER, by=None)
+    return user
+
+
+# Not translated: what stands in exported files and in commands, modules, and brands.
+NAMES = [
+    *FLAGS,
+    *(platform.label for platform in PLATFORMS.values()),
+    "discard",
+    "intersect",
+    "with-relation",
+]
+
+
+def test_every_word_of_staff_and_annotators_comes_from_the_catalogue(
+    client: Client, manager: User, asked: set[str]
+):
+    """What is shown went through the catalogue; and what it was asked for, it has in German."""
+    client.force_login(manager)
+    data = plain("\n".join([corpus(), *WORDINGS["de"].values(), *NAMES]))
+    kinds = dict(crawled(client, STARTS))
+    assert len(kinds) > 35
+    found = {kind: unmarked(html, data) for kind, html in kinds.items()}
+    command = re.compile(r"^python manage.py import_outputs project\d+ OUT.jsonl --system NAME")
+    found = {kind: {text for text in texts if not command.match(text)} for kind, texts in found.items()}
+    assert {kind: texts for kind, texts in found.items() if texts} == {}
+    german = trans_real.translation("de")._catalog  # type: ignore[attr-defined]
+    missing = {text for text in asked if text and german.get(text, german.get((text, 1))) is None}
+    assert {text for text in missing if WORD.search(text) and plain(text) not in data} == set()
