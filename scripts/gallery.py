@@ -23,6 +23,7 @@ from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 from scripts.debian import chromium
 from scripts.example import new_link
+from scripts.picture_texts import sentence
 from scripts.processes import ROOT
 from scripts.site import Site, running_site
 
@@ -177,8 +178,7 @@ def written(pictures: dict[str, list[Path]], page: Path) -> str:
         for path in paths:
             place = Path("..") / path.relative_to(page.parents[1])
             width = 200 if path.stem.endswith(f"-{NARROW}") else 480
-            words = path.stem.replace("-", " ")
-            lines.append(f'<img src="{place.as_posix()}" width="{width}" alt="{words}">')
+            lines.append(f'<img src="{place.as_posix()}" width="{width}" alt="{sentence(path.stem)}">')
     return "\n".join(lines) + "\n"
 
 

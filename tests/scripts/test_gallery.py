@@ -5,6 +5,7 @@ import re
 import pytest
 
 from scripts.gallery import kind
+from scripts.picture_texts import sentence
 from scripts.processes import ROOT
 
 FOLDER = ROOT / "docs/images/pages"
@@ -37,3 +38,10 @@ def test_the_page_shows_the_pictures_that_are_there():
 
 def test_they_stay_small():
     assert sum(path.stat().st_size for path in FOLDER.rglob("*.png")) < MOST_BYTES
+
+
+def test_every_picture_says_in_a_sentence_what_it_shows():
+    page = (ROOT / "docs/reference/pages.md").read_text(encoding="utf-8")
+    pictures = re.findall(r'/([^/"]+)\.png" width="\d+" alt="([^"]*)"', page)
+    assert len(pictures) > 60
+    assert [name for name, words in pictures if words != sentence(name) or not words.endswith(".")] == []
