@@ -65,7 +65,7 @@ class Site:
 
 
 def prepare_sqlite(folder: Path) -> str:
-    """Put an empty, migrated database and the static files into a site's folder; return the database's URL."""
+    """Put an empty, migrated database and static files into a site's folder; return the URL."""
     shutil.copytree(_prepared(), folder, dirs_exist_ok=True)
     return _sqlite(folder)
 
