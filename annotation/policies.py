@@ -4,6 +4,8 @@
 Exceptions: `NotAllowed`, an AnnotationError.
 """
 
+from django.utils.translation import gettext as _
+
 from accounts.models import User
 from annotation.errors import AnnotationError
 from annotation.models import Membership, Project, Role, Work
@@ -18,7 +20,9 @@ class NotAllowed(AnnotationError):
 def check_role(member: Membership, role: Role) -> None:
     """Whether the member has this role or a higher one."""
     if not has_role(member, role):
-        raise NotAllowed(f"This is for people with the role {role.value} in this project.")
+        raise NotAllowed(
+            _("This is for people with the role %(role)s in this project.") % {"role": role.label}
+        )
 
 
 def has_role(member: Membership, role: Role) -> bool:
@@ -28,18 +32,20 @@ def has_role(member: Membership, role: Role) -> bool:
 def check_annotating(member: Membership) -> None:
     """Whether the member may be handed items now."""
     if member.project.status != Project.Status.OPEN:
-        raise NotAllowed("This project is closed; no more items are handed out.")
+        raise NotAllowed(_("This project is closed; no more items are handed out."))
     if member.qualified is False:
         raise NotAllowed(
-            "The qualification items did not reach the score that this project asks for. "
-            "Please speak to its manager."
+            _(
+                "The qualification items did not reach the score that this project asks for. "
+                "Please speak to its manager."
+            )
         )
 
 
 def check_seeing(member: Membership, work: Work) -> None:
     """Whether the member may look at a work: annotation is blind, so only one's own or as an adjudicator."""
     if not can_see(member, work):
-        raise NotAllowed("Annotators work blind: this is the work of somebody else.")
+        raise NotAllowed(_("Annotators work blind: this is the work of somebody else."))
 
 
 def can_see(member: Membership, work: Work) -> bool:
@@ -49,17 +55,20 @@ def can_see(member: Membership, work: Work) -> bool:
 def check_owner(user: User, work: Work) -> None:
     """Whether a work is the user's own: nobody changes what somebody else drew."""
     if work.annotator_id != user.pk:
-        raise NotAllowed("Only the person who does a work changes it.")
+        raise NotAllowed(_("Only the person who does a work changes it."))
 
 
 def check_releasing(member: Membership, work: Work) -> None:
     """Whether the member may give a work's place back: it is their own, or they manage the project."""
     if work.annotator_id != member.user_id and not has_role(member, Role.MANAGER):
-        raise NotAllowed("Only its annotator, or a manager, gives an item back.")
+        raise NotAllowed(_("Only its annotator, or a manager, gives an item back."))
 
 
 def check_editing(user: User, work: Work) -> None:
     """Whether the user may change a work: their own, before it is submitted or after it came back."""
     check_owner(user, work)
     if work.status not in (Work.Status.RESERVED, Work.Status.RETURNED):
-        raise NotAllowed(f"This work is {work.status}; take it back, or ask for its return, to change it.")
+        raise NotAllowed(
+            _("This work is %(status)s; take it back, or ask for its return, to change it.")
+            % {"status": work.get_status_display().lower()}
+        )

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.prepared import Prepared, PreparedUpdate, insert, slot
@@ -110,7 +111,7 @@ def lock(pk: int, by: User, *, subject: bool = False) -> Work:
 def _locked(pk: int, by: User, *, subject: bool = False) -> Work:
     work = (_HELD_WITH_SUBJECT if subject else _HELD).first(work=pk, by=by.pk)
     if work is None:
-        raise NotAllowed("Only the person who does a work changes it.")
+        raise NotAllowed(_("Only the person who does a work changes it."))
     return work
 
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 from django.db import transaction
 from django.db.models import Exists, F, Model, OuterRef, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.prepared import Prepared, PreparedUpdate, Slot, insert, slot
@@ -54,7 +55,7 @@ def _next_work(member: Membership, now: datetime) -> Work:
     following = _take_up_again(own) or _claim_next(member, now)
     following = following or _take_up_again(_own(member, _GIVEN_BACK))
     if following is None:
-        raise NothingLeft("Every item has enough annotators, or you have done it. Thank you!")
+        raise NothingLeft(_("Every item has enough annotators, or you have done it. Thank you!"))
     return following
 
 
@@ -158,7 +159,7 @@ def resume(*, work: Work) -> Work:
     """
     status = states.next_status(states.WORK, "resume", work.status)
     if work.task == Work.Task.ANNOTATION and not _take(work.item_id):
-        raise PlaceLost("Others took this item when the reservation ran out. What was drawn is kept.")
+        raise PlaceLost(_("Others took this item when the reservation ran out. What was drawn is kept."))
     work.status = status
     set_end(work, timezone.now())
     work.save(update_fields=["status", "reserved_until"])
@@ -170,7 +171,7 @@ def release(*, work: Work, by: User) -> Work:
     """Give the place of an unfinished work back; its document stays. ``by`` is its annotator or a manager."""
     work = Work.objects.select_for_update().get(pk=work.pk)
     if work.task == Work.Task.ADJUDICATION:
-        raise NotAllowed("An adjudication stays as it is; another adjudicator can take it over.")
+        raise NotAllowed(_("An adjudication stays as it is; another adjudicator can take it over."))
     finished = work.status == Work.Status.RETURNED  # it was handed in once, and counted
     work.status = states.next_status(states.WORK, "release", work.status)
     work.save(update_fields=["status"])
@@ -193,7 +194,10 @@ def assign(*, item: Item, member: Membership, by: User) -> Work:
     if same is not None:
         return resume(work=same) if same.status not in Work.HOLDING else same
     if not _take(item.pk):
-        raise PlaceLost(f"All {item.places} places of {item.external_id} are taken.")
+        raise PlaceLost(
+            _("All %(places)d places of %(item)s are taken.")
+            % {"places": item.places, "item": item.external_id}
+        )
     work = _reserve(member, item, timezone.now())
     audit.record(
         project=item.project, kind="work_assigned", by=by, data={"work": work.pk, "to": member.user.username}
@@ -248,7 +252,7 @@ def _unqualified_item(member: Membership) -> Item | None:
         return None
     left = _not_yet(member.user_id, member.project.items.filter(purpose=Item.Purpose.QUALIFICATION)).first()
     if left is None and member.project.items.filter(purpose=Item.Purpose.QUALIFICATION).exists():
-        raise NothingLeft("All qualification items are done; they are being looked at.")
+        raise NothingLeft(_("All qualification items are done; they are being looked at."))
     return left
 
 
@@ -287,7 +291,7 @@ def _claim_next(member: Membership, now: datetime) -> Work | None:
             return None
         if _take((item := random.choice(rest)).pk):
             return _begin(member, item, now)
-    raise NothingLeft("Others are taking the last items right now. Please try again in a moment.")
+    raise NothingLeft(_("Others are taking the last items right now. Please try again in a moment."))
 
 
 _HANDED_OUT = PreparedUpdate(

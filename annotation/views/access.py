@@ -13,6 +13,8 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import User
 from annotation.models import Comment, Item, Membership, Role, Webhook, Work
@@ -21,7 +23,7 @@ from annotation.queries.members import membership, membership_at
 from annotation.queries.records import items_for, webhooks, works_for
 from annotation.queries.works import work_with_item
 
-NOT_THERE = "There is nothing here for you under this address."
+NOT_THERE = gettext_lazy("There is nothing here for you under this address.")
 
 
 def user_of(request: HttpRequest) -> User:
@@ -36,7 +38,9 @@ def member_or_404(request: HttpRequest, slug: str, role: Role = Role.ANNOTATOR) 
     if member is None:
         raise Http404(NOT_THERE)
     if not has_role(member, role):
-        raise PermissionDenied(f"This page is for people with the role {role.value} in this project.")
+        raise PermissionDenied(
+            _("This page is for people with the role %(role)s in this project.") % {"role": role.label}
+        )
     return member
 
 
