@@ -24,6 +24,9 @@ from scripts import servers
 from scripts.debian import install, missing_packages
 from scripts.processes import ROOT, end, signals_as_interrupt
 
+# Three processes on two cores: tests that start a site wait for most of their time. They come first, as
+# tests/conftest.py orders them, and not last, as files with few tests would.
+PARALLEL = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
 SLOWEST = 40  # files of tests named at the end of a run
 SERVERS = {
     "TEST_POSTGRES_URL": servers.postgres,
@@ -70,10 +73,10 @@ def start_servers(stack: ExitStack) -> dict[str, str]:
 
 def run_passes(env: Mapping[str, str], folder: Path, arguments: list[str]) -> dict[str, tuple[int, Path]]:
     """Run pytest on SQLite and then on PostgreSQL; return status and result file of each pass."""
-    passes = {"SQLite": (dict(env), ["-n", "2", "--dist", "loadfile", *arguments])}
+    passes = {"SQLite": (dict(env), [*PARALLEL, *arguments])}
     if "TEST_POSTGRES_URL" in env:
         on_postgres = {**env, "DATABASE_URL": env["TEST_POSTGRES_URL"]}
-        passes["PostgreSQL"] = (on_postgres, ["-n", "2", "--dist", "loadfile", "-m", "database", *arguments])
+        passes["PostgreSQL"] = (on_postgres, [*PARALLEL, "-m", "database", *arguments])
     done = {}
     for name, (environment, options) in passes.items():
         print(f"\n== Tests on {name}", flush=True)
