@@ -14,13 +14,13 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
-from analysis.alignment import Alignment, Record, Verdict, alignments, judge, read_records
+from analysis.alignment import Alignment, Group, Record, Verdict, alignments, judge, read_records
 from analysis.differences import holm
 from analysis.figures import COLOURS, GREY, MARKERS, STYLE, drawn
 from analysis.grid import Array
 from analysis.page import Figure, Page, Section, Text, write_page, write_text
 from analysis.reading import sha256
-from analysis.tables import Cell, Table, interval, number
+from analysis.tables import Cell, Table, csv_text, interval, number
 
 MARK = "*"
 SIGN_FLIPS = 10_000
@@ -59,6 +59,7 @@ def alignment_result(options: argparse.Namespace) -> tuple[list[dict[str, Any]],
         page = build_page(records, found, rng=rng, sources=sources)
         write_page(page, options.out)
         write_text(options.out / "instances.jsonl", instances(verdicts))
+        write_text(options.out / "systems.csv", systems(found))
     return [summary(one) for one in found], []
 
 
@@ -77,6 +78,21 @@ def instances(verdicts: Iterable[Verdict]) -> str:
             json.dumps({"id": values.pop("id"), **values.pop("group"), **values}, ensure_ascii=False)
         )
     return "".join(f"{line}\n" for line in lines)
+
+
+def systems(found: Sequence[Alignment]) -> str:
+    """A row for each system, a column for each of its scores: the table that `correlate --model` takes."""
+    scores = {
+        (one.group.system, " ".join(filter(None, ("alignment", *_kind(one.group))))): one.score
+        for one in found
+    }
+    names, columns = (list(dict.fromkeys(key[place] for key in scores)) for place in (0, 1))
+    rows = [[name, *(scores.get((name, column)) for column in columns)] for name in names]
+    return csv_text(("system", *columns), rows)
+
+
+def _kind(group: Group) -> tuple[str, ...]:
+    return group.dataset, group.step, group.context, group.distribution, group.method
 
 
 def build_page(

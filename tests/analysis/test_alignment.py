@@ -1,5 +1,6 @@
 """Alignment scores: the test, the definition, the control, planted systems, and the command."""
 
+import csv
 import json
 
 import numpy as np
@@ -132,6 +133,16 @@ def test_the_command_prints_and_writes(tmp_path, capsys):
     assert sum(one["aligned"] for one in lines if one["system"] == "small") == sum(
         one["aligned"] for one in printed[:2]
     )
+    header, *rows = csv.reader((out / "systems.csv").read_text("utf-8").splitlines())
+    assert header == ["system", "alignment comparison facts in ig", "alignment comparison facts out ig"]
+    assert [row[0] for row in rows] == ["small", "large"]
+    assert [float(value) for row in rows for value in row[1:]] == [one["score"] for one in printed]
+    human = tmp_path / "human.csv"
+    human.write_text("system,over_estimation\nsmall,0.3\nlarge,0.1\n", "utf-8")
+    wanted = f"{header[1]}=higher"
+    arguments = ["--human", str(human), "--model", str(out / "systems.csv"), "--wanted", wanted]
+    arguments += ["--wanted", f"{header[2]}=higher", "--out", str(tmp_path / "related")]
+    assert main(["correlate", *arguments]) == 0
     html = (out / "report.html").read_text("utf-8")
     assert "100.0*" in html
     drops = (out / "tables/counterfactuals.csv").read_text("utf-8").splitlines()
