@@ -5,7 +5,7 @@ import re
 SENTENCES = {
     "annotate": "The projects of an annotator, each with a button to go on.",
     "annotate-new": "The form of a new annotation project.",
-    "annotate-work-x": "The editor: the program, two images with boxes, and the current step.",
+    "annotate-work-x": "The editor: the program, what is annotated, and the current step, side by side.",
     "annotate-x": "The page of one annotation project: what is done and what is left.",
     "annotate-x-agreement": "A table of how far annotators agree, with intervals.",
     "annotate-x-audit": "The audit log of a project, newest first.",
