@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
+from kombu import Queue
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -236,6 +237,10 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
 }
+# What the beat sends has a queue of its own, which every worker serves in turn with that of the work: it does
+# not wait behind thousands of slices, and a sweep that finds work in the queue knows that it is work.
+UPKEEP = "upkeep"
+CELERY_TASK_QUEUES = [Queue("celery"), Queue(UPKEEP)]
 # A sweep that finds no free worker before the next one is due is dropped. No file of last times is kept: at
 # worst a sweep comes a little later.
 RUN_SWEEP_SECONDS = env.int("RUN_SWEEP_SECONDS", default=120)
@@ -249,22 +254,22 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {
         "task": "studyapp.tasks.sweep_runs",
         "schedule": RUN_SWEEP_SECONDS,
-        "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True},
+        "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
     "sweep-output-runs": {
         "task": "annotation.tasks.sweep_output_runs",
         "schedule": RUN_SWEEP_SECONDS,
-        "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True},
+        "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
     "deliver-webhooks": {
         "task": "annotation.tasks.deliver_webhooks",
         "schedule": WEBHOOK_SECONDS,
-        "options": {"expires": WEBHOOK_SECONDS, "ignore_result": True},
+        "options": {"expires": WEBHOOK_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
     "apply-retention": {
         "task": "studyapp.tasks.keep_promises",
         "schedule": RETENTION_SECONDS,
-        "options": {"expires": RETENTION_SECONDS, "ignore_result": True},
+        "options": {"expires": RETENTION_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
 }
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"

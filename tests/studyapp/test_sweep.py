@@ -4,8 +4,10 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
+from kombu import Connection
 from pytest_django.fixtures import Settings
 
+from accounts import queue
 from accounts.model_server import served_system
 from config.celery import app
 from modelserver.fake import FakeModelServer
@@ -33,6 +35,14 @@ def published(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     calls: list[object] = []
     monkeypatch.setattr(tasks, "publish", lambda task, parts: calls.extend(parts))
     return calls
+
+
+class Idle:
+    """What workers say that hold nothing."""
+
+    def active(self) -> None: ...
+    def reserved(self) -> None: ...
+    def scheduled(self) -> None: ...
 
 
 def stalled(revision: str = "1", **since: int) -> PredictionRun:
@@ -112,3 +122,23 @@ def test_the_beat_calls_the_sweep(settings: Settings):
     assert app.tasks[entry["task"]].name == tasks.sweep_runs.name
     assert entry["schedule"] == settings.RUN_SWEEP_SECONDS
     assert entry["options"]["expires"] <= entry["schedule"]
+
+
+def test_what_the_beat_sends_is_not_taken_for_work(monkeypatch: pytest.MonkeyPatch):
+    # One sweep waits while the other runs: were it counted, neither would ever find lost work.
+    monkeypatch.setattr(app, "connection_for_read", lambda: Connection("memory://"))
+    monkeypatch.setattr(app.control, "inspect", lambda *_, **__: Idle())
+    with Connection("memory://") as broker:
+        try:
+            for entry in app.conf.beat_schedule.values():
+                app.send_task(entry["task"], connection=broker, **entry["options"])
+            assert not queue.under_way(tasks.predict_slice, 1, [])
+            app.send_task(tasks.predict_slice.name, (1, 1, 4), connection=broker, ignore_result=True)
+            assert queue.under_way(tasks.predict_slice, 1, [])
+        finally:
+            for name in app.amqp.queues:
+                app.amqp.queues[name].bind(broker).purge()
+
+
+def test_workers_serve_both_queues():
+    assert set(app.amqp.queues) == {"celery", "upkeep"}
