@@ -102,17 +102,26 @@ class PreparedUpdate:
 
 
 def insert(*rows: models.Model) -> None:
-    """Insert new rows of one model with one statement, as ``save()`` would, and give them their ids."""
+    """Insert new rows of one model as ``save()`` would, and give them their ids.
+
+    One statement for as many rows as the database takes at once. Belongs into a transaction if that may be
+    fewer than there are.
+    """
     sql, place, fields = _insertion(type(rows[0]))
     returning, _params = connection.ops.return_insert_columns([rows[0]._meta.pk])  # type: ignore[attr-defined]
-    values = [
-        field.get_db_prep_save(field.pre_save(row, True), connection) for row in rows for field in fields
-    ]
+    size = connection.ops.bulk_batch_size(fields, rows)
     with connection.cursor() as cursor:
-        cursor.execute(f"{sql} {', '.join([place] * len(rows))} {returning}", values)
-        # Ids come in the order of the rows, as Django's own bulk_create expects them to.
-        for row, (pk,) in zip(rows, cursor.fetchall(), strict=True):
-            row.pk, row._state.adding, row._state.db = pk, False, connection.alias
+        for start in range(0, len(rows), size):
+            part = rows[start : start + size]
+            values = [
+                field.get_db_prep_save(field.pre_save(row, True), connection)
+                for row in part
+                for field in fields
+            ]
+            cursor.execute(f"{sql} {', '.join([place] * len(part))} {returning}", values)
+            # Ids come in the order of the rows, as Django's own bulk_create expects them to.
+            for row, (pk,) in zip(part, cursor.fetchall(), strict=True):
+                row.pk, row._state.adding, row._state.db = pk, False, connection.alias
 
 
 def _select(queryset: models.QuerySet[Any]) -> _Statement:

@@ -9,6 +9,7 @@ import secrets
 
 from django.core.signing import BadSignature, Signer
 
+from accounts.prepared import Prepared, slot
 from studyapp.models import EntryLink, Participant
 from studyapp.recruitment import Arrival
 
@@ -21,6 +22,21 @@ _LINK = Signer(sep=".", salt="studyapp.link")
 _PARTICIPANT = Signer(sep=".", salt="studyapp.participant")
 _RESUME = Signer(sep=".", salt="studyapp.resume")
 _ARRIVAL = Signer(sep=".", salt="studyapp.arrival")
+
+# These run on every request: no ORDER BY as of first(), and only the columns that every page needs.
+_NAMED = Prepared(
+    lambda: (
+        Participant.objects.select_related("condition", "version__study")
+        .only(*_PAGE_COLUMNS)
+        .filter(public_id=slot("public_id", Participant, "public_id"))
+    )
+)
+_BY_TOKEN = Prepared(
+    lambda: EntryLink.objects.select_related("study").filter(
+        token_hash=slot("token_hash", EntryLink, "token_hash")
+    )
+)
+_BY_KEY = Prepared(lambda: EntryLink.objects.select_related("study").filter(pk=slot("link", EntryLink)))
 
 
 def new_entry_token() -> tuple[str, str]:
@@ -35,7 +51,7 @@ def hash_token(token: str) -> str:
 
 def find_link(token: str) -> EntryLink | None:
     """The link of an entry token, with its study, or None."""
-    return EntryLink.objects.select_related("study").filter(token_hash=hash_token(token)).first()
+    return _BY_TOKEN.first(token_hash=hash_token(token))
 
 
 def sign_link(link: EntryLink) -> str:
@@ -46,7 +62,7 @@ def sign_link(link: EntryLink) -> str:
 def read_link(value: str) -> EntryLink | None:
     """The link of a cookie, with its study; None where the value is not ours."""
     pk = _unsign(_LINK, value)
-    return None if pk is None else EntryLink.objects.select_related("study").filter(pk=pk).first()
+    return None if pk is None else _BY_KEY.first(link=pk)
 
 
 def sign_arrival(link: EntryLink, arrival: Arrival) -> str:
@@ -88,15 +104,7 @@ def read_resume(token: str) -> Participant | None:
 
 def _participant(signer: Signer, value: str) -> Participant | None:
     public_id = _unsign(signer, value)
-    if public_id is None:
-        return None
-    # This runs on every request: no ORDER BY as of first(), and only the columns that every page needs.
-    found = (
-        Participant.objects.select_related("condition", "version__study")
-        .only(*_PAGE_COLUMNS)
-        .filter(public_id=public_id)
-    )
-    return next(iter(found), None)
+    return None if public_id is None else _NAMED.first(public_id=public_id)
 
 
 def _unsign(signer: Signer, value: str) -> str | None:

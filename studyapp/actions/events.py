@@ -3,6 +3,7 @@
 from typing import Any
 
 from accounts.models import User
+from accounts.prepared import insert
 from studyapp.models import Event, Participant, Study
 
 
@@ -15,4 +16,6 @@ def record(
     data: dict[str, Any] | None = None,
 ) -> Event:
     """Append one event row. Called by actions, inside their transaction."""
-    return Event.objects.create(kind=kind, study=study, participant=participant, actor=by, data=data or {})
+    event = Event(kind=kind, study=study, participant=participant, actor=by, data=data or {})
+    insert(event)
+    return event

@@ -2,41 +2,59 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, DateTimeField, Exists, F, OuterRef, Q, Value
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from accounts.prepared import Prepared, PreparedUpdate, insert, slot
 from studyapp import assignment, states
 from studyapp.actions import events
 from studyapp.freezing import FrozenStudy
 from studyapp.models import (
     Condition,
     EntryLink,
-    Item,
     Mode,
     Outcome,
     Participant,
     Stage,
     StageResponse,
+    Study,
     StudyVersion,
     SurveyResponse,
+    TimedPage,
     Trial,
 )
 from studyapp.policies import REFUSALS, Full, NotAdmitted, check_admission
 from studyapp.queries.flags import HONEYPOT
-from studyapp.queries.studies import frozen
+from studyapp.queries.studies import frozen, item_keys
 from studyapp.questionnaires import Answer
 from studyapp.stages import is_admitted, is_comprehended
 from studyapp.timing import PageTiming
 
 # Without letters and digits that look alike, for people type the code into another site.
 _CODE_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
+
+
+def _filled(page: type[TimedPage]) -> dict[str, Any]:
+    """The columns of a submitted page. A clock that was set back cannot make it end before it began."""
+    names = ("answers", "changes", *(field.name for field in fields(PageTiming)))
+    return {
+        "submitted_at": Greatest(F("shown_at"), slot("now", page, "submitted_at")),
+        **{name: slot(name, page, name) for name in names},
+    }
+
+
+def _values(
+    now: datetime, answers: Mapping[str, Answer], changes: Mapping[str, int], timing: PageTiming
+) -> dict[str, Any]:
+    """What goes into them."""
+    return {"now": now, "answers": dict(answers), "changes": dict(changes), **asdict(timing)}
 
 
 @transaction.atomic
@@ -60,7 +78,7 @@ def consent(*, link: EntryLink, public_id: str | None = None, language: str = ""
         raise Full(_("This study takes no more participants. Thank you for your interest."))
     now = timezone.now()
     _claim(link, now)
-    participant = Participant.objects.create(
+    participant = Participant(
         version=version,
         link=link,
         public_id=public_id or secrets.token_hex(10),
@@ -70,30 +88,43 @@ def consent(*, link: EntryLink, public_id: str | None = None, language: str = ""
         last_seen_at=now,
         withdrawal_code=_new_code(12),
     )
+    insert(participant)
     _record(participant, "consented", {})
     _enter(participant, _stages(frozen(version))[0], now)
     return participant
 
 
-def _lock_version(link: EntryLink) -> StudyVersion | None:
-    """Lock the newest version, and look at the study anew: it may have been closed since."""
-    version = (
+_NEWEST = Prepared(
+    lambda: (
         StudyVersion.objects.select_for_update(of=("self",), no_key=True)
         .select_related("study")
         .defer("frozen", "study__definition")
-        .filter(study=link.study_id)
-        .order_by("-number")
-        .first()
+        .filter(study=slot("study", Study))
+        .order_by("-number")[:1]
     )
+)
+
+
+def _lock_version(link: EntryLink) -> StudyVersion | None:
+    """Lock the newest version, and look at the study anew: it may have been closed since."""
+    version = _NEWEST.first(study=link.study_id)
     if version is not None:
         link.study = version.study
     return version
 
 
+_SAME = Prepared(
+    lambda: (
+        Participant.objects.select_related("condition", "version__study")
+        .defer("version__frozen", "version__study__definition")
+        .filter(public_id=slot("public_id", Participant, "public_id"))
+    )
+)
+
+
 def _already_in(link: EntryLink, public_id: str) -> Participant | None:
     """The participant whom the same consent page made before."""
-    participants = Participant.objects.select_related("condition", "version__study")
-    same = participants.filter(public_id=public_id).first()
+    same = _SAME.first(public_id=public_id)
     if same is not None and same.link_id != link.pk:
         raise NotAdmitted(_("This page belongs to another link. Please open your study link again."))
     return same
@@ -126,17 +157,21 @@ def _enter(participant: Participant, stage: Stage, now: datetime) -> None:
     if not (is_check or participant.group or _assign(participant, now)):
         end(participant=participant, outcome=Outcome.FULL)
         return
-    participant.stage = stage
-    participant.save(update_fields=["stage"])
+    if participant.stage != stage:
+        participant.stage = stage
+        participant.save(update_fields=["stage"])
     if stage != Stage.ITEMS:
         StageResponse.objects.create(participant=participant, stage=stage)
+
+
+_ARMS = Prepared(lambda: Condition.objects.filter(version=slot("version", StudyVersion)))
 
 
 def _open_groups(version: StudyVersion) -> dict[str, list[Condition]]:
     """What newcomers can be assigned to: the conditions of each group that are all open, in order."""
     content = frozen(version)
     groups: dict[str, list[Condition]] = {}
-    for arm in version.conditions.all():
+    for arm in _ARMS.all(version=version.pk):
         groups.setdefault(content.condition(arm.name).group or arm.name, []).append(arm)
     return {name: arms for name, arms in groups.items() if all(arm.is_open for arm in arms)}
 
@@ -165,6 +200,18 @@ def _below_quota(
     }
 
 
+_ASSIGNMENT = (
+    *("assignment_counts", "group", "condition_id", "order_row", "rotation"),
+    *("order_seed", "assigned_at"),
+)
+_STORE_ASSIGNMENT = PreparedUpdate(
+    lambda: (
+        Participant.objects.filter(pk=slot("participant", Participant)),
+        {name: slot(name, Participant, name) for name in _ASSIGNMENT},
+    )
+)
+
+
 def _assign(participant: Participant, now: datetime) -> bool:
     """Choose group, order and place, and lay out the pages. False where no group is free any more."""
     version = _locked(participant.version)
@@ -191,21 +238,26 @@ def _assign(participant: Participant, now: datetime) -> bool:
     participant.condition = arms[0] if len(arms) == 1 else None
     participant.order_row, participant.rotation = row, rotation
     participant.order_seed, participant.assigned_at = seed, now
-    participant.save(
-        update_fields=[
-            *("assignment_counts", "group", "condition", "order_row", "rotation"),
-            *("order_seed", "assigned_at"),
-        ]
+    _STORE_ASSIGNMENT(
+        participant=participant.pk, **{name: getattr(participant, name) for name in _ASSIGNMENT}
     )
     _lay_out(participant, arms, content)
     _record(participant, "assigned", {"group": participant.group, "order_row": row, "rotation": rotation})
     return True
 
 
+_LOCK = Prepared(
+    lambda: (
+        StudyVersion.objects.select_for_update(of=("self",), no_key=True)
+        .only("hash")
+        .filter(pk=slot("version", StudyVersion))
+    )
+)
+
+
 def _locked(version: StudyVersion) -> StudyVersion:
     """Lock the version: who is assigned at once is counted one after the other."""
-    locked = StudyVersion.objects.select_for_update(of=("self",), no_key=True).defer("frozen")
-    return locked.get(pk=version.pk)
+    return _LOCK.all(version=version.pk)[0]
 
 
 def _count(
@@ -233,7 +285,7 @@ def _count(
 
 def _lay_out(participant: Participant, arms: Sequence[Condition], content: FrozenStudy) -> None:
     """One trial per practice item, item and attention item in this participant's order, and the survey."""
-    keys = dict(Item.objects.filter(version=participant.version_id).values_list("external_id", "pk"))
+    keys = item_keys(participant.version)
     order = assignment.lay_out(
         len(content.items),
         len(arms),
@@ -251,8 +303,8 @@ def _lay_out(participant: Participant, arms: Sequence[Condition], content: Froze
     pages = [*practice, *assignment.interleave(trials, checks)]
     for position, trial in enumerate(pages, start=1):
         trial.participant, trial.position = participant, position
-    Trial.objects.bulk_create(pages)
-    SurveyResponse.objects.create(participant=participant)
+    insert(*pages)
+    insert(SurveyResponse(participant=participant))
 
 
 @transaction.atomic
@@ -275,6 +327,16 @@ def show_stage(*, page: StageResponse) -> None:
         _record(page.participant, "stage_shown", {"stage": page.stage, "attempt": page.attempt})
 
 
+_STORE_STAGE = PreparedUpdate(
+    lambda: (
+        StageResponse.objects.filter(
+            pk=slot("stage", StageResponse), answers__isnull=True, shown_at__isnull=False
+        ),
+        {"passed": slot("passed", StageResponse, "passed"), **_filled(StageResponse)},
+    )
+)
+
+
 @transaction.atomic
 def submit_stage(
     *,
@@ -291,10 +353,7 @@ def submit_stage(
     participant = page.participant
     content = frozen(participant.version)
     passed = _passed(content, page.stage, answers)
-    stored = StageResponse.objects.filter(pk=page.pk, answers__isnull=True, shown_at__isnull=False).update(
-        passed=passed, **_filled(now, answers, changes, timing)
-    )
-    if not stored:
+    if not _STORE_STAGE(stage=page.pk, passed=passed, **_values(now, answers, changes, timing)):
         return False
     Participant.objects.filter(pk=participant.pk).update(last_seen_at=now)
     _record(participant, "stage_submitted", {"stage": page.stage, "attempt": page.attempt})
@@ -320,18 +379,50 @@ def _passed(content: FrozenStudy, stage: str, answers: Mapping[str, Answer]) -> 
     return None
 
 
+_SHOW = PreparedUpdate(
+    lambda: (
+        Trial.objects.filter(pk=slot("trial", Trial), shown_at__isnull=True),
+        {"shown_at": slot("now", Trial, "shown_at")},
+    )
+)
+_NOTE_START = PreparedUpdate(
+    lambda: (
+        Participant.objects.filter(pk=slot("participant", Participant)),
+        {
+            "started_at": Coalesce("started_at", slot("now", Participant, "started_at")),
+            "last_seen_at": slot("now", Participant, "last_seen_at"),
+        },
+    )
+)
+
+
 def show_trial(*, trial: Trial) -> None:
     """Note when an item was first shown. Showing it again changes nothing, and asks the database nothing."""
     if trial.shown_at is not None:
         return
     now = timezone.now()
     with transaction.atomic():
-        if Trial.objects.filter(pk=trial.pk, shown_at__isnull=True).update(shown_at=now):
+        if _SHOW(trial=trial.pk, now=now):
             trial.shown_at = now
-            Participant.objects.filter(pk=trial.participant_id).update(
-                started_at=Coalesce("started_at", Value(now, DateTimeField())), last_seen_at=now
-            )
+            _NOTE_START(participant=trial.participant_id, now=now)
             _record(trial.participant, "item_shown", {"position": trial.position})
+
+
+_STORE_TRIAL = PreparedUpdate(
+    lambda: (
+        Trial.objects.filter(pk=slot("trial", Trial), answers__isnull=True, shown_at__isnull=False),
+        {"passed": slot("passed", Trial, "passed"), **_filled(Trial)},
+    )
+)
+_COUNT_ITEM = PreparedUpdate(
+    lambda: (
+        Participant.objects.filter(pk=slot("participant", Participant)),
+        {
+            "items_submitted": F("items_submitted") + slot("number", Participant, "items_submitted"),
+            "last_seen_at": slot("now", Participant, "last_seen_at"),
+        },
+    )
+)
 
 
 @transaction.atomic
@@ -346,14 +437,10 @@ def submit_trial(
     now = timezone.now()
     kind, item_id = trial.item.kind, trial.item.external_id
     check = frozen(trial.participant.version).attention_item(item_id) if kind == "attention" else None
-    stored = Trial.objects.filter(pk=trial.pk, answers__isnull=True, shown_at__isnull=False).update(
-        passed=check.passes(answers) if check else None, **_filled(now, answers, changes, timing)
-    )
-    if not stored:
+    passed = check.passes(answers) if check else None
+    if not _STORE_TRIAL(trial=trial.pk, passed=passed, **_values(now, answers, changes, timing)):
         return False
-    Participant.objects.filter(pk=trial.participant_id).update(
-        items_submitted=F("items_submitted") + int(kind == "item"), last_seen_at=now
-    )
+    _COUNT_ITEM(participant=trial.participant_id, number=int(kind == "item"), now=now)
     _record(trial.participant, "item_submitted", {"position": trial.position})
     return True
 
@@ -373,6 +460,20 @@ def show_survey(*, participant: Participant) -> None:
         _record(participant, "survey_shown", {})
 
 
+def _complete_surveys() -> QuerySet[SurveyResponse]:
+    """That of a participant, while it is shown, not submitted, and no item is left."""
+    left = Trial.objects.filter(participant=OuterRef("participant"), answers__isnull=True)
+    return SurveyResponse.objects.filter(
+        ~Exists(left),
+        participant=slot("participant", Participant),
+        answers__isnull=True,
+        shown_at__isnull=False,
+    )
+
+
+_STORE_SURVEY = PreparedUpdate(lambda: (_complete_surveys(), _filled(SurveyResponse)))
+
+
 @transaction.atomic
 def submit_survey(
     *, participant: Participant, answers: Mapping[str, Answer], changes: Mapping[str, int], timing: PageTiming
@@ -383,11 +484,7 @@ def submit_survey(
     code is to be shown only after this has returned, that is, once it is committed.
     """
     now = timezone.now()
-    left = Trial.objects.filter(participant=OuterRef("participant"), answers__isnull=True)
-    stored = SurveyResponse.objects.filter(
-        ~Exists(left), participant=participant, answers__isnull=True, shown_at__isnull=False
-    ).update(**_filled(now, answers, changes, timing))
-    if not stored:
+    if not _STORE_SURVEY(participant=participant.pk, **_values(now, answers, changes, timing)):
         return False
     participant.status = states.next_status(states.PARTICIPANT, "complete", participant.status)
     participant.outcome = Outcome.DONE
@@ -402,18 +499,6 @@ def submit_survey(
 
 def _new_code(length: int) -> str:
     return "".join(secrets.choice(_CODE_ALPHABET) for _place in range(length))
-
-
-def _filled(
-    now: datetime, answers: Mapping[str, Answer], changes: Mapping[str, int], timing: PageTiming
-) -> dict[str, Any]:
-    """The columns of a submitted page. A clock that was set back cannot make it end before it began."""
-    return {
-        "submitted_at": Greatest(F("shown_at"), Value(now, DateTimeField())),
-        "answers": dict(answers),
-        "changes": dict(changes),
-        **asdict(timing),
-    }
 
 
 def _record(participant: Participant, kind: str, data: dict[str, Any]) -> None:

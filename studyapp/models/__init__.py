@@ -10,6 +10,7 @@ from studyapp.models.participants import (
     Stage,
     StageResponse,
     SurveyResponse,
+    TimedPage,
     Trial,
 )
 from studyapp.models.predictions import (
@@ -58,5 +59,6 @@ __all__ = [
     "StudyVersion",
     "SurveyResponse",
     "System",
+    "TimedPage",
     "Trial",
 ]

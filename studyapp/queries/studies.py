@@ -1,9 +1,11 @@
 """Reads of running studies: the page a participant is on, the frozen content behind it, and its proof."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
+from accounts.prepared import Prepared, slot
 from studyapp.errors import NotFound, StudyappError
 from studyapp.freezing import FrozenItem, FrozenStudy, hash_canonical
 from studyapp.models import (
@@ -41,6 +43,17 @@ class CurrentPage:
     stage: StageResponse | None = None
 
 
+# This runs on every request: only the columns that a page needs.
+_NEXT_TRIAL = Prepared(
+    lambda: (
+        Trial.objects.filter(participant=slot("participant", Participant), answers__isnull=True)
+        .select_related("item")
+        .only("participant", "condition", "position", "shown_at", "item__external_id", "item__kind")
+        .order_by("position")[:1]
+    )
+)
+
+
 def current_page(participant: Participant) -> CurrentPage:
     """Find the page of a participant: the stage, the first item not submitted, the survey, then the end.
 
@@ -57,14 +70,8 @@ def current_page(participant: Participant) -> CurrentPage:
         )
         stage.participant = participant
         return CurrentPage("stage", items, practice, stage=stage)
-    # This runs on every request: only the columns that a page needs.
-    trials = (
-        Trial.objects.filter(participant=participant, answers__isnull=True)
-        .select_related("item")
-        .only("participant", "condition", "position", "shown_at", "item__external_id", "item__kind")
-        .order_by("position")
-    )
-    for trial in trials[:1]:
+    trial = _NEXT_TRIAL.first(participant=participant.pk)
+    if trial is not None:
         trial.participant = participant
         return CurrentPage("item", items, practice, trial=trial)
     survey = SurveyResponse.objects.get(participant=participant)
@@ -113,6 +120,16 @@ def _condition_names(_version_hash: str, version_pk: int) -> dict[int, str]:
     return dict(Condition.objects.filter(version=version_pk).values_list("pk", "name"))
 
 
+def item_keys(version: StudyVersion) -> Mapping[str, int]:
+    """The keys of the rows of a version's items, by the items' ids. They never change either."""
+    return _item_keys(version.hash, version.pk)
+
+
+@lru_cache(maxsize=128)
+def _item_keys(_version_hash: str, version_pk: int) -> dict[str, int]:
+    return dict(Item.objects.filter(version=version_pk).values_list("external_id", "pk"))
+
+
 def study_named(slug: str) -> Study:
     """Return a study. Raises NotFound, which lists those there are."""
     try:
@@ -123,9 +140,17 @@ def study_named(slug: str) -> Study:
         raise NotFound(f"there is no study {slug!r}; {known}") from None
 
 
+_LATEST = Prepared(
+    lambda: StudyVersion.objects.filter(study=slot("study", Study)).defer("frozen").order_by("-number")[:1]
+)
+
+
 def latest_version(study: Study) -> StudyVersion | None:
     """The version that newcomers get, without its frozen content; None before the first launch."""
-    return study.versions.defer("frozen").order_by("-number").first()
+    version = _LATEST.first(study=study.pk)
+    if version is not None:
+        version.study = study
+    return version
 
 
 @lru_cache(maxsize=64)

@@ -9,6 +9,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
@@ -136,6 +137,16 @@ def test_rows_are_inserted_all_or_none_and_constraints_hold() -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         insert(Operation(work=work, uid=uids[0], revision=3, by=by, edit={}, inverse={}))
     assert work.operations.count() == 2
+
+
+def test_more_rows_than_one_statement_takes_are_inserted_in_order() -> None:
+    project = make_project()
+    rows = [AuditEvent(project=project, kind="tried", data={"number": number}) for number in range(500)]
+    with CaptureQueriesContext(connection) as queries:
+        insert(*rows)
+    assert (len(queries) > 1) == (connection.vendor == "sqlite")
+    stored = AuditEvent.objects.filter(kind="tried").order_by("pk").values_list("pk", "data__number")
+    assert list(stored) == [(row.pk, number) for number, row in enumerate(rows)]
 
 
 def test_a_lock_is_taken_where_the_database_has_them() -> None:
