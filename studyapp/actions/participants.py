@@ -152,7 +152,10 @@ def _stages(content: FrozenStudy) -> list[Stage]:
 
 
 def _enter(participant: Participant, stage: Stage, now: datetime) -> None:
-    """Take a participant to a stage. The checks lie before the assignment, so that who fails has no place."""
+    """Take a participant to a stage. The checks lie before the assignment, so that who fails has no place.
+
+    The version must be locked.
+    """
     is_check = stage in (Stage.SCREENING, Stage.INSTRUCTIONS, Stage.COMPREHENSION)
     if not (is_check or participant.group or _assign(participant, now)):
         end(participant=participant, outcome=Outcome.FULL)
@@ -213,8 +216,11 @@ _STORE_ASSIGNMENT = PreparedUpdate(
 
 
 def _assign(participant: Participant, now: datetime) -> bool:
-    """Choose group, order and place, and lay out the pages. False where no group is free any more."""
-    version = _locked(participant.version)
+    """Choose group, order and place, and lay out the pages. False where no group is free any more.
+
+    The version must be locked.
+    """
+    version = participant.version
     content = frozen(version)
     assert content.order_seed is not None  # only a study run elsewhere lacks the two, and it is never open
     assert content.stale_after_minutes is not None
@@ -249,15 +255,15 @@ def _assign(participant: Participant, now: datetime) -> bool:
 _LOCK = Prepared(
     lambda: (
         StudyVersion.objects.select_for_update(of=("self",), no_key=True)
-        .only("hash")
+        .only("pk")
         .filter(pk=slot("version", StudyVersion))
     )
 )
 
 
-def _locked(version: StudyVersion) -> StudyVersion:
-    """Lock the version: who is assigned at once is counted one after the other."""
-    return _LOCK.all(version=version.pk)[0]
+def _lock(version: StudyVersion) -> None:
+    """Who is assigned at once is counted one after the other."""
+    _LOCK.all(version=version.pk)
 
 
 def _count(
@@ -359,6 +365,7 @@ def submit_stage(
     _record(participant, "stage_submitted", {"stage": page.stage, "attempt": page.attempt})
     if passed is not False:
         stages = _stages(content)
+        _lock(participant.version)
         _enter(participant, stages[stages.index(Stage(page.stage)) + 1], now)
     elif content.comprehension and page.stage == Stage.COMPREHENSION:
         if page.attempt < content.comprehension.tries:

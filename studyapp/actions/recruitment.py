@@ -11,7 +11,6 @@ from studyapp.recruitment import Arrival
 from studyapp.recruitment_webhook import Notice
 
 
-@transaction.atomic
 def enter(
     *, link: EntryLink, public_id: str | None = None, language: str = "", arrival: Arrival | None = None
 ) -> Participant:
@@ -22,6 +21,11 @@ def enter(
     """
     if arrival is None:
         return consent(link=link, public_id=public_id, language=language)
+    return _enter_as(link, arrival, public_id, language)
+
+
+@transaction.atomic
+def _enter_as(link: EntryLink, arrival: Arrival, public_id: str | None, language: str) -> Participant:
     _lock(link)
     known = known_participant(link.study, link.mode, arrival)
     if known is not None:
