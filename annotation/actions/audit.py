@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.prepared import Prepared, insert, slot
+from annotation.event_words import WORDS
 from annotation.models import AuditEvent, Delivery, Project, Webhook
 
 _LISTENING = Prepared(
@@ -14,7 +15,11 @@ _LISTENING = Prepared(
 
 
 def record(*, project: Project, kind: str, by: User | None, data: dict[str, Any] | None = None) -> AuditEvent:
-    """Append one event and queue it for the project's webhooks. Called by actions, in their transaction."""
+    """Append one event and queue it for the project's webhooks. Called by actions, in their transaction.
+
+    Raises KeyError for a kind without words, so that no page has to show an identifier.
+    """
+    WORDS.check(kind)
     event = AuditEvent(project=project, kind=kind, actor=by, data=data or {})
     insert(event)
     now = timezone.now()

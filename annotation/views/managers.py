@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation import states
 from annotation.actions import places, projects, review
 from annotation.errors import PlaceLost
+from annotation.event_words import WORDS
 from annotation.forms import AssignForm, GuidelineForm, MemberForm, PlacesForm, ProjectForm, SettingsForm
 from annotation.models import Membership, Project, Role
 from annotation.policies import NotAllowed
@@ -186,7 +187,8 @@ def audit(request: HttpRequest, member: Membership) -> HttpResponse:
     """Every act in the project, the newest first."""
     rows = member.project.audit.select_related("actor").order_by("-pk")
     page = Paginator(rows, 100).get_page(request.GET.get("page"))
-    return render(request, "annotation/audit.html", {"project": member.project, "page": page})
+    acts = [(event, WORDS.kind(event.kind), WORDS.told(event.data)) for event in page]
+    return render(request, "annotation/audit.html", {"project": member.project, "page": page, "acts": acts})
 
 
 @require_POST

@@ -4,6 +4,7 @@ from typing import Any
 
 from accounts.models import User
 from accounts.prepared import insert
+from studyapp.event_words import WORDS
 from studyapp.models import Event, Participant, Study
 
 
@@ -15,7 +16,11 @@ def record(
     by: User | None = None,
     data: dict[str, Any] | None = None,
 ) -> Event:
-    """Append one event row. Called by actions, inside their transaction."""
+    """Append one event row. Called by actions, inside their transaction.
+
+    Raises KeyError for a kind without words, so that no page has to show an identifier.
+    """
+    WORDS.check(kind)
     event = Event(kind=kind, study=study, participant=participant, actor=by, data=data or {})
     insert(event)
     return event

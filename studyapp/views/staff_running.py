@@ -1,5 +1,7 @@
 """Staff pages of a running study: conditions and quotas, drop-outs, flags, estimates, notes, log, archive."""
 
+from operator import itemgetter
+
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
@@ -9,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from studyapp.actions import running as actions
 from studyapp.errors import StudyappError
+from studyapp.event_words import WORDS
 from studyapp.exports.estimates import running_estimates
 from studyapp.models import Condition, Study
 from studyapp.queries.flags import flag_counts, flagged_participants
@@ -85,11 +88,13 @@ def study_log(request: HttpRequest, slug: str) -> HttpResponse:
     wanted = LogFilter(**form.cleaned_data) if form.is_valid() else LogFilter()
     query = request.GET.copy()
     query.pop("page", None)
+    page = Paginator(log(found, wanted), PAGE).get_page(request.GET.get("page"))
     context = {
         "study": found,
         "form": form,
-        "page": Paginator(log(found, wanted), PAGE).get_page(request.GET.get("page")),
-        "kinds": kinds(found),
+        "page": page,
+        "events": [(event, WORDS.kind(event.kind), WORDS.told(event.data)) for event in page],
+        "kinds": sorted(((kind, WORDS.kind(kind)) for kind in kinds(found)), key=itemgetter(1)),
         "actors": actors(found),
         "query": query.urlencode(),
     }

@@ -15,6 +15,7 @@ from studyapp.actions import drafts as actions
 from studyapp.actions.studies import launch_study
 from studyapp.definition import DefinitionError
 from studyapp.errors import StudyappError
+from studyapp.event_words import CHANGES
 from studyapp.models import Dataset, Study
 from studyapp.queries.drafts import (
     Edited,
@@ -114,7 +115,7 @@ def _review(request: HttpRequest, study: Study, file: ImportForm, *, status: int
     context = {
         **_frame(study, now, found, "review"),
         "found": [(_step_of(problem), _named(problem), problem.message) for problem in found],
-        "history": revisions(study)[:HISTORY],
+        "history": [(one, CHANGES.get(one.changed, one.changed)) for one in revisions(study)[:HISTORY]],
         "version": latest_version(study),
         "file": file,
     }

@@ -216,6 +216,8 @@ def test_the_log_is_filtered(staff, study, user):
     assert not log(study, LogFilter(until=today - timedelta(days=1))).exists()
     shown = page(staff, study, f"log/?who={user.username}")
     assert "1 event<" in shown
+    assert '<th scope="row">Study paused</th>' in shown
+    assert '<option value="study_paused">Study paused</option>' in shown
     assert page(staff, study, "log/?since=nonsense").count("error-text") == 1
 
 
