@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from studyapp.freezing import Design, Explanation
 from studyapp.questionnaires import Frozen
+from studyapp.sentences import say
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\s;][^\n;]*$")]
 
@@ -59,9 +60,9 @@ class ConditionDefinition(Frozen):
     @model_validator(mode="after")
     def _shows_one_thing(self) -> Self:
         if self.ground_truth == (self.system is not None):
-            raise ValueError("a condition has either a system or ground_truth: true")
+            raise ValueError(say("a condition has either a system or ground_truth: true"))
         if self.ground_truth and self.explanation in ("tokens", "both"):
-            raise ValueError("explanation: nobody knows weights of tokens for the ground truth")
+            raise ValueError(say("explanation: nobody knows weights of tokens for the ground truth"))
         return self
 
 
@@ -99,8 +100,8 @@ class ItemsDefinition(Frozen):
     def _one_way(self) -> Self:
         if self.ids is not None:
             if self.count is not None or self.seed is not None or self.stratify is not None:
-                raise ValueError("give either ids, or count and seed")
-            check_unique(self.ids, "ids")
+                raise ValueError(say("give either ids, or count and seed"))
+            check_unique(self.ids, say("ids"))
         return self
 
     @property
@@ -135,17 +136,22 @@ def check_groups(conditions: Sequence[ConditionDefinition], design: Design) -> N
     for condition in conditions:
         if (design == "mixed") != bool(condition.group):
             raise ValueError(
-                f"in a mixed design every condition names its group, and {condition.name!r} names none"
+                say(
+                    "in a mixed design every condition names its group, and %(name)r names none",
+                    name=condition.name,
+                )
                 if design == "mixed"
-                else f"{condition.name!r} names a group, which only a mixed design has"
+                else say("%(name)r names a group, which only a mixed design has", name=condition.name)
             )
     for name, members in groups_of(design, conditions).items():
         if len({condition.weight for condition in members}) > 1:
-            raise ValueError(f"the conditions of {name!r} need one weight, for they are assigned together")
+            raise ValueError(
+                say("the conditions of %(name)r need one weight, for they are assigned together", name=name)
+            )
 
 
 def check_unique(names: Sequence[str], kind: str) -> None:
     """Raises ValueError where a name is given twice."""
     for name, times in Counter(names).items():
         if times > 1:
-            raise ValueError(f"two {kind} are named {name!r}")
+            raise ValueError(say("two %(kind)s are named %(name)r", kind=kind, name=name))

@@ -20,6 +20,7 @@ from studyapp.arms import (
     groups_of,
 )
 from studyapp.errors import StudyappError
+from studyapp.form_problems import sentence
 from studyapp.freezing import Design
 from studyapp.privacy import Privacy
 from studyapp.questionnaires import TEMPLATES, Frozen, Question, Questionnaire, check_keys, template_named
@@ -33,6 +34,7 @@ from studyapp.rules import (
     check_item_rule,
     check_question,
 )
+from studyapp.sentences import say
 from studyapp.stages import AttentionDefinition, Comprehension, ScreeningQuestion, check_expected
 from studyapp.translations import Language, Translation, filled, missing, unknown
 
@@ -40,7 +42,14 @@ Location = tuple[int | str, ...]
 
 
 class DefinitionError(StudyappError):
-    """A study definition is wrong; the message has one line per problem: file, line, field, sentence."""
+    """A study definition is wrong; the message has one line per problem: file, line, field, sentence.
+
+    ``lines`` has the lines in two parts: the place, and the sentence.
+    """
+
+    def __init__(self, *lines: tuple[str, str]) -> None:
+        self.lines = lines
+        super().__init__("\n".join(f"{place}{message}" for place, message in lines))
 
 
 class CompletionDefinition(Frozen):
@@ -141,7 +150,7 @@ class StudyDefinition(Frozen):
     def _names_differ(
         cls, conditions: list[ConditionDefinition], info: ValidationInfo
     ) -> list[ConditionDefinition]:
-        check_unique([condition.name for condition in conditions], "conditions")
+        check_unique([condition.name for condition in conditions], say("conditions"))
         check_groups(conditions, info.data.get("design", "between"))
         return conditions
 
@@ -151,7 +160,13 @@ class StudyDefinition(Frozen):
         if (conditions := info.data.get("conditions")) and info.data.get("design") in ("within", "mixed"):
             largest = max(len(group) for group in groups_of(info.data["design"], conditions).values())
             if items.total < largest:
-                raise ValueError(f"{items.total} items are too few to show {largest} conditions")
+                raise ValueError(
+                    say(
+                        "%(n)s items are too few to show %(largest)s conditions",
+                        n=items.total,
+                        largest=largest,
+                    )
+                )
         return items
 
     @field_validator("practice")
@@ -161,7 +176,7 @@ class StudyDefinition(Frozen):
     ) -> PracticeDefinition | None:
         items = info.data.get("items")
         if practice and practice.ids and items and items.ids:
-            check_unique([*set(items.ids), *practice.ids], "items and practice items")
+            check_unique([*set(items.ids), *practice.ids], say("items and practice items"))
         return practice
 
     @field_validator("screening")
@@ -176,7 +191,7 @@ class StudyDefinition(Frozen):
         cls, check: Comprehension | None, info: ValidationInfo
     ) -> Comprehension | None:
         if check and not info.data.get("instructions", "missing"):
-            raise ValueError("there are no instructions to comprehend")
+            raise ValueError(say("there are no instructions to comprehend"))
         if check:
             check_keys([*info.data.get("screening", []), *check.questions], "screening and comprehension")
         return check
@@ -186,7 +201,7 @@ class StudyDefinition(Frozen):
     def _attention_fits(
         cls, attention: list[AttentionDefinition], info: ValidationInfo
     ) -> list[AttentionDefinition]:
-        check_unique([row.id for row in attention], "attention items")
+        check_unique([row.id for row in attention], say("attention items"))
         _check_attention(attention, info.data.get("items"), info.data.get("questionnaire"))
         return attention
 
@@ -196,17 +211,23 @@ class StudyDefinition(Frozen):
         cls, translations: dict[str, Translation], info: ValidationInfo
     ) -> dict[str, Translation]:
         if info.data.get("language") in translations:
-            raise ValueError(f"{info.data['language']!r} is the language of the study itself")
+            raise ValueError(
+                say("%(language)r is the language of the study itself", language=info.data["language"])
+            )
         if {"questionnaire", "screening", "comprehension", "attention"} <= info.data.keys():
             for language, words in translations.items():
                 for part, key in unknown(words, _parts(info.data), _instructed(info.data["attention"])):
-                    raise ValueError(f"{language}.{part}: there is no {key!r} to translate")
+                    raise ValueError(
+                        say(
+                            "%(place)s: there is no %(key)r to translate", place=f"{language}.{part}", key=key
+                        )
+                    )
         return translations
 
     @field_validator("exclusions")
     @classmethod
     def _rules_fit(cls, rules: list[RuleDefinition], info: ValidationInfo) -> list[RuleDefinition]:
-        check_unique([rule.name for rule in rules], "rules")
+        check_unique([rule.name for rule in rules], say("rules"))
         questionnaire, items = info.data.get("questionnaire"), info.data.get("items")
         for rule in rules:
             if isinstance(rule, AnsweredDefinition | AnsweredNumberDefinition) and questionnaire is not None:
@@ -258,16 +279,21 @@ def _check_attention(
     questionnaire: Questionnaire | None,
 ) -> None:
     """Positions are taken once and lie among the items; the item questions have the expected answers."""
-    check_unique([str(row.position) for row in attention], "attention positions")
+    check_unique([str(row.position) for row in attention], say("attention positions"))
     for row in attention:
         if questionnaire is not None:
-            check_expected(row.expected, questionnaire.item, f"attention item {row.id!r}")
+            check_expected(row.expected, questionnaire.item, say("attention item %(id)r", id=row.id))
         if items is not None and row.position > (pages := items.total + len(attention)):
             raise ValueError(
-                f"attention item {row.id!r}: position {row.position} is beyond the {pages} pages"
+                say(
+                    "attention item %(id)r: position %(position)s is beyond the %(pages)s pages",
+                    id=row.id,
+                    position=row.position,
+                    pages=pages,
+                )
             )
         if items is not None and items.ids is not None and {row.id, row.item} & set(items.ids):
-            raise ValueError(f"attention item {row.id!r}: is an item of the study already")
+            raise ValueError(say("attention item %(id)r: is an item of the study already", id=row.id))
 
 
 def _instructed(attention: Sequence[AttentionDefinition]) -> list[str]:
@@ -308,7 +334,10 @@ def read_definition(text: str, name: str) -> StudyDefinition:
 def read_document(text: str, name: str) -> tuple[yaml.Node | None, Any]:
     """A YAML file with its places, and as plain data. Raises DefinitionError where it is none."""
     node, data = _read(text, name)
-    problems = [Problem(line, "", f"the key {key!r} is given twice") for line, key in _repeated(node, set())]
+    problems = [
+        Problem(line, "", say("the key %(key)r is given twice", key=key))
+        for line, key in _repeated(node, set())
+    ]
     if problems:
         raise _error(name, problems)
     return node, data
@@ -358,9 +387,7 @@ def definition_error(path: Path, found: Sequence[tuple[Location, str]]) -> Defin
 
 def _error(name: str, problems: Sequence[Problem]) -> DefinitionError:
     return DefinitionError(
-        "\n".join(
-            f"{name}:{line}: {field + ': ' if field else ''}{message}" for line, field, message in problems
-        )
+        *((f"{name}:{line}: {field + ': ' if field else ''}", message) for line, field, message in problems)
     )
 
 
@@ -368,9 +395,9 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise DefinitionError(f"{path}: {error.strerror}") from error
+        raise DefinitionError((f"{path}: ", str(error.strerror))) from error
     except UnicodeDecodeError as error:
-        raise DefinitionError(f"{path}: is not UTF-8 text ({error.reason})") from error
+        raise DefinitionError((f"{path}: ", f"is not UTF-8 text ({error.reason})")) from error
 
 
 def _read(text: str, name: str) -> tuple[yaml.Node | None, Any]:
@@ -381,11 +408,15 @@ def _read(text: str, name: str) -> tuple[yaml.Node | None, Any]:
         return node, None if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise _error(name, [Problem(line, "", f"is no valid YAML: {error.problem}")]) from error
+        raise _error(
+            name, [Problem(line, "", say("is no valid YAML: %(problem)s", problem=str(error.problem)))]
+        ) from error
     except RecursionError as error:
-        raise _error(name, [Problem(1, "", "is nested too deeply")]) from error
+        raise _error(name, [Problem(1, "", say("is nested too deeply"))]) from error
     except yaml.YAMLError as error:
-        raise _error(name, [Problem(1, "", f"is no valid YAML: {str(error).splitlines()[0]}")]) from error
+        raise _error(
+            name, [Problem(1, "", say("is no valid YAML: %(problem)s", problem=str(error).splitlines()[0]))]
+        ) from error
 
 
 def _repeated(node: yaml.Node | None, walked: set[int]) -> Iterator[tuple[int, str]]:
@@ -425,27 +456,3 @@ def _child(node: yaml.Node | None, part: int | str) -> tuple[int, yaml.Node] | N
         value = node.value[part]
         return value.start_mark.line + 1, value
     return None
-
-
-def sentence(found: Any) -> str:
-    """The message of pydantic, in our words where its own are for programmers."""
-    kind, message, context = found["type"], str(found["msg"]), found.get("ctx", {})
-    if kind == "missing":
-        return "is missing"
-    if kind == "extra_forbidden":
-        return "there is no such field"
-    if kind == "value_error":
-        return message.removeprefix("Value error, ")
-    if kind == "string_type" and not isinstance(found["input"], dict | list) and found["input"] is not None:
-        return f"must be text; write it in quotes: {str(found['input'])!r}"
-    if kind == "too_short":
-        kind_of = {"Dictionary": "mapping"}.get(context["field_type"], context["field_type"].lower())
-        least = context["min_length"]
-        return f"{kind_of} should have at least {least} item{'s' if least > 1 else ''}"
-    if kind == "union_tag_invalid":
-        return f"there is no kind {context['tag']!r}; there is {context['expected_tags']}"
-    if kind == "union_tag_not_found":
-        return "kind is missing"
-    if kind in ("model_type", "model_attributes_type", "dict_type"):
-        return "must be a mapping of fields"
-    return message[:1].lower() + message[1:]

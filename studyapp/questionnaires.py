@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from studyapp.scales import expand
+from studyapp.sentences import say
 
 Role = Literal[
     "correctness_rating",
@@ -78,9 +79,9 @@ class LikertScale(Frozen):
             return data
         ends, points = data["ends"], data.get("points", 5)
         if "labels" in data:
-            raise ValueError("give either labels or ends")
+            raise ValueError(say("give either labels or ends"))
         if not (isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, str) for end in ends)):
-            raise ValueError("ends must be two texts: of the first point and of the last")
+            raise ValueError(say("ends must be two texts: of the first point and of the last"))
         rest = {key: value for key, value in data.items() if key != "ends"}
         if not isinstance(points, int) or not 2 <= points <= 101:
             return rest  # the field itself says what is wrong with it
@@ -90,7 +91,13 @@ class LikertScale(Frozen):
     @model_validator(mode="after")
     def _one_label_per_point(self) -> Self:
         if len(self.labels) != self.points:
-            raise ValueError(f"{self.points} points need {self.points} labels, not {len(self.labels)}")
+            raise ValueError(
+                say(
+                    "%(points)s points need %(points)s labels, not %(n)s",
+                    points=self.points,
+                    n=len(self.labels),
+                )
+            )
         return self
 
 
@@ -121,7 +128,7 @@ class _Choices(Frozen):
     def _values_differ(cls, choices: list[Choice]) -> list[Choice]:
         for value, times in Counter(choice.value for choice in choices).items():
             if times > 1:
-                raise ValueError(f"two choices have the value {value!r}")
+                raise ValueError(say("two choices have the value %(value)r", value=value))
         return choices
 
 
@@ -151,9 +158,9 @@ class NumberScale(Frozen):
     @model_validator(mode="after")
     def _bounds_hold_something(self) -> Self:
         if self.max <= self.min:
-            raise ValueError("max must be larger than min")
+            raise ValueError(say("max must be larger than min"))
         if self.step > self.max - self.min:
-            raise ValueError("step is larger than the distance from min to max")
+            raise ValueError(say("step is larger than the distance from min to max"))
         return self
 
     @property
@@ -217,9 +224,11 @@ class Question(Frozen):
     @model_validator(mode="after")
     def _key_is_free(self) -> Self:
         if self.key in RESERVED_KEYS or self.key.startswith("changes_"):
-            raise ValueError(f"the key {self.key!r} is the name of another column; choose another")
+            raise ValueError(
+                say("the key %(key)r is the name of another column; choose another", key=self.key)
+            )
         if self.role is not None and self.kind not in ("yes_no", "likert"):
-            raise ValueError(f"the role {self.role!r} needs a rating scale or yes_no")
+            raise ValueError(say("the role %(role)r needs a rating scale or yes_no", role=self.role))
         return self
 
     @property
@@ -302,11 +311,11 @@ class Question(Frozen):
     def shown_answers(self) -> str:
         """The answers that it can have, in words for an error."""
         if isinstance(self.scale, NumberScale):
-            return f"a number from {self.scale.min:g} to {self.scale.max:g}"
+            return say("a number from %(min)g to %(max)g", min=self.scale.min, max=self.scale.max)
         if isinstance(self.scale, TextField):
-            return "a text"
+            return say("a text")
         words = ", ".join(str(value).lower() for value in self.values.values())
-        return f"a list of {words}" if isinstance(self.scale, MultipleChoice) else words
+        return say("a list of %(words)s", words=words) if isinstance(self.scale, MultipleChoice) else words
 
 
 def check_keys(questions: Sequence[Question], name: str) -> None:
@@ -314,11 +323,19 @@ def check_keys(questions: Sequence[Question], name: str) -> None:
     columns = Counter(column.name for question in questions for column in question.columns)
     keys = Counter(question.key for question in questions)
     roles = Counter(question.role for question in questions if question.role)
-    for kind, times in (("key", keys), ("role", roles), ("column", columns)):
+    for kind, times in ((say("the key"), keys), (say("the role"), roles), (say("the column"), columns)):
         for value in (value for value, n in times.items() if n > 1):
-            raise ValueError(f"{name}: two questions have the {kind} {value!r}")
+            raise ValueError(
+                say("%(name)s: two questions have %(kind)s %(value)r", name=name, kind=kind, value=value)
+            )
     for taken in sorted(RESERVED_KEYS & columns.keys()):
-        raise ValueError(f"{name}: {taken!r} is the name of another column; choose another key or value")
+        raise ValueError(
+            say(
+                "%(name)s: %(taken)r is the name of another column; choose another key or value",
+                name=name,
+                taken=taken,
+            )
+        )
 
 
 class Questionnaire(Frozen):
@@ -394,5 +411,11 @@ TEMPLATES: dict[str, Questionnaire] = {
 def template_named(name: Any) -> Questionnaire:
     """The questionnaire of that name. Raises ValueError, which lists those there are."""
     if not isinstance(name, str) or name not in TEMPLATES:
-        raise ValueError(f"there is no template {name!r}; there is {', '.join(sorted(TEMPLATES))}")
+        raise ValueError(
+            say(
+                "there is no template %(name)r; there is %(known)s",
+                name=name,
+                known=", ".join(sorted(TEMPLATES)),
+            )
+        )
     return TEMPLATES[name]

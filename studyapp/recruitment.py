@@ -16,6 +16,7 @@ from pydantic import Field, field_validator, model_validator
 
 from studyapp.errors import StudyappError
 from studyapp.questionnaires import Frozen
+from studyapp.sentences import say
 
 Outcome = Literal["done", "no_consent", "screened_out", "failed_comprehension", "full"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -138,13 +139,17 @@ class Recruitment(Frozen):
     def _fits_the_platform(self) -> Self:
         platform = PLATFORMS[self.platform]
         if self.signed_urls and self.platform != "prolific":
-            raise ValueError("signed_urls: only Prolific signs its addresses")
+            raise ValueError(say("signed_urls: only Prolific signs its addresses"))
         done = self.outcomes.get("done", Ending())
         if platform.back and not (done.code or done.url):
-            raise ValueError(f"outcomes: {platform.label} needs a code or a url for done")
+            raise ValueError(
+                say("outcomes: %(platform)s needs a code or a url for done", platform=platform.label)
+            )
         for outcome, ending in self.outcomes.items():
             if ending.code is None and outcome != "done" and "{code}" in (ending.url or ""):
-                raise ValueError(f"outcomes: {outcome} has {{code}} in its url, but no code")
+                raise ValueError(
+                    say("outcomes: %(outcome)s has {code} in its url, but no code", outcome=outcome)
+                )
         return self
 
     @property
@@ -179,18 +184,20 @@ def check_address(url: str, places: tuple[str, ...]) -> str:
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        raise ValueError(f"is not an address: {error}") from error
+        raise ValueError(say("is not an address: %(error)s", error=str(error))) from error
     if parts.scheme != "https" or not parts.hostname or parts.username is not None:
-        raise ValueError("must be a whole address that begins with https://")
+        raise ValueError(say("must be a whole address that begins with https://"))
     if any(f"{{{place}}}" in parts.netloc for place in places):
-        named = " or ".join(f"{{{place}}}" for place in places)
-        raise ValueError(f"{named} may not be part of the host name")
+        named = ", ".join(f"{{{place}}}" for place in places)
+        raise ValueError(say("%(places)s may not be part of the host name", places=named))
     plain = url
     for place in places:
         plain = plain.replace(f"{{{place}}}", "")
     if not plain.isascii() or any(sign in plain for sign in "{}<>\"'\\^`| ") or not plain.isprintable():
         allowed = ", ".join(f"{{{place}}}" for place in places)
-        raise ValueError(f"holds a character that an address may not hold; the only {{…}} is {allowed}")
+        raise ValueError(
+            say("holds a character that an address may not hold; the only {…} is %(places)s", places=allowed)
+        )
     return url
 
 

@@ -10,6 +10,7 @@ from studyapp.arms import Name
 from studyapp.flags import FLAGS, Flag
 from studyapp.freezing import Clock
 from studyapp.questionnaires import Frozen, Questionnaire
+from studyapp.sentences import say
 
 Bound = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)] | None
 
@@ -70,10 +71,10 @@ class AnsweredNumberDefinition(Frozen):
     @model_validator(mode="after")
     def _bounds_something(self) -> Self:
         if self.at_least is None and self.at_most is None:
-            raise ValueError("give at_least, at_most or both")
+            raise ValueError(say("give at_least, at_most or both"))
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             raise ValueError(
-                "at_least is larger than at_most; for what lies outside of two bounds make two rules"
+                say("at_least is larger than at_most; for what lies outside of two bounds make two rules")
             )
         return self
 
@@ -128,21 +129,44 @@ def check_question(rule: AnsweredDefinition | AnsweredNumberDefinition, question
     asked = {question.key: question for question in questionnaire.item}
     if rule.question not in asked:
         raise ValueError(
-            f"rule {rule.name!r}: no item question has the key {rule.question!r}; there is {', '.join(asked)}"
+            say(
+                "rule %(name)r: no item question has the key %(key)r; there is %(known)s",
+                name=rule.name,
+                key=rule.question,
+                known=", ".join(asked),
+            )
         )
     question = asked[rule.question]
     if isinstance(rule, AnsweredNumberDefinition):
         if question.kind != "number":
-            raise ValueError(f"rule {rule.name!r}: {rule.question} is not answered by a number")
+            raise ValueError(
+                say("rule %(name)r: %(key)s is not answered by a number", name=rule.name, key=rule.question)
+            )
         return
     if question.kind in ("multiple", "text"):
-        raise ValueError(f"rule {rule.name!r}: {rule.question} has no one answer that a rule could name")
+        raise ValueError(
+            say(
+                "rule %(name)r: %(key)s has no one answer that a rule could name",
+                name=rule.name,
+                key=rule.question,
+            )
+        )
     if not question.takes(rule.value):
         shown = question.shown_answers()
-        raise ValueError(f"rule {rule.name!r}: {rule.question} is answered by {shown}, not {rule.value!r}")
+        raise ValueError(
+            say(
+                "rule %(name)r: %(key)s is answered by %(answers)s, not %(value)r",
+                name=rule.name,
+                key=rule.question,
+                answers=shown,
+                value=rule.value,
+            )
+        )
 
 
 def check_item_rule(rule: ItemDefinition, item_ids: Sequence[str]) -> None:
     """Raises ValueError where the rule names an item that the study has not."""
     if rule.item_id not in item_ids:
-        raise ValueError(f"rule {rule.name!r}: {rule.item_id!r} is no item of this study")
+        raise ValueError(
+            say("rule %(name)r: %(item)r is no item of this study", name=rule.name, item=rule.item_id)
+        )

@@ -8,6 +8,8 @@ the study enters the items from the source.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from studyapp.sentences import say
+
 Entry = dict[str, Any]
 
 
@@ -186,18 +188,25 @@ def questions_of(entry: Entry) -> list[Entry]:
     """The questions of one use of a scale. Raises ValueError with a sentence."""
     name = entry["template"]
     if not isinstance(name, str) or name not in SCALES:
-        raise ValueError(f"there is no scale {name!r}; there is {', '.join(SCALES)}")
+        raise ValueError(
+            say("there is no scale %(name)r; there is %(known)s", name=name, known=", ".join(SCALES))
+        )
     unknown = sorted(entry.keys() - {"template", "only", "required", "items"})
     if unknown:
-        raise ValueError(f"scale {name!r}: there is no such field: {unknown[0]}")
+        raise ValueError(
+            say("scale %(name)r: there is no such field: %(field)s", name=name, field=unknown[0])
+        )
     scale = SCALES[name]
     items = scale.items or _entered(name, scale, entry.get("items"))
     if scale.items and "items" in entry:
-        raise ValueError(f"scale {name!r} has its items; items are for scales that have none")
+        raise ValueError(say("scale %(name)r has its items; items are for scales that have none", name=name))
     is_required = entry.get("required", name not in NEVER_REQUIRED)
     if not isinstance(is_required, bool) or (is_required and name in NEVER_REQUIRED):
-        allowed = "false" if name in NEVER_REQUIRED else "true or false"
-        raise ValueError(f"scale {name!r}: required must be {allowed}")
+        raise ValueError(
+            say("scale %(name)r: required must be false", name=name)
+            if name in NEVER_REQUIRED
+            else say("scale %(name)r: required must be true or false", name=name)
+        )
     return [_question(scale, key, items[key], is_required) for key in _picked(name, items, entry.get("only"))]
 
 
@@ -206,10 +215,21 @@ def _entered(name: str, scale: ScaleTemplate, given: Any) -> dict[str, str | tup
     texts = given if isinstance(given, list) else []
     is_whole = bool(texts) and len(texts) == (scale.entered or len(texts))
     if not is_whole or not all(isinstance(text, str) and text.strip() for text in texts):
-        number = f"{scale.entered} " if scale.entered else ""
         raise ValueError(
-            f"scale {name!r}: items must be the {number}items of the scale, in order; "
-            f"they stand in its source: {scale.source}"
+            say(
+                "scale %(name)r: items must be the %(n)s items of the scale, in order; they stand in its "
+                "source: %(source)s",
+                name=name,
+                n=scale.entered,
+                source=scale.source,
+            )
+            if scale.entered
+            else say(
+                "scale %(name)r: items must be the items of the scale, in order; they stand in its source: "
+                "%(source)s",
+                name=name,
+                source=scale.source,
+            )
         )
     key = name.replace("-", "_")
     return {f"{key}_{number}": text for number, text in enumerate(texts, start=1)}
@@ -219,7 +239,9 @@ def _picked(name: str, items: dict[str, Any], only: Any) -> Sequence[str]:
     if only is None:
         return list(items)
     if not isinstance(only, list) or not only or not set(map(str, only)) <= items.keys():
-        raise ValueError(f"scale {name!r}: only must list some of {', '.join(items)}")
+        raise ValueError(
+            say("scale %(name)r: only must list some of %(known)s", name=name, known=", ".join(items))
+        )
     return [key for key in items if key in only]
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from studyapp.questionnaires import Answer, Frozen, MultipleChoice, NumberScale, Question, check_keys
+from studyapp.sentences import say
 
 # Strict, so that true stays a truth value and 1 a scale point.
 Given = (
@@ -30,7 +31,7 @@ class Range(Frozen):
     @model_validator(mode="after")
     def _bounds_something(self) -> Self:
         if self.at_least is None and self.at_most is None:
-            raise ValueError("give at_least, at_most or both")
+            raise ValueError(say("give at_least, at_most or both"))
         return self
 
     def holds(self, number: float) -> bool:
@@ -56,18 +57,25 @@ class ScreeningQuestion(Question):
     @model_validator(mode="after")
     def _accepts_answers(self) -> Self:
         if isinstance(self.accept, Range) != isinstance(self.scale, NumberScale) and self.accept is not None:
-            raise ValueError("accept must be a range for a number, and a list of answers for anything else")
+            raise ValueError(
+                say("accept must be a range for a number, and a list of answers for anything else")
+            )
         if isinstance(self.accept, Range) and self.passing is None:
-            raise ValueError("accept: no number of the scale lies in it")
+            raise ValueError(say("accept: no number of the scale lies in it"))
         if isinstance(self.accept, list):
             for value in self.accept:
                 alone = [value] if isinstance(self.scale, MultipleChoice) else value
                 if not self.takes(alone):  # type: ignore[arg-type]  # a value out of place is refused here
                     raise ValueError(
-                        f"accept: {self.key} is answered by {self.shown_answers()}, not {value!r}"
+                        say(
+                            "accept: %(key)s is answered by %(answers)s, not %(value)r",
+                            key=self.key,
+                            answers=self.shown_answers(),
+                            value=value,
+                        )
                     )
         if self.accept is not None and not self.required:
-            raise ValueError("a screening question that decides must be required")
+            raise ValueError(say("a screening question that decides must be required"))
         return self
 
     @property
@@ -114,10 +122,15 @@ class ComprehensionQuestion(Question):
     def _can_be_answered(self) -> Self:
         if not self.takes(self.correct):
             raise ValueError(
-                f"correct: {self.key} is answered by {self.shown_answers()}, not {self.correct!r}"
+                say(
+                    "correct: %(key)s is answered by %(answers)s, not %(value)r",
+                    key=self.key,
+                    answers=self.shown_answers(),
+                    value=self.correct,
+                )
             )
         if not self.required:
-            raise ValueError("a question of the comprehension check must be required")
+            raise ValueError(say("a question of the comprehension check must be required"))
         return self
 
 
@@ -166,8 +179,11 @@ class AttentionDefinition(Frozen):
         needed = {"text"} if self.kind == "instructed" else {"item", "answer"}
         given = {name for name in ("text", "item", "answer") if getattr(self, name) is not None}
         if given != needed:
+            shown = ", ".join(sorted(given))
             raise ValueError(
-                f"{self.kind} has {' and '.join(sorted(needed))}, not {', '.join(sorted(given))}"
+                say("instructed has text, not %(given)s", given=shown)
+                if self.kind == "instructed"
+                else say("contradiction has answer and item, not %(given)s", given=shown)
             )
         return self
 
@@ -196,10 +212,25 @@ def check_expected(expected: Mapping[str, Answer], questions: Sequence[Question]
     asked = {question.key: question for question in questions}
     for key, answer in expected.items():
         if key not in asked:
-            raise ValueError(f"{name}: no item question has the key {key!r}; there is {', '.join(asked)}")
+            raise ValueError(
+                say(
+                    "%(name)s: no item question has the key %(key)r; there is %(known)s",
+                    name=name,
+                    key=key,
+                    known=", ".join(asked),
+                )
+            )
         if not asked[key].takes(answer):
             shown = asked[key].shown_answers()
-            raise ValueError(f"{name}: {key} is answered by {shown}, not {answer!r}")
+            raise ValueError(
+                say(
+                    "%(name)s: %(key)s is answered by %(answers)s, not %(value)r",
+                    name=name,
+                    key=key,
+                    answers=shown,
+                    value=answer,
+                )
+            )
 
 
 def is_comprehended(check: Comprehension, answers: Mapping[str, Answer]) -> bool:

@@ -2,6 +2,7 @@
 
 from studyapp.errors import NotFound
 from studyapp.models import Dataset
+from studyapp.sentences import say
 
 
 def dataset_named(name: str) -> Dataset:
@@ -10,5 +11,10 @@ def dataset_named(name: str) -> Dataset:
         return Dataset.objects.get(name=name)
     except Dataset.DoesNotExist:
         names = ", ".join(Dataset.objects.order_by("name").values_list("name", flat=True))
-        known = f"there are: {names}" if names else "there is none yet; bring one in with import_dataset"
-        raise NotFound(f"there is no dataset {name!r}; {known}") from None
+        raise NotFound(
+            say("there is no dataset %(name)r; there are: %(known)s", name=name, known=names)
+            if names
+            else say(
+                "there is no dataset %(name)r; there is none yet; bring one in with import_dataset", name=name
+            )
+        ) from None

@@ -21,6 +21,7 @@ from studyapp.queries.data import dataset_named
 from studyapp.queries.predictions import latest_run
 from studyapp.rules import ItemDefinition, check_item_rule
 from studyapp.saliency import method_name
+from studyapp.sentences import message_of, say
 from studyapp.stages import AttentionDefinition, FrozenAttention
 
 
@@ -61,7 +62,7 @@ def design(definition: StudyDefinition) -> Design:
     try:
         dataset = dataset_named(definition.dataset)
     except NotFound as error:
-        raise StudyRefused(("dataset",), str(error)) from error
+        raise StudyRefused(("dataset",), message_of(error)) from error
     _check_language(definition)
     arms = [_arm(dataset, place, condition) for place, condition in enumerate(definition.conditions)]
     pool = _pool(dataset, arms)
@@ -82,7 +83,11 @@ def _check_language(definition: StudyDefinition) -> None:
     if definition.language not in spoken:
         raise StudyRefused(
             ("language",),
-            f"the pages of this site do not speak {definition.language!r}; they speak {', '.join(spoken)}",
+            say(
+                "the pages of this site do not speak %(language)r; they speak %(spoken)s",
+                language=definition.language,
+                spoken=", ".join(spoken),
+            ),
         )
 
 
@@ -91,14 +96,25 @@ def _arm(dataset: Dataset, place: int, condition: ConditionDefinition) -> Arm:
         return Arm(condition, None)
     location = ("conditions", place, "system")
     if not System.objects.filter(name=condition.system).exists():
-        names = ", ".join(System.objects.order_by("name").values_list("name", flat=True)) or "none yet"
-        raise StudyRefused(location, f"there is no system {condition.system!r}; there is {names}")
+        names = ", ".join(System.objects.order_by("name").values_list("name", flat=True))
+        raise StudyRefused(
+            location,
+            say(
+                "there is no system %(system)r; there is %(known)s",
+                system=condition.system,
+                known=names or say("none yet"),
+            ),
+        )
     run = latest_run(dataset, condition.system)
     if run is None:
         raise StudyRefused(
             location,
-            f"condition {condition.name!r} has no finished predictions on {dataset}; "
-            f"run: {_predict(dataset, condition)}",
+            say(
+                "condition %(condition)r has no finished predictions on %(dataset)s; run: %(command)s",
+                condition=condition.name,
+                dataset=str(dataset),
+                command=_predict(dataset, condition),
+            ),
         )
     return Arm(condition, run)
 
@@ -133,17 +149,20 @@ def _pool(dataset: Dataset, arms: Sequence[Arm]) -> _Pool:
         if arm.definition.explanation in ("tokens", "both") and not shows[arm.definition.name]:
             raise StudyRefused(
                 ("conditions", place, "explanation"),
-                f"{arm.run} came with neither weights of tokens nor probabilities of facts",
+                say(
+                    "%(run)s came with neither weights of tokens nor probabilities of facts", run=str(arm.run)
+                ),
             )
         if arm.definition.explanation == "program" and not shows[arm.definition.name]:
             raise StudyRefused(
-                ("conditions", place, "explanation"), f"{_whose(arm)} has no steps of programs"
+                ("conditions", place, "explanation"),
+                say("%(whose)s has no steps of programs", whose=_whose(arm)),
             )
     return _Pool(dataset, arms, known, shows)
 
 
 def _whose(arm: Arm) -> str:
-    return f"{arm.run}" if arm.run else "the gold of this dataset"
+    return str(arm.run) if arm.run else say("the gold of this dataset")
 
 
 def _items(pool: _Pool, field: str, items: ItemsDefinition, taken: set[str]) -> list[Question]:
@@ -184,11 +203,16 @@ def _draw_stratified(
     for is_correct, number in wanted.items():
         stratum = [external_id for external_id in usable if correct.get(external_id) is is_correct]
         if len(stratum) < number:
-            word = "correctly" if is_correct else "wrongly"
             raise StudyRefused(
                 ("items", "stratify"),
-                f"{number} questions wanted that {stratify.system} answers {word}, but of those that every "
-                f"condition can show it answers {len(stratum)} so",
+                say(
+                    "%(n)s questions wanted that %(system)s answers %(word)s, but of those that every "
+                    "condition can show it answers %(there)s so",
+                    n=number,
+                    system=stratify.system,
+                    word=say("correctly") if is_correct else say("wrongly"),
+                    there=len(stratum),
+                ),
             )
         chosen += draw(stratum, number, items.seed or 0)
     return draw(chosen, count, items.seed or 0)
@@ -198,7 +222,12 @@ def _answered_correctly(dataset: Dataset, system: str) -> dict[str, bool]:
     run = latest_run(dataset, system)
     if run is None:
         raise StudyRefused(
-            ("items", "stratify", "system"), f"there are no finished predictions of {system!r} on {dataset}"
+            ("items", "stratify", "system"),
+            say(
+                "there are no finished predictions of %(system)r on %(dataset)s",
+                system=system,
+                dataset=str(dataset),
+            ),
         )
     rows = Prediction.objects.filter(run=run).values_list(
         "question__external_id", "question__answer", "answer"
@@ -230,33 +259,55 @@ def _check_named(ids: Sequence[str], field: str, pool: _Pool, taken: set[str]) -
     for place, external_id in enumerate(ids):
         location = (field, "ids", place)
         if external_id not in pool.known:
-            raise StudyRefused(location, f"{pool.dataset} has no question with the id {external_id!r}")
+            raise StudyRefused(
+                location,
+                say(
+                    "%(dataset)s has no question with the id %(id)r",
+                    dataset=str(pool.dataset),
+                    id=external_id,
+                ),
+            )
         if external_id in taken:
-            raise StudyRefused(location, f"{external_id!r} is an item or an attention item already")
+            raise StudyRefused(
+                location, say("%(id)r is an item or an attention item already", id=external_id)
+            )
         for arm in pool.arms:
             if pool.known[external_id] not in pool.shows[arm.definition.name]:
                 raise StudyRefused(
                     location,
-                    f"condition {arm.definition.name!r} cannot show {external_id!r}: {_lack(pool, arm)}",
+                    say(
+                        "condition %(condition)r cannot show %(id)r: %(lack)s",
+                        condition=arm.definition.name,
+                        id=external_id,
+                        lack=_lack(pool, arm),
+                    ),
                 )
 
 
 def _lack(pool: _Pool, arm: Arm) -> str:
     if arm.run is None:
-        what = "steps" if arm.definition.explanation == "program" else "facts"
-        return f"its gold answer or its gold {what} are unknown"
+        if arm.definition.explanation == "program":
+            return say("its gold answer or its gold steps are unknown")
+        return say("its gold answer or its gold facts are unknown")
     if arm.definition.explanation == "program":
-        return f"no answer with the steps of a program from {arm.run}"
-    what = "answer" if arm.definition.explanation in ("facts", "none") else "answer with weights"
-    return f"no {what} from {arm.run}; run: {_predict(pool.dataset, arm.definition)}"
+        return say("no answer with the steps of a program from %(run)s", run=str(arm.run))
+    told = {"run": str(arm.run), "command": _predict(pool.dataset, arm.definition)}
+    if arm.definition.explanation in ("facts", "none"):
+        return say("no answer from %(run)s; run: %(command)s", **told)
+    return say("no answer with weights from %(run)s; run: %(command)s", **told)
 
 
 def _too_few(wanted: int, usable: int, pool: _Pool) -> str:
     each = ", ".join(f"{name} {len(shown)}" for name, shown in pool.shows.items())
-    return (
-        f"{wanted} wanted, but every condition can show only {usable} of the {len(pool.known)} questions of "
-        f"{pool.dataset} (each alone: {each}); `python manage.py predict --dataset {pool.dataset} "
-        "--system NAME` fills gaps"
+    return say(
+        "%(wanted)s wanted, but every condition can show only %(usable)s of the %(all)s questions of "
+        "%(dataset)s (each alone: %(each)s); `python manage.py predict --dataset %(dataset)s --system NAME` "
+        "fills gaps",
+        wanted=wanted,
+        usable=usable,
+        all=len(pool.known),
+        dataset=str(pool.dataset),
+        each=each,
     )
 
 
@@ -267,15 +318,18 @@ def _attention(dataset: Dataset, place: int, row: AttentionDefinition) -> Frozen
         question = Question.objects.filter(dataset=dataset, external_id=row.item).first()
         if question is None:
             raise StudyRefused(
-                ("attention", place, "item"), f"{dataset} has no question with the id {row.item!r}"
+                ("attention", place, "item"),
+                say("%(dataset)s has no question with the id %(id)r", dataset=str(dataset), id=row.item),
             )
         if not question.answer or not question.supporting_facts:
             raise StudyRefused(
-                ("attention", place, "item"), f"the gold answer or facts of {row.item!r} are unknown"
+                ("attention", place, "item"),
+                say("the gold answer or facts of %(id)r are unknown", id=row.item),
             )
         if xqa.exact_match(question.answer, row.answer or ""):
             raise StudyRefused(
-                ("attention", place, "answer"), f"is the gold answer of {row.item!r}; it contradicts nothing"
+                ("attention", place, "answer"),
+                say("is the gold answer of %(id)r; it contradicts nothing", id=row.item),
             )
     return FrozenAttention(
         id=row.id,
@@ -296,9 +350,11 @@ def _check_attention(
 ) -> None:
     for place, row in enumerate(attention):
         if row.id in ids:
-            raise StudyRefused(("attention", place, "id"), f"{row.id!r} is the id of an item")
+            raise StudyRefused(("attention", place, "id"), say("%(id)r is the id of an item", id=row.id))
         if row.item in ids:
-            raise StudyRefused(("attention", place, "item"), f"{row.item!r} is an item of the study already")
+            raise StudyRefused(
+                ("attention", place, "item"), say("%(id)r is an item of the study already", id=row.item)
+            )
 
 
 def _check_item_rules(definition: StudyDefinition, item_ids: Sequence[str]) -> None:
@@ -307,7 +363,7 @@ def _check_item_rules(definition: StudyDefinition, item_ids: Sequence[str]) -> N
             try:
                 check_item_rule(rule, item_ids)
             except ValueError as error:
-                raise StudyRefused(("exclusions", place, "item_id"), str(error)) from error
+                raise StudyRefused(("exclusions", place, "item_id"), message_of(error)) from error
 
 
 def _content(
@@ -365,7 +421,12 @@ def _frozen_item(question: Question) -> FrozenItem:
     for image in images:
         if not (folder() / image.path).is_file():
             raise StudyRefused(
-                ("dataset",), f"the image {image.path} of {question.external_id!r} is not in the image folder"
+                ("dataset",),
+                say(
+                    "the image %(image)s of %(id)r is not in the image folder",
+                    image=image.path,
+                    id=question.external_id,
+                ),
             )
     return FrozenItem(
         id=question.external_id,
@@ -435,6 +496,7 @@ def _tokens(arm: Arm, place: int, prediction: Prediction) -> list[tuple[str, int
         check_places(context, weights)
     except ValueError as error:
         raise StudyRefused(
-            ("conditions", place, "explanation"), f"the weights of {arm.run} do not fit: {error}"
+            ("conditions", place, "explanation"),
+            say("the weights of %(run)s do not fit: %(error)s", run=str(arm.run), error=str(error)),
         ) from error
     return highlights(weights)

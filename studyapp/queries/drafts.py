@@ -11,9 +11,11 @@ from pydantic import ValidationError
 from analysis import xqa
 from studyapp.definition import StudyDefinition
 from studyapp.freezing import FrozenStudy
+from studyapp.in_words import in_words, told
 from studyapp.models import Dataset, DraftRevision, Prediction, PredictionRun, Question, Study, System
 from studyapp.queries.designs import StudyRefused, design
 from studyapp.queries.predictions import latest_run
+from studyapp.sentences import say
 from studyapp.studio import sample
 from studyapp.studio.drafts import Draft, Problem, opened, problems, stored, valid
 from studyapp.studio.forms import Known
@@ -26,8 +28,11 @@ def definition_of(study: Study) -> StudyDefinition:
     except ValidationError as error:
         raise StudyRefused(
             (),
-            f"study {study.slug!r} has no definition that can be launched; complete it in the studio, or "
-            "give it one with create_study",
+            say(
+                "study %(study)r has no definition that can be launched; complete it in the studio, or "
+                "give it one with create_study",
+                study=study.slug,
+            ),
         ) from error
 
 
@@ -90,7 +95,7 @@ def known(dataset: str) -> Known:
 class Look:
     """What a draft comes to. ``problems`` keep it from being launched: what the definition says of it, else
     what it refers to and is not there. ``content`` is what participants would see; ``made_up`` says why it
-    has a made-up item, where it has one.
+    has a made-up item, where it has one. Both are told in the active language.
     """
 
     problems: list[Problem]
@@ -100,13 +105,13 @@ class Look:
 
 def look(draft: Draft) -> Look:
     """What a launch would freeze now, or as much of it as can be shown."""
-    found = problems(draft)
+    found = [Problem(one.location, in_words(one.message)) for one in problems(draft)]
     definition = sample.rest(draft)
     try:
         return Look(found, design(definition).content)
     except StudyRefused as error:
-        refused = Problem(error.location, str(error))
-        return Look(found or [refused], sample.content(definition), str(error))
+        refused = Problem(error.location, told(error))
+        return Look(found or [refused], sample.content(definition), told(error))
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ def drawn(draft: Draft) -> list[Candidate]:
     """The items that a launch would take now. Raises StudyRefused where it cannot tell yet."""
     definition = valid(draft)
     if definition is None:
-        raise StudyRefused((), "the draft is not complete yet")
+        raise StudyRefused((), say("the draft is not complete yet"))
     systems = [one for arm in definition.conditions if (one := arm.system) is not None]
     return _described(design(definition).questions, definition.dataset, list(dict.fromkeys(systems)))
 

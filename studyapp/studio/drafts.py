@@ -11,7 +11,8 @@ import yaml
 from pydantic import ValidationError
 
 from studyapp.arms import ConditionDefinition
-from studyapp.definition import Location, StudyDefinition, sentence
+from studyapp.definition import Location, StudyDefinition
+from studyapp.form_problems import sentence
 from studyapp.questionnaires import LikertScale, Questionnaire
 from studyapp.rules import RULES_2020
 

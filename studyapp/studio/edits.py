@@ -10,6 +10,7 @@ from typing import Any
 from studyapp.definition import Location
 from studyapp.errors import StudyappError
 from studyapp.scales import expand
+from studyapp.sentences import message_of, say
 from studyapp.studio.drafts import Draft
 from studyapp.studio.widgets import new_scale
 
@@ -42,7 +43,7 @@ def value_at(draft: Any, location: Location) -> Any:
         elif draft is None:
             return None
         else:
-            raise CannotEdit(f"the draft has no {_dotted(location)}")
+            raise CannotEdit(say("the draft has no %(place)s", place=_dotted(location)))
     return draft
 
 
@@ -75,7 +76,7 @@ def removed(draft: Draft, location: Location) -> Draft:
     """The draft without a row or an optional part."""
     is_part = location in PARTS or location[:-1] == ("translations",)
     if not (is_part or isinstance(location[-1], int)) or value_at(draft, location) is None:
-        raise CannotEdit(f"the draft has no {_dotted(location)} that can be removed")
+        raise CannotEdit(say("the draft has no %(place)s that can be removed", place=_dotted(location)))
     return with_value(draft, location, None)
 
 
@@ -84,7 +85,7 @@ def moved(draft: Draft, location: Location, by: int) -> Draft:
     *rest, place = location
     rows = list(_rows(draft, tuple(rest)))
     if not isinstance(place, int) or place >= len(rows):
-        raise CannotEdit(f"the draft has no {_dotted(location)}")
+        raise CannotEdit(say("the draft has no %(place)s", place=_dotted(location)))
     rows.insert(max(place + by, 0), rows.pop(place))
     return with_value(draft, tuple(rest), rows)
 
@@ -99,14 +100,14 @@ def with_scale(draft: Draft, location: Location, name: str, items: Sequence[str]
     try:
         questions = expand([entry])
     except ValueError as error:
-        raise CannotEdit(str(error)) from error
+        raise CannotEdit(message_of(error)) from error
     return with_value(draft, location, [*_rows(draft, location), *questions])
 
 
 def _rows(draft: Draft, location: Location) -> list[Any]:
     rows = value_at(draft, location)
     if rows is not None and not isinstance(rows, list):
-        raise CannotEdit(f"{_dotted(location)} is no list")
+        raise CannotEdit(say("%(place)s is no list", place=_dotted(location)))
     return rows or []
 
 
@@ -130,7 +131,7 @@ def _row(draft: Draft, location: Location, rows: list[Any], what: str) -> Any:
         return {"id": _free(rows, "id", "attention"), "kind": what, "position": position, "expected": {}}
     if location == ("exclusions",):
         return _rule(rows, what)
-    raise CannotEdit(f"nothing can be added to {_dotted(location)}")
+    raise CannotEdit(say("nothing can be added to %(place)s", place=_dotted(location)))
 
 
 def _has_number(row: Any) -> bool:
@@ -151,7 +152,7 @@ def _rule(rows: list[Any], kind: str) -> dict[str, Any]:
         "flagged": {"name": "does-not-read", "flag": "failed_attention"},
     }
     if kind not in fields:
-        raise CannotEdit(f"there is no rule of the kind {kind!r}")
+        raise CannotEdit(say("there is no rule of the kind %(kind)r", kind=kind))
     rule = fields[kind]
     taken = {row.get("name") for row in rows if isinstance(row, dict)}
     name = rule["name"] if rule["name"] not in taken else _free(rows, "name", rule["name"])

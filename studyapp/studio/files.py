@@ -7,7 +7,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from studyapp.definition import Location, StudyDefinition, as_written, located, read_document, sentence
+from studyapp.definition import Location, StudyDefinition, as_written, located, read_document
+from studyapp.form_problems import sentence
+from studyapp.sentences import say
 from studyapp.studio.drafts import Draft
 
 MOST_PARTS = 100_000  # of a file; its aliases can stand for many more than it has
@@ -23,11 +25,11 @@ def read_draft(text: str, name: str) -> Draft:
     """
     node, data = read_document(text, name)
     if not isinstance(data, dict):
-        raise located(name, node, [((), "must be a mapping of fields")])
+        raise located(name, node, [((), say("must be a mapping of fields"))])
     try:
         found = list(_unkept(data))
     except RecursionError:  # an alias of what it is part of
-        found = [((), "is part of itself")]
+        found = [((), say("is part of itself"))]
     if found:
         raise located(name, node, found)
     try:
@@ -60,18 +62,18 @@ def _unkept(data: Any) -> Iterator[tuple[Location, str]]:
     """What no database keeps, or a file of JSON has not."""
     for number, (location, value) in enumerate(_parts(data, ())):
         if number >= MOST_PARTS:
-            yield (), "has too many parts"
+            yield (), say("has too many parts")
             return
         if isinstance(value, str) and not _is_kept(value):
-            yield location, "holds a sign that cannot be kept"
+            yield location, say("holds a sign that cannot be kept")
         elif isinstance(value, float) and not math.isfinite(value):
-            yield location, "must be a finite number"
+            yield location, say("must be a finite number")
         elif isinstance(value, datetime) or not isinstance(
             value, str | bool | int | float | date | list | dict | None
         ):
-            yield location, "must be text, a number, a date, true or false, a list or a mapping"
+            yield location, say("must be text, a number, a date, true or false, a list or a mapping")
         elif isinstance(value, dict) and any(not isinstance(key, str) or not _is_kept(key) for key in value):
-            yield location, "must have texts for names; write them in quotes"
+            yield location, say("must have texts for names; write them in quotes")
 
 
 def _parts(value: Any, location: Location) -> Iterator[tuple[Location, Any]]:

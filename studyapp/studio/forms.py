@@ -114,7 +114,7 @@ class _Builder:
         named = Widget(
             "text",
             location,
-            label=steps.said(steps.LABELS, location) or str(location[-1]).replace("_", " ").capitalize(),
+            label=steps.label(location),
             hint=_sentence(info.description or "") if hint is None else hint,
             value="" if value is None else value,
         )

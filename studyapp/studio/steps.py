@@ -272,5 +272,10 @@ def said(table: dict[str, str], path: tuple[int | str, ...]) -> str | None:
     return None
 
 
+def label(path: tuple[int | str, ...]) -> str:
+    """What a field is called: as the table says, else by its own name."""
+    return said(LABELS, path) or str(path[-1]).replace("_", " ").capitalize()
+
+
 def is_area(path: tuple[int | str, ...]) -> bool:
     return said(dict.fromkeys(AREAS, ""), path) is not None

@@ -17,6 +17,7 @@ from studyapp.actions.links import create_link
 from studyapp.actions.running import pause_study, resume_study
 from studyapp.errors import StudyappError
 from studyapp.forms import LinkForm
+from studyapp.in_words import told
 from studyapp.models import Study
 from studyapp.queries.progress import studies_with_counts, study_progress
 from studyapp.states import ForbiddenTransition
@@ -96,7 +97,7 @@ def _act(request: HttpRequest, slug: str, action: Callable[..., Any], done: str)
     try:
         action(study=study_or_404(slug), by=staff_user(request))
     except (StudyappError, ForbiddenTransition) as error:
-        messages.error(request, str(error))
+        messages.error(request, told(error))
     else:
         messages.success(request, done)
     return redirect("studyapp:staff_study", slug)

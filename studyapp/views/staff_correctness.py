@@ -8,6 +8,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from studyapp.actions import correctness as actions
+from studyapp.in_words import told
 from studyapp.models import JudgedAnswer, PredictionRun, Study
 from studyapp.queries import correctness
 from studyapp.queries.designs import Design, StudyRefused, design
@@ -79,7 +80,7 @@ def store_judgement(request: HttpRequest, pk: int) -> HttpResponse:
             by=staff_user(request),
         )
     except actions.CannotJudge as error:
-        messages.error(request, str(error))
+        messages.error(request, told(error))
     return redirect("studyapp:correctness_judge", pk)
 
 
@@ -101,7 +102,7 @@ def settle(request: HttpRequest, pk: int, answer: int) -> HttpResponse:
             by=staff_user(request),
         )
     except actions.CannotJudge as error:
-        messages.error(request, str(error))
+        messages.error(request, told(error))
     else:
         messages.success(request, _("Settled."))
     return redirect("studyapp:correctness_run", pk)
@@ -159,7 +160,7 @@ def _plan(request: HttpRequest, study: Study) -> Design | None:
     try:
         return design(definition_of(study))
     except StudyRefused as error:
-        messages.error(request, str(error))
+        messages.error(request, told(error))
         return None
 
 

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from studyapp.actions.running import duplicate_study
 from studyapp.differences import Difference, differences
 from studyapp.errors import StudyappError
+from studyapp.in_words import told
 from studyapp.queries.designs import StudyRefused, design
 from studyapp.queries.drafts import definition_of
 from studyapp.staff_forms import DuplicateForm
@@ -32,7 +33,7 @@ def duplicate(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             copy = duplicate_study(study=found, by=staff_user(request), **form.cleaned_data)
         except StudyappError as error:
-            form.add_error("slug", str(error))
+            form.add_error("slug", told(error))
         else:
             messages.success(request, _("This is the copy, a draft."))
             return redirect("studyapp:staff_study", copy.slug)
@@ -53,7 +54,7 @@ def compare(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         contents[DRAFT] = design(definition_of(found)).content.canonical()
     except StudyRefused as error:
-        problem = str(error)
+        problem = told(error)
     names = list(contents)
     chosen = [request.GET.get(name, "") for name in ("before", "after")]
     defaults = [names[-2] if len(names) > 1 else "", names[-1] if names else ""]

@@ -16,6 +16,7 @@ from studyapp.actions.studies import launch_study
 from studyapp.definition import DefinitionError
 from studyapp.errors import StudyappError
 from studyapp.event_words import CHANGES
+from studyapp.in_words import in_words, told
 from studyapp.models import Dataset, Study
 from studyapp.queries.drafts import (
     Edited,
@@ -33,7 +34,7 @@ from studyapp.studio import edits, sample, starts
 from studyapp.studio.drafts import Draft, Problem, as_yaml
 from studyapp.studio.files import read_draft
 from studyapp.studio.forms import form
-from studyapp.studio.steps import BY_NAME, STEPS, Step
+from studyapp.studio.steps import BY_NAME, STEPS, Step, label
 from studyapp.studio_forms import ImportForm, ScaleForm, StartForm
 from studyapp.views.access import staff_only, staff_user, study_or_404
 from studyapp.views.studio_forms import Submitted, submitted
@@ -77,7 +78,7 @@ def start_from_file(request: HttpRequest) -> HttpResponse:
     try:
         content = read_draft(filled.text, filled.name)
     except DefinitionError as error:
-        filled.add_error("file", str(error).splitlines())
+        filled.add_error("file", [f"{place}{in_words(message)}" for place, message in error.lines])
         return _home(request, StartForm(), filled, status=422)
     return _made(request, filled, starts.from_file(content, slug=content["study"]))
 
@@ -86,7 +87,7 @@ def _made(request: HttpRequest, filled: Any, draft: Draft) -> HttpResponse:
     try:
         study = actions.start_draft(draft=draft, by=staff_user(request))
     except StudyappError as error:
-        filled.add_error("slug" if isinstance(filled, StartForm) else "file", str(error))
+        filled.add_error("slug" if isinstance(filled, StartForm) else "file", told(error))
         forms = (filled, ImportForm()) if isinstance(filled, StartForm) else (StartForm(), filled)
         return _home(request, *forms, status=422)
     return redirect("studyapp:studio_step", study.slug, STEPS[0].name)
@@ -238,7 +239,7 @@ def _not_saved(
     request: HttpRequest, study: Study, found: Step, sent: Submitted, error: StudyappError
 ) -> HttpResponse:
     """The step with what was sent, which is stored nowhere, and the newest draft around it."""
-    messages.error(request, str(error))
+    messages.error(request, told(error))
     return _step_page(request, study, found, Edited(sent.now.number, sent.draft), status=409)
 
 
@@ -265,7 +266,7 @@ def scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpRespons
                 study=study, base=now.number, draft=draft, changed=name, by=staff_user(request)
             )
         except StudyappError as error:
-            filled.add_error("items", str(error))
+            filled.add_error("items", told(error))
         else:
             return redirect(_address(study, found, location))
     context = {
@@ -316,7 +317,7 @@ def _travel(
     try:
         action(study=study_or_404(slug), by=staff_user(request), **arguments)
     except StudyappError as error:
-        messages.error(request, str(error))
+        messages.error(request, told(error))
     else:
         messages.success(request, done)
     name = request.POST.get("from", "")
@@ -350,7 +351,7 @@ def replace(request: HttpRequest, slug: str) -> HttpResponse:
                 study=study, base=now.number, draft=draft, changed="file", by=staff_user(request)
             )
         except DefinitionError as error:
-            filled.add_error("file", str(error).splitlines())
+            filled.add_error("file", [f"{place}{in_words(message)}" for place, message in error.lines])
         else:
             messages.success(request, _("The draft is that of the file."))
             return redirect("studyapp:studio_review", slug)
@@ -365,7 +366,7 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         version = launch_study(study=study, by=staff_user(request))
     except (StudyappError, ForbiddenTransition) as error:
-        messages.error(request, str(error))
+        messages.error(request, told(error))
         return redirect("studyapp:studio_review", slug)
     messages.success(
         request, _("Version %(n)d is open. Make a link to let people in.") % {"n": version.number}
@@ -387,7 +388,8 @@ def _step_of(problem: Problem) -> Step | None:
 
 def _named(problem: Problem) -> str:
     """The field as a person would say it: places are counted from one."""
-    return " › ".join(str(part + 1) if isinstance(part, int) else part for part in problem.location)
+    fields = [problem.location[: end + 1] for end in range(len(problem.location))]
+    return " › ".join(str(path[-1] + 1) if isinstance(path[-1], int) else _(label(path)) for path in fields)
 
 
 def _frame(study: Study, now: Edited, found: list[Problem], here: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from studyapp.actions.drafts import save_draft
 from studyapp.errors import StudyappError
+from studyapp.in_words import told
 from studyapp.queries.designs import StudyRefused
 from studyapp.queries.drafts import candidates, correct_counts, drawn, edited, known, named
 from studyapp.studio.edits import with_value
@@ -32,7 +33,7 @@ def pick(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             items = drawn(now.draft)
         except StudyRefused as error:
-            problem = str(error)
+            problem = told(error)
     wanted = request.GET.get("q", "")
     found, count = candidates(dataset, systems, wanted, SHOWN)
     chosen = {item.external_id for item in items}
@@ -70,7 +71,7 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
             by=staff_user(request),
         )
     except StudyappError as error:
-        messages.error(request, str(error))
+        messages.error(request, told(error))
     else:
         messages.success(request, _("The items are chosen by hand: %(n)d.") % {"n": len(ids)})
     address = reverse("studyapp:studio_items", args=[slug])

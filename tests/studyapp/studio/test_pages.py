@@ -121,6 +121,23 @@ def test_an_incomplete_draft_is_kept_and_says_what_is_missing(staff, dataset):
     assert page(staff, "/staff/studies/mine/compare/")
 
 
+def test_what_is_left_to_do_is_said_in_german(staff, dataset, tmp_path):
+    start(staff, dataset)
+    send(staff, "mine", "texts", title="", consent="")
+    german = {"headers": {"accept-language": "de"}}
+    html = staff.get("/staff/studio/mine/step/texts/", **german).content.decode()
+    assert "Titel: fehlt" in html
+    html = staff.get("/staff/studio/mine/review/", **german).content.decode()
+    assert '<span class="path">Einwilligung</span> fehlt' in html
+    html = staff.post("/staff/studio/mine/launch/", follow=True, **german).content.decode()
+    assert "hat keine Definition, die gestartet werden kann" in html
+    path = tmp_path / "wrong.yaml"
+    path.write_text("study: mine\nconditionz: []\n")
+    with path.open() as file:
+        html = staff.post("/staff/studio/mine/file/", {"file": file}, **german).content.decode()
+    assert "wrong.yaml:2: conditionz: dieses Feld gibt es nicht" in html
+
+
 @pytest.mark.parametrize("value", ["abc", "0", "1.5", "9999999"])
 def test_a_wrong_value_stands_in_its_field_with_the_definitions_words(staff, dataset, value):
     start(staff, dataset)
@@ -377,7 +394,7 @@ def test_a_draft_that_is_not_complete_comes_in_again(staff):
     assert again == {**bare, "study": "again"}
     assert again["items"]["count"] == "many"
     html = page(staff, "/staff/studio/again/review/")
-    assert "dataset" in html
+    assert '<span class="path">Dataset</span> is missing' in html
     assert "is missing" in html
     for step in STEPS:
         page(staff, f"/staff/studio/again/step/{step.name}/")
