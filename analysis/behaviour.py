@@ -122,7 +122,10 @@ def _learning_block(found: Sequence[Learning], titles: dict[str, str]) -> Block:
         )
     ]
     names = ("trait", "condition", "positions", "value", "low", "high", "participants")
-    notes = ["Participants first, with 95 % two-way bootstrap intervals; the last column is within people."]
+    notes = [
+        "Participants first, with 95 % two-way bootstrap intervals; the last column is within people, with t "
+        "intervals over participants."
+    ]
     caption = "Learning: the same measures by place in the participant's order"
     return Table("learning", caption, header, rows, notes, names, data, wide=len(bounds) > 3)
 

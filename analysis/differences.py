@@ -28,7 +28,13 @@ from analysis.paired import (
     too_few_pairs,
 )
 from analysis.permutation import permutation_test
-from analysis.resampling import Interval, Method, bootstrap_interval, leave_one_out_means
+from analysis.resampling import (
+    Interval,
+    Method,
+    bootstrap_interval,
+    few_units_level,
+    leave_one_out_means,
+)
 
 NO_REPLICATES = "no bootstrap replicates were drawn"
 UNDEFINED_REPLICATES = (
@@ -200,9 +206,8 @@ def difference(
     Where the same participants saw both conditions, it is the mean of their own changes, over those who have
     both values; participants are drawn with both. Elsewhere participants were drawn within their condition.
     Items were drawn for all conditions at once (Owen 2007), so what an item does to both conditions alike
-    cancels. The measure's value in a condition is the mean over its participants. With 5 participants a
-    condition a 95 % interval of a ratio of times held the truth in 92 % of simulated studies; from 10 on, and
-    for shares, in 93 % or more (docs/reference/coverage.md).
+    cancels. The measure's value in a condition is the mean over its participants. The interval is widened for
+    few participants, as those of the measures are (`analysis.resampling.few_units_level`).
 
     Refused below two participants in a condition, where the values vary in neither, without replicates, and
     where too many replicates are undefined. Raises ValueError for an unknown measure or condition.
@@ -285,7 +290,8 @@ def _paired_interval(
         return 1 / values if measure.geometric else -values
 
     left_out = [_back(measure, leave_one_out_means(change)), in_order(draws.without_item)]
-    found = bootstrap_interval(in_order(draws.replicates), estimate, left_out, level=level, method=method)
+    wide = few_units_level(level, int(np.count_nonzero(~np.isnan(change))))
+    found = bootstrap_interval(in_order(draws.replicates), estimate, left_out, level=wide, method=method)
     return found, "" if found else UNDEFINED_REPLICATES
 
 
@@ -372,8 +378,9 @@ def _interval(
         _contrast(measure, items[:, before], items[:, after]),
     ]
     replicates = np.asarray(_contrast(measure, draws[:, before], draws[:, after]))
+    wide = few_units_level(level, *(int(np.count_nonzero(~np.isnan(group))) for group in groups))
     found = bootstrap_interval(
-        replicates, estimate, [np.asarray(values) for values in left_out], level=level, method=method
+        replicates, estimate, [np.asarray(values) for values in left_out], level=wide, method=method
     )
     return found, "" if found else UNDEFINED_REPLICATES
 

@@ -2,8 +2,9 @@
 
 Each participant sees the items in an order of their own, so position and item are not confounded. Per
 participant: the mean in each block of positions, the last block minus the first, and a least-squares slope
-per position; participants are averaged (`participant_means`). Participants who leave early have no last
-block and are counted as undefined there.
+per position; participants are averaged (`participant_means`). Change and slope have t intervals over
+participants: with orders of their own, an item moves them as noise does. Participants who leave early have no
+last block and are counted as undefined there.
 """
 
 from collections.abc import Callable, Sequence
@@ -156,7 +157,8 @@ def _part(grid: Grid, positions: Array, values: Array, bounds: Sequence[tuple[in
         change = means[-1] - means[0] if len(means) > 1 else np.full_like(means[0], np.nan)
         return named | {"change": change, "slope": slope(item_weights, rows)}
 
-    return Part(grid.condition, len(grid.participants), len(grid.items), statistics)
+    size = len(grid.participants), len(grid.items)
+    return Part(grid.condition, *size, statistics, within=frozenset({"change", "slope"}))
 
 
 def _learning(

@@ -29,7 +29,7 @@ GRADIENT = 1e-4  # largest slope of the log-likelihood per trial at what counts 
 FEW = 10
 FEW_NOTE = (
     f"With fewer than {FEW} participants in a condition the sandwich tends to be too small, and the test to "
-    "reject somewhat too often: with 5, in 9 to 12 of 100 simulated studies without a difference, not in 5."
+    "reject somewhat too often: with 5, in 6 to 12 of 100 simulated studies without a difference, not in 5."
 )
 
 

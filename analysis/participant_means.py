@@ -1,22 +1,23 @@
 """Means over participants of any statistic of one participant's trials, with two-way bootstrap intervals.
 
 What learning and calibration share: each participant gives one value from the trials that count, participants
-are averaged, and the interval comes from drawing participants and items anew (Owen 2007; see `resampling`).
-Within-person changes and slopes get intervals far on the wide side; those of means that differ much between
-people are short with 5 participants (91 % instead of 95) and right from 10 on (docs/reference/coverage.md).
+are averaged, and the interval comes from drawing participants and items anew (Owen 2007; see `resampling`),
+that of changes within people from Student's t. docs/reference/coverage.md says how often they hold the truth.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtrit
 
 from analysis.estimates import mean_of_totals, weighted_totals
 from analysis.grid import EVERY_ROW, Array, ratio
-from analysis.resampling import Weights, percentile_interval, resample, row_blocks
+from analysis.resampling import Weights, few_units_level, percentile_interval, resample, row_blocks
 
 EVERYBODY = ""  # the condition of a mean over the participants of all conditions
 METHOD = "mean over participants, 95 % percentile interval of a two-way bootstrap"
+METHOD_WITHIN = "mean over participants, 95 % interval of Student's t over participants"
 NO_VALUE = "no participant has the trials that it needs"
 # From item weights (items by replicates) and some participants (rows) to their values, rows by replicates.
 Statistic = Callable[[Array, slice], Array]
@@ -28,7 +29,10 @@ class Part:
 
     participants, items: their numbers. values: from item weights (items × replicates) and some participants
     (rows) to each statistic's values, rows × replicates, NaN where a participant has none. group: parts with
-    the same one have the same participants, who are drawn together; None for people of their own.
+    the same one have the same participants, who are drawn together; None for people of their own. within:
+    statistics that set trials of one participant against each other by an order of that participant's own.
+    What an item does to them differs from participant to participant, as noise does, which a bootstrap that
+    draws items too would count three times: they have t intervals. No participant may then be in two parts.
     """
 
     condition: str
@@ -36,14 +40,15 @@ class Part:
     items: int
     values: Callable[[Array, slice], dict[str, Array]]
     group: int | None = None
+    within: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class ParticipantMean:
     """A mean over participants.
 
-    value: None where nobody has one, then `reason` says why. interval: None below two participants or where
-    more than one replicate in twenty is undefined. participants: with a value; undefined: without.
+    value: None where nobody has one, then `reason` says why. interval: None below two participants, without
+    replicates, or where more than one in twenty is undefined. participants: with a value; undefined: without.
     """
 
     value: float | None
@@ -97,7 +102,8 @@ def participant_means(parts: Sequence[Part], *, rng: np.random.Generator, resamp
     for name in names:
         by_place = [values[name][:, 0] for values in plain]
         for place, values in zip(places, [*by_place, np.concatenate(by_place)], strict=True):
-            table[name, place] = _mean(values, replicates[name, place])
+            within = name in parts[0].within
+            table[name, place] = _mean(values, replicates[name, place], within=within)
     return ParticipantMeans(table, replicates)
 
 
@@ -152,10 +158,19 @@ def _totals(part: Part, names: Sequence[str], weights: Weights, index: int) -> A
     return totals
 
 
-def _mean(values: Array, replicates: Array) -> ParticipantMean:
+def _mean(values: Array, replicates: Array, *, within: bool) -> ParticipantMean:
     known = values[~np.isnan(values)]
     undefined = len(values) - len(known)
+    method = METHOD_WITHIN if within else METHOD
     if not len(known):
-        return ParticipantMean(None, None, 0, undefined, reason=NO_VALUE)
-    interval = percentile_interval(replicates) if len(known) > 1 else None
-    return ParticipantMean(float(known.mean()), interval, len(known), undefined)
+        return ParticipantMean(None, None, 0, undefined, method, NO_VALUE)
+    interval = None
+    if len(known) > 1 and len(replicates):
+        wide = few_units_level(0.95, len(known))
+        interval = _t_interval(known) if within else percentile_interval(replicates, wide)
+    return ParticipantMean(float(known.mean()), interval, len(known), undefined, method)
+
+
+def _t_interval(values: Array) -> tuple[float, float]:
+    half = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values)))
+    return float(values.mean()) - half, float(values.mean()) + half

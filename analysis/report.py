@@ -269,8 +269,8 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
     if options.resamples:
         sentences.append(
             f"Intervals are from a two-way bootstrap of participants and items ({options.resamples} "
-            f"replicates, seed {options.seed}; Owen 2007): percentiles, widened for few participants "
-            "(Hesterberg 2015), for measures, and BCa (Efron 1987) for differences."
+            f"replicates, seed {options.seed}; Owen 2007): percentiles for measures and BCa (Efron 1987) for "
+            "differences, both widened for few participants (Hesterberg 2015)."
             + ("" if between else " A participant was drawn with all the conditions that they saw.")
         )
     fitted = [label for label, model in inference.models.items() if not model.reason]
@@ -310,7 +310,7 @@ def _interval_method(study: Study) -> str:
     return (
         f"Intervals are 95 % percentile intervals of a two-way bootstrap with {options.resamples} replicates "
         f"and seed {options.seed}: participants are resampled {DRAWN[study.allocation.design]} and items "
-        "across the study, both independently. For the measures the percentiles are widened for few "
+        "across the study, both independently. Intervals of means over participants are widened for few "
         "participants (Hesterberg 2015). Such intervals tend to be wide rather than narrow. They assume that "
         "participants and items are draws from larger populations of their kind."
     )

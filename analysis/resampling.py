@@ -98,17 +98,23 @@ def percentile_interval(replicates: Array, level: float = 0.95) -> tuple[float, 
     return float(low), float(high)
 
 
-def few_units_level(level: float, units: int) -> float:
+def few_units_level(level: float, *units: int) -> float:
     """The level whose percentile interval makes up for few resampled units (Hesterberg 2015, section 3.3).
 
-    A bootstrap over n units spreads by √((n − 1)/n) too little and has normal, not t, tails. The share beyond
-    each end is therefore Φ(−√(n/(n − 1)) t), t the quantile with n − 1 degrees of freedom.
+    units: of the sample, or of the two samples whose difference it is; at least two in one of them. A
+    bootstrap over n units spreads by √((n − 1)/n) too little and has normal, not t, tails. The share beyond
+    each end is therefore Φ(−√(n/(n − 1)) t), t the quantile with n − 1 degrees of freedom. Of two samples the
+    variances that are too small and the degrees of freedom add, as if they varied alike.
 
     >>> round(few_units_level(0.95, 10), 3), round(few_units_level(0.95, 1000), 3)
     (0.983, 0.95)
+    >>> round(few_units_level(0.95, 10, 10), 3)
+    0.973
     """
-    t = float(stdtrit(units - 1, (1 + level) / 2))
-    return min(1 - 2 * float(ndtr(-t * np.sqrt(units / (units - 1)))), 1 - 1e-9)
+    freedom = sum(n - 1 for n in units)
+    spread = sum(1 / n for n in units) / sum((n - 1) / n**2 for n in units)
+    t = float(stdtrit(freedom, (1 + level) / 2))
+    return min(1 - 2 * float(ndtr(-t * np.sqrt(spread))), 1 - 1e-9)
 
 
 def bootstrap_interval(

@@ -59,6 +59,22 @@ def test_percentiles_make_up_for_few_units():
     assert few_units_level(0.95, 2) < 1
 
 
+def test_percentiles_make_up_for_few_units_in_two_samples():
+    """The difference of the means of two normal samples of four."""
+    rng, studies = np.random.default_rng(4), 600
+    held = {few_units_level(0.95, 4, 4): 0, 0.95: 0}
+    for _ in range(studies):
+        first, second = rng.normal(size=(2, 4))
+        differences = second[rng.integers(0, 4, (1000, 4))].mean(axis=1)
+        differences -= first[rng.integers(0, 4, (1000, 4))].mean(axis=1)
+        for level in held:
+            low, high = percentile_interval(differences, level)
+            held[level] += low <= 0 <= high
+    wide, plain = held.values()
+    assert wide >= stats.binom.ppf(0.005, studies, 0.95)
+    assert plain <= stats.binom.ppf(0.995, studies, 0.88)
+
+
 def test_no_items_is_an_error():
     with pytest.raises(ValueError, match="items must be at least 1"):
         next(resample(np.random.default_rng(1), [3], items=0, replicates=1))
