@@ -1,12 +1,19 @@
 import gzip
+import ipaddress
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from modelserver.connections import Connections
 
@@ -19,10 +26,11 @@ class Peer:
     While the gate is shut it lets callers wait. With ``hang_up`` it closes after each answer, unannounced.
     """
 
-    def __init__(self, answer: bytes, *, hang_up: bool) -> None:
-        self._answer, self._hang_up = answer, hang_up
+    def __init__(self, answer: bytes, *, hang_up: bool, tls: ssl.SSLContext | None) -> None:
+        self._answer, self._hang_up, self._tls = answer, hang_up, tls
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/"
+        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self._listener.getsockname()[1]}/"
+        self.heard: list[bytes] = []
         self.gate = threading.Event()
         self.gate.set()
         self._closing = False
@@ -42,8 +50,11 @@ class Peer:
             thread.start()
 
     def _serve(self, connection: socket.socket) -> None:
+        if self._tls:
+            connection = self._tls.wrap_socket(connection, server_side=True)
         with connection:
-            while connection.recv(65_536):
+            while heard := connection.recv(65_536):
+                self.heard.append(heard)
                 assert self.gate.wait(10)
                 connection.sendall(self._answer)
                 if self._hang_up:
@@ -59,8 +70,10 @@ class Peer:
 
 
 @contextmanager
-def peer(answer: bytes = ANSWER, *, hang_up: bool = False) -> Iterator[Peer]:
-    running = Peer(answer, hang_up=hang_up)
+def peer(
+    answer: bytes = ANSWER, *, hang_up: bool = False, tls: ssl.SSLContext | None = None
+) -> Iterator[Peer]:
+    running = Peer(answer, hang_up=hang_up, tls=tls)
     try:
         yield running
     finally:
@@ -71,6 +84,68 @@ def test_one_caller_needs_one_connection():
     with peer() as server, httpx.Client(transport=Connections()) as client:
         assert [client.get(server.url).text for _ in range(5)] == ["ok"] * 5
     assert server.opened == 1
+
+
+def test_head_and_body_go_in_one_piece():
+    with peer() as server, httpx.Client(transport=Connections()) as client:
+        client.post(f"{server.url}path?q=%C3%BC", content=b"body", headers={"X-Name": "value"})
+        client.get(server.url)
+    first, second = server.heard
+    assert first.startswith(b"POST /path?q=%C3%BC HTTP/1.1\r\nHost: 127.0.0.1:")
+    assert b"\r\nX-Name: value\r\n" in first
+    assert first.endswith(b"\r\nContent-Length: 4\r\n\r\nbody")
+    assert second.startswith(b"GET / HTTP/1.1\r\n")
+
+
+def test_a_header_cannot_add_another():
+    with peer() as server, httpx.Client(transport=Connections()) as client:
+        with pytest.raises(httpx.RemoteProtocolError, match="Invalid header value"):
+            client.get(server.url, headers={"X-Request-ID": "a\r\nAuthorization: b"})
+        assert client.get(server.url).text == "ok"
+    assert len(server.heard) == 1
+
+
+def test_what_goes_wrong_has_httpx_names():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}/"
+    with httpx.Client(transport=Connections()) as client, pytest.raises(httpx.ConnectError):
+        client.get(address)
+    with peer() as server, httpx.Client(transport=Connections()) as client:
+        server.gate.clear()
+        with pytest.raises(httpx.ReadTimeout):
+            client.get(server.url, timeout=0.05)
+        server.gate.set()
+        assert client.get(server.url).text == "ok"
+    with peer(b"no http at all\r\n\r\n") as server, httpx.Client(transport=Connections()) as client:
+        with pytest.raises(httpx.RemoteProtocolError):
+            client.get(server.url)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A certificate for the loopback address that signs itself, and its key, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name, now = x509.Name([]), datetime.now(UTC)
+    address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
+    signed = builder.add_extension(address, critical=True).sign(key, hashes.SHA256())
+    file = tmp_path / "certificate.pem"
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    secret = key.private_bytes(encoding, form, serialization.NoEncryption())
+    file.write_bytes(secret + signed.public_bytes(encoding))
+    return file
+
+
+def test_over_tls_too(certificate: Path, monkeypatch: pytest.MonkeyPatch):
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(certificate)
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    with monkeypatch.context() as patched:
+        patched.setattr(httpx, "create_ssl_context", lambda **_: trusting)
+        with peer(tls=tls) as server, httpx.Client(transport=Connections()) as client:
+            assert [client.post(server.url, content=b"x" * 9).text for _ in range(3)] == ["ok"] * 3
+        assert server.opened == 1
+        assert all(heard.endswith(b"\r\n\r\n" + b"x" * 9) for heard in server.heard)
 
 
 def test_callers_at_once_have_one_each_and_those_stay():
