@@ -37,6 +37,9 @@ Kind = Literal[
 ]
 
 
+LONG = 30  # letters of an option
+
+
 @dataclass
 class Widget:
     """One field, or a group of them.
@@ -66,6 +69,11 @@ class Widget:
     is_worded: bool = False
     told: list[str] = field(default_factory=list)
     known: str = ""
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it has options that a narrow field would cut off."""
+        return any(len(label) > LONG for _value, label in self.options)
 
     @property
     def name(self) -> Any:

@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 
+from annotation.actions import places
 from annotation.models import AuditEvent, Membership, Project, Role
 from tests.annotation.factories import finished, make_items, make_member, make_project, make_user, make_work
 from tests.annotation.test_api_work import client_of
@@ -121,3 +122,21 @@ def test_a_manager_frees_a_place_and_reserves_an_item_for_somebody() -> None:
         f"{base}assign/", {"item": work.item.external_id, "username": manager.user.username}, follow=True
     )
     assert "places of i1 are taken" in answer.content.decode()
+
+
+def test_roles_states_and_problems_are_said_in_german() -> None:
+    project = make_project(annotators_per_item=2)
+    make_items(project, 1)
+    work, other = [finished(places.next_work(member=make_member(project))) for _number in range(2)]
+    other.document["problem"] = {"kind": "wrong structure", "node": None, "note": ""}
+    other.save(update_fields=["document"])
+    manager = make_member(project, Role.MANAGER)
+    client, german = client_of(manager.user), {"headers": {"accept-language": "de"}}
+    base = f"/annotate/{project.slug}"
+    shown = client.get(f"{base}/dashboard/", **german).content.decode()
+    assert "<td>Leitung</td>" in shown
+    assert "<td>Annotierende</td>" in shown
+    shown = client.get(f"{base}/items/{work.item_id}/", **german).content.decode()
+    assert "erledigt, 2 Objekte" in shown
+    assert "falscher Aufbau" in shown
+    assert "wrong structure" not in shown
