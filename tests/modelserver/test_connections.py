@@ -116,9 +116,12 @@ def test_what_goes_wrong_has_httpx_names():
             client.get(server.url, timeout=0.05)
         server.gate.set()
         assert client.get(server.url).text == "ok"
-    with peer(b"no http at all\r\n\r\n") as server, httpx.Client(transport=Connections()) as client:
-        with pytest.raises(httpx.RemoteProtocolError):
-            client.get(server.url)
+    with (
+        peer(b"no http at all\r\n\r\n") as server,
+        httpx.Client(transport=Connections()) as client,
+        pytest.raises(httpx.RemoteProtocolError),
+    ):
+        client.get(server.url)
 
 
 @pytest.fixture
