@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+from django.utils import translation
 
 pytest_plugins = ["tests.services", "tests.site"]
 
@@ -13,3 +16,10 @@ LONG = ("functional", "fault", "load")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.nodeid.split("/")[1] not in LONG)
+
+
+@pytest.fixture(autouse=True)
+def _no_language_left() -> Iterator[None]:
+    """Django leaves the language of a test's last page active, for a server's next page sets its own."""
+    yield
+    translation.deactivate()
