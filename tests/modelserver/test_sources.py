@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
+import threading
 from collections.abc import Sequence
-from functools import partial
 
 import pytest
 import torch
@@ -71,17 +71,17 @@ def test_each_thread_asks_the_copy_on_its_device():
     hardware = Hardware(devices=("cpu:0", "cpu:1"))
     copies = Copies("placed", [Placed(device) for device in hardware.devices], hardware)
 
-    async def run() -> list[str]:
+    together = threading.Barrier(2)  # neither thread can take both
+
+    def predicted() -> str:
+        together.wait(10)
+        (found,) = copies.predict([item("a")])
+        assert isinstance(found, QAPrediction)
+        return found.answer
+
+    async def run() -> tuple[str, str]:
         threads = ModelThreads(2)
-        ready = asyncio.Barrier(2)
-
-        async def one() -> str:
-            await ready.wait()
-            (found,) = await threads.call(partial(copies.predict, [item("a")]))
-            assert isinstance(found, QAPrediction)
-            return found.answer
-
-        found = [answer for _ in range(20) for answer in await asyncio.gather(one(), one())]
+        found = await asyncio.gather(threads.call(predicted), threads.call(predicted))
         threads.stop(within=5)
         return found
 
