@@ -67,6 +67,20 @@ def test_slope_and_blocks_by_hand():
     assert times.slope.interval is None
 
 
+def test_changes_within_people_have_t_intervals():
+    rng = np.random.default_rng(8)
+    grid = make_grid(seconds=rng.gamma(9, 5, (7, 10)))
+    positions = random_orders(rng, 7, 10)
+    change = entry(learning([grid], [positions], rng=rng, resamples=50), "seconds").change
+    own = np.array([
+        seconds[order > 5].mean() - seconds[order <= 5].mean()
+        for seconds, order in zip(grid.seconds, positions, strict=True)
+    ])  # fmt: skip
+    expected = stats.t.interval(0.95, len(own) - 1, own.mean(), stats.sem(own))
+    assert change.interval == pytest.approx(expected)
+    assert "Student" in change.method
+
+
 def test_a_single_block_has_no_change():
     grid, positions = timed(np.random.default_rng(7), items=4)
     found = entry(learning([grid], [positions], rng=np.random.default_rng(1), resamples=20), "seconds")
