@@ -12,8 +12,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from analysis.arrays import Array, ratio
 from analysis.bundle import Points, Question
-from analysis.grid import Array, Grid, ratio
+from analysis.grid import Grid
 from analysis.resampling import percentile_interval
 
 Metric = Literal["nominal", "ordinal", "interval"]

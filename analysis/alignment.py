@@ -13,8 +13,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scipy.special import stdtr
 
+from analysis.arrays import Array
 from analysis.errors import AnalysisError, InputError, first_problem
-from analysis.grid import Array
 from analysis.items import wilson_interval
 from analysis.reading import read_lines
 

@@ -15,9 +15,9 @@ import numpy as np
 from matplotlib.figure import Figure as Canvas
 
 from analysis.alignment import Alignment, Group, Record, Verdict, alignments, judge, read_records
+from analysis.arrays import Array
 from analysis.differences import holm
 from analysis.figures import COLOURS, GREY, MARKERS, STYLE, drawn
-from analysis.grid import Array
 from analysis.page import Figure, Page, Section, Text, write_page, write_text
 from analysis.reading import sha256
 from analysis.tables import Cell, Table, csv_text, interval, number

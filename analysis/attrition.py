@@ -14,8 +14,8 @@ import pandas as pd
 from scipy.special import gammaln
 from scipy.stats import rankdata
 
+from analysis.arrays import Array
 from analysis.bundle import Condition, ModeFlow
-from analysis.grid import Array
 
 MOST_TABLES = 500_000  # tables enumerated for an exact p
 SAMPLED = 19_999

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import optimize
 from scipy.special import expit, log_expit, logsumexp, ndtr
 
+from analysis.arrays import Array
 from analysis.findings import INDEPENDENT, check_level
-from analysis.grid import Array
 from analysis.models import Fit, Trials, design, unsupported
 
 METHOD = "Bayesian logistic model, crossed participants and items, nested Laplace approximation"

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.grid import Array, Grid, participant_groups, ratio
+from analysis.arrays import Array, ratio
+from analysis.grid import Grid, participant_groups
 from analysis.learning import ratings_right
 from analysis.participant_means import (
     EVERYBODY,

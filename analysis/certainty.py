@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.grid import Array, Grid, participant_groups
+from analysis.arrays import Array
+from analysis.grid import Grid, participant_groups
 from analysis.participant_means import Part, ParticipantMeans, mean_of, participant_means
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-from analysis.grid import Array
+from analysis.arrays import Array
 from analysis.ranks import paired_values, settled
 
 Coefficient = Literal["pearson", "spearman", "kendall"]

@@ -7,10 +7,11 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
+from analysis.arrays import Array
 from analysis.bundle import Bundle
 from analysis.errors import AnalysisError
 from analysis.figures import COLOURS, INK, STYLE, drawn
-from analysis.grid import Array, Grid
+from analysis.grid import Grid
 from analysis.learning import ratings_right
 from analysis.page import Block, Figure, Page, Section, Text
 from analysis.power import Population, fitted, pilot

@@ -12,11 +12,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from analysis.arrays import Array
 from analysis.effects import cliffs_delta, hedges_g, probability_of_superiority, ratio_of_geometric_means
 from analysis.equivalence import Equivalence, check_margin, equivalence
 from analysis.estimates import Estimates, over_participants, paired_change, without_participant
 from analysis.findings import INDEPENDENT, SAMPLED_ITEMS, Finding, check_level, constant, same, too_few
-from analysis.grid import Array
 from analysis.measures import Measure
 from analysis.paired import (
     SAME_CHANGE,

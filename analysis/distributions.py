@@ -13,9 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from scipy.stats import gaussian_kde
 
+from analysis.arrays import Array
 from analysis.bundle import Points, Question
 from analysis.figures import INK, SCALE, STYLE, Look, axis_label, drawn, looks, scatter_offsets, wrapped
-from analysis.grid import Array, Grid
+from analysis.grid import Grid
 from analysis.measures import Measure
 from analysis.page import Figure
 from analysis.study import Study

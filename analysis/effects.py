@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
+from analysis.arrays import Array
 from analysis.findings import (
     EQUAL_SPREAD,
     INDEPENDENT,
@@ -18,7 +19,6 @@ from analysis.findings import (
     defined_values,
     too_few,
 )
-from analysis.grid import Array
 
 
 def hedges_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:

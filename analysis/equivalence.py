@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from analysis.arrays import Array
 from analysis.effects import never_zero, welch
 from analysis.findings import (
     INDEPENDENT,
@@ -23,7 +24,6 @@ from analysis.findings import (
     same,
     too_few,
 )
-from analysis.grid import Array
 from analysis.paired import SAME_CHANGE, complete_pairs, paired_t, too_few_pairs
 
 

@@ -6,7 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from analysis.grid import Array, Grid, Summed, Sums, participant_groups, pooled_sums
+from analysis.arrays import Array
+from analysis.grid import Grid, Summed, Sums, participant_groups, pooled_sums
 from analysis.measures import Measure
 from analysis.resampling import (
     Method,

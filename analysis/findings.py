@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.grid import Array
+from analysis.arrays import Array
 
 INDEPENDENT = "Participants answered independently of each other."
 EXCHANGEABLE = (

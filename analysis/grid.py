@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.arrays import Array
 from analysis.exclusions import CLOCK_COLUMNS, Clock, MaxTime, MinTime, Rule
 
-Array = NDArray[np.float64]
 Sums = dict[str, Array]  # each (participants, replicates)
 EVERY_ROW = slice(None)
 
@@ -51,12 +51,6 @@ class Grid:
     def answers_to(self, role: str) -> Array:
         """Answers to the question with the role (or key), all NaN where it was not asked."""
         return self.answers.get(role, np.full(self.present.shape, np.nan))
-
-
-def ratio(numerator: Array, denominator: Array) -> Array:
-    """Quotient, NaN where the denominator is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(denominator == 0, np.nan, numerator / denominator)
 
 
 def build_grids(

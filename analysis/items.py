@@ -13,7 +13,8 @@ import pandas as pd
 from scipy.special import ndtri, stdtrit
 
 from analysis.agreement import pair_agreement
-from analysis.grid import Array, Grid, ratio
+from analysis.arrays import Array, ratio
+from analysis.grid import Grid
 from analysis.learning import ratings_right
 
 WILSON = "share, 95 % Wilson interval over participants"

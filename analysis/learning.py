@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.grid import Array, Grid
+from analysis.arrays import Array
+from analysis.grid import Grid
 from analysis.participant_means import (
     EVERYBODY,
     Part,

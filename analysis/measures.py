@@ -14,8 +14,9 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtri
 
+from analysis.arrays import Array, ratio
 from analysis.bundle import Question
-from analysis.grid import Array, Sums, ratio
+from analysis.grid import Sums
 
 Wanted = Literal["higher", "lower"] | None
 Unit = Literal["share", "seconds", "points", "number"]

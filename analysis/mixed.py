@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
+from analysis.arrays import Array
 from analysis.findings import INDEPENDENT, SAME_ITEMS, SAMPLED_ITEMS, check_level
-from analysis.grid import Array
 from analysis.models import (
     Model,
     Trials,

@@ -16,9 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from analysis.arrays import Array
 from analysis.effects import never_zero
 from analysis.findings import LEAST
-from analysis.grid import Array
 
 Codes = NDArray[np.intp]
 SEPARATED = 10.0  # log odds beyond this, odds of 22,000 to 1, come from fits that drift to infinity

@@ -17,9 +17,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.arrays import Array
 from analysis.correlations import kendall, pearson, spearman
 from analysis.estimates import missing_reason, over_participants
-from analysis.grid import Array, Grid, Sums, quantities
+from analysis.grid import Grid, Sums, quantities
 from analysis.measures import Measure
 from analysis.ranks import settled
 from analysis.relations import Quantity

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
+from analysis.arrays import Array
 from analysis.findings import INDEPENDENT, SAME_ITEMS, check_level
-from analysis.grid import Array
 from analysis.models import (
     SEPARATED,
     Model,

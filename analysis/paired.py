@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from analysis.arrays import Array
 from analysis.effects import never_zero
 from analysis.findings import INDEPENDENT, LEAST, SAME_ITEMS, Finding, check_level, same
-from analysis.grid import Array
 from analysis.items import wilson_interval
 from analysis.permutation import CELLS_PER_CHUNK, MOST_FOR_ENUMERATION
 

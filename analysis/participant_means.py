@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
+from analysis.arrays import Array, ratio
 from analysis.estimates import mean_of_totals, weighted_totals
-from analysis.grid import EVERY_ROW, Array, ratio
+from analysis.grid import EVERY_ROW
 from analysis.resampling import Weights, few_units_level, percentile_interval, resample, row_blocks
 
 EVERYBODY = ""  # the condition of a mean over the participants of all conditions

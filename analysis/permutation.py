@@ -11,8 +11,8 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.arrays import Array
 from analysis.findings import EXCHANGEABLE, INDEPENDENT, Finding, constant, defined_values, too_few
-from analysis.grid import Array
 
 MOST_FOR_ENUMERATION = 50_000  # 9 against 9 participants have 48,620 splits
 CELLS_PER_CHUNK = 2_000_000  # splits by participants held at once

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis.arrays import Array
 from analysis.errors import InputError
 from analysis.estimates import over_participants
-from analysis.grid import Array
 from analysis.measures import find_measure
 from analysis.ranks import Direction
 from analysis.reading import Column, read_csv_header, read_table

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
-from analysis.grid import Array, Grid
+from analysis.arrays import Array
+from analysis.grid import Grid
 from analysis.items import wilson_interval
 
 CELLS_PER_CHUNK = 2_000_000  # trials simulated at once

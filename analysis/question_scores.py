@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis.arrays import Array, ratio
 from analysis.errors import AnalysisError
-from analysis.grid import Array, ratio
 from analysis.reading import Column, read_table
 from analysis.resampling import draw_counts
 from analysis.scores import SCORES

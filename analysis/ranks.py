@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.grid import Array
+from analysis.arrays import Array
 
 TIE = 1e-12  # values this near, relative to the largest, are ties: another order of summing may do that
 

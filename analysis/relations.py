@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
+from analysis.arrays import Array
 from analysis.correlations import COEFFICIENTS, Coefficient, Correlation, correlate
-from analysis.grid import Array
 from analysis.ranks import Direction, RankRelation, desirability, rank_relation
 from analysis.resampling import percentile_interval
 

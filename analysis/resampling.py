@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
-from analysis.grid import Array
+from analysis.arrays import Array
 
 Method = Literal["percentile", "bca"]
 CELLS_PER_CHUNK = 200_000  # participants by replicates whose sums are held at once, about 60 MB

@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
+from analysis.arrays import Array
 from analysis.correlations import COEFFICIENTS, Coefficient, kendall, pearson, spearman
-from analysis.grid import Array
 from analysis.ranks import rank_relation
 from analysis.relations import Quantity
 

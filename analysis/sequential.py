@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
+from analysis.arrays import Array
 from analysis.effects import welch_difference
-from analysis.grid import Array
 
 Spending = Literal["obrien_fleming", "pocock"]
 SPENDING_LABELS: dict[Spending, str] = {"obrien_fleming": "O'Brien-Fleming", "pocock": "Pocock"}

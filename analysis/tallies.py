@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.grid import Array, ratio
+from analysis.arrays import Array, ratio
 from analysis.resampling import Interval, bootstrap_interval, resample
 
 Formula = Callable[[Array], Array]

@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from analysis.arrays import Array
 from analysis.attrition import exclusion_test
 from analysis.calibration import calibration
 from analysis.certainty import time_at_certainty
@@ -33,7 +34,7 @@ from analysis.differences import compare, difference
 from analysis.effects import welch_difference
 from analysis.estimates import estimate
 from analysis.gee import gee_logistic
-from analysis.grid import Array, Grid
+from analysis.grid import Grid
 from analysis.items import wilson_interval
 from analysis.learning import learning
 from analysis.measures import MEASURES

@@ -9,8 +9,8 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, model_validator
 
+from analysis.arrays import Array
 from analysis.errors import AnalysisError
-from analysis.grid import Array
 from analysis.power import Population, power_curve, smallest_design
 from analysis.sample_size import Design, against_first, assumed, design_sentence, sizes_around
 from studyapp.questionnaires import Frozen

@@ -18,9 +18,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from analysis.arrays import Array, ratio
 from analysis.faithfulness.examples import Cells, GoldExample, OutputExample, arrange
 from analysis.faithfulness.matching import APART_BAD, BAD, Counted, Truth, count, count_upper, prf
-from analysis.grid import Array, ratio
 from analysis.tallies import Quantity, Tally, quantities
 
 Averaging = Literal["per_example", "cumulative", "per_occurrence", "negative_iou"]

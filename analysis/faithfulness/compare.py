@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.grid import Array
+from analysis.arrays import Array
 from analysis.tallies import Tally
 
 CELLS_PER_CHUNK = 4_000_000  # trials by examples held at once

@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
+from analysis.arrays import Array
 from analysis.errors import AnalysisError
 from analysis.faithfulness.overlap import Index, ragged
-from analysis.grid import Array
 
 OVERALL = "overall"
 

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+from analysis.arrays import Array
 from analysis.errors import InputError
 from analysis.faithfulness.examples import GoldExample, GoldModule, canonical
 from analysis.faithfulness.reference import NEW_BOXES, ONLY_IMAGE, SAME_BOXES, SUBSETS
-from analysis.grid import Array
 from analysis.programs import Program, ProgramError, parse_lines
 
 ANNOTATED = frozenset({"find", "filter", "with-relation", "project", "count"})

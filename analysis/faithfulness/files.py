@@ -17,6 +17,7 @@ from typing import Annotated, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from analysis.arrays import Array
 from analysis.errors import InputError, first_problem
 from analysis.faithfulness.examples import (
     GoldExample,
@@ -28,7 +29,6 @@ from analysis.faithfulness.examples import (
 )
 from analysis.faithfulness.overlap import Index
 from analysis.faithfulness.spans import GoldSpans, SpanOutput
-from analysis.grid import Array
 from analysis.reading import read_json
 
 Number = Annotated[float, Field(allow_inf_nan=False)]

@@ -18,9 +18,9 @@ from functools import cached_property
 
 import numpy as np
 
+from analysis.arrays import Array
 from analysis.faithfulness.examples import MatchError, canonical
 from analysis.faithfulness.overlap import Index, ragged
-from analysis.grid import Array
 from analysis.tallies import Quantity, Tally, mean_of, quantities
 
 LEAST = 1e-20  # attention on a span below it counts as this much

@@ -15,11 +15,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.arrays import Array, ratio
 from analysis.faithfulness.overlap import Index, ragged
 from analysis.gold_agreement.items import Item, Kind, Layers, flatten
 from analysis.gold_agreement.matching import Overlaps, matched, overlaps_of
 from analysis.gold_agreement.tokens import covered, disagreement, merged
-from analysis.grid import Array, ratio
 from analysis.tallies import Quantity, Tally, mean_of, quantities
 
 SAME = 0.5  # two objects are the same above this overlap

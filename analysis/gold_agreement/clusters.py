@@ -7,9 +7,9 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from analysis.arrays import Array
 from analysis.faithfulness.overlap import overlapping
 from analysis.gold_agreement.items import Box, Span
-from analysis.grid import Array
 
 Object = TypeVar("Object", Box, Span)
 

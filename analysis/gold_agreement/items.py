@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from analysis.arrays import Array
 from analysis.faithfulness.overlap import Index
-from analysis.grid import Array
 from analysis.programs import Program
 
 Kind = Literal["boxes", "spans"]

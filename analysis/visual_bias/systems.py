@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.arrays import Array, ratio
 from analysis.errors import AnalysisError
-from analysis.grid import Array, ratio
 from analysis.tallies import Quantity, Tally, mean_of, quantities
 from analysis.visual_bias.pairs import PARTS, Index, Part, Truth, VisualBias
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.grid import ratio
+from analysis.arrays import ratio
 from analysis.tallies import Tally, mean_tally, quantities
 
 
