@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.predictions`` starts a real server process on a free port and asks it over HTTP. The
 bare forward is the same work in this process, planned into batches as the server plans them, on as many
-threads as the server has model threads. These are all cores but one by default, which is left for clients and
-HTTP.
+threads as the server has model processes. These are all cores but one by default, which is left for clients
+and HTTP.
 
 Bars: 32 clients get at least 0.85 of the throughput of the bare batched forward, and one client waits for the
 median answer at most 1.3 times as long as for the bare single forward, plus 3 ms. The ways take turns, and a
@@ -182,9 +182,11 @@ def measure(
 
 
 def processor_seconds(pid: int) -> float:
-    """Return the processor time of another process so far, of all its threads, in seconds (Linux)."""
+    """Return the processor time of another process and those it started so far, in seconds (Linux)."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    started = [one.read_text(encoding="ascii") for one in Path(f"/proc/{pid}/task").glob("*/children")]
+    return own + sum(processor_seconds(int(child)) for line in started for child in line.split())
 
 
 def _turn(way: Way, requests: list[list[QAItem]], turn: int, seconds: float) -> tuple[list[float], int]:
@@ -233,12 +235,12 @@ def over_http(client: ModelClient, system: str, items: Sequence[QAItem]) -> None
             raise RuntimeError(outcome.message)
 
 
-def benchmark(name: str, weights: Path | None, *, threads: int, seconds: float) -> list[Rate]:
+def benchmark(name: str, weights: Path | None, *, processes: int, seconds: float) -> list[Rate]:
     """Measure every way of asking for ``seconds`` each."""
     items = questions(512)
     fake = name == "fake"
     chosen = f"{name}={weights}" if weights else name
-    served = ["modelserver", "serve", "--systems", chosen, "--threads", str(threads)]
+    served = ["modelserver", "serve", "--systems", chosen, "--processes", str(processes)]
     command = ["modelserver.fake"] if fake else served
     without = partial(bare, FakeSystem() if fake else _loaded(name, weights))
     with running(*command, "--port", "0") as server, ModelClient(server.url) as client:
@@ -248,7 +250,7 @@ def benchmark(name: str, weights: Path | None, *, threads: int, seconds: float) 
             Way(f"{PER_REQUEST} items a request", ask, size=PER_REQUEST),
             Way(f"{CLIENTS} clients, one item a request", ask, size=1, callers=CLIENTS),
             Way("without a server, one by one", without, size=1),
-            Way(f"without a server, batches of {PER_REQUEST}", without, size=PER_REQUEST, callers=threads),
+            Way(f"without a server, batches of {PER_REQUEST}", without, size=PER_REQUEST, callers=processes),
         )
         used = partial(processor_seconds, server.process.pid)
         return measure(ways, items, seconds=seconds, server=used)
@@ -298,19 +300,20 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=12.0, help="for each way (default: %(default)s)")
     cores = len(os.sched_getaffinity(0))
     parser.add_argument(
-        "--threads", type=int, default=max(1, cores - 1), help="model threads (default: %(default)s)"
+        "--processes", type=int, default=max(1, cores - 1), help="model processes (default: %(default)s)"
     )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
-    rates = benchmark(options.system, options.weights, threads=options.threads, seconds=options.seconds)
+    rates = benchmark(options.system, options.weights, processes=options.processes, seconds=options.seconds)
     met = bars(rates)
     if options.json:
         found = [asdict(rate) | {name: rate.median(attrgetter(name)) for name in FIGURES} for rate in rates]
         print(json.dumps({"system": options.system, "rates": found, "ratios": ratios(rates), "bars": met}))
         return 0 if all(met.values()) else 1
     print(
-        f"{options.system}, {cores} cores, {options.threads} model thread(s), and as many without a server\n"
+        f"{options.system}, {cores} cores, {options.processes} model process(es), "
+        "and as many threads without a server\n"
     )
     print(f"{'':<36} {'':>13} {'':>10} processor ms a prediction")
     print(f"{'way of asking':<36} {'predictions/s':>13} {'median ms':>10} {'server':>10} {'here':>10}")

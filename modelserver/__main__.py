@@ -18,11 +18,14 @@ from typing import Any
 from modelserver.batching import CPU_TOKENS, GPU_TOKENS, BatchLimits, batch_tokens
 from modelserver.choices import Choice, parse
 from modelserver.errors import ModelServerError, UnreadableData
+from modelserver.hardware import Hardware
+from modelserver.logs import log_to_stderr
+from modelserver.processes import Processes
 from modelserver.service import ServerLimits, Service
-from modelserver.serving import bind, log_to_stderr, run
-from modelserver.shelf import Source
+from modelserver.serving import bind, run
 
 DEFAULTS = ServerLimits()
+MOST_PROCESSES = 4  # where nobody said how many: each takes the memory of torch and of all loaded systems
 
 # Torch takes seconds to import. The modules that need it are therefore imported when their command has
 # been chosen: `list --help`, a wrong argument or a taken port answer at once.
@@ -109,7 +112,7 @@ def _hardware_arguments(parser: argparse.ArgumentParser) -> None:
         "--device",
         type=_devices,
         default=("cpu",),
-        help="cpu, cuda, or several as in cuda:0,cuda:1: a copy of each system on each (default: cpu)",
+        help="cpu, cuda, or several as in cuda:0,cuda:1, one for each process in turn (default: cpu)",
     )
     add(
         "--max-memory",
@@ -119,7 +122,14 @@ def _hardware_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--half", action="store_true", help="compute in bfloat16; needs a GPU, and revisions say it")
     add("--compile", action="store_true", help="translate encoders with torch.compile, for long runs")
-    add("--threads", type=_positive, help="batches computed at once (default: cores; on GPUs one each)")
+    add(
+        "--processes",
+        type=_positive,
+        metavar="N",
+        help="processes that compute, each with a copy of every loaded system "
+        f"(default: one a core, at most {MOST_PROCESSES}; on GPUs one each)",
+    )
+    add("--threads", type=_positive, metavar="N", help="CPU threads of each (default: OMP_NUM_THREADS or 1)")
 
 
 def _limit_arguments(parser: argparse.ArgumentParser) -> None:
@@ -142,6 +152,7 @@ def _limit_arguments(parser: argparse.ArgumentParser) -> None:
         ("--timeout", limits.timeout, "deadline of a request that names none, s"),
         ("--drain-seconds", 30.0, "time to finish what is queued at the end, s"),
         ("--remote-timeout", 60.0, "longest wait for a server elsewhere, s"),
+        ("--batch-timeout", limits.longest_timeout, "time to compute a batch before its process is ended, s"),
     ):
         parser.add_argument(flag, type=_seconds, default=seconds, help=f"{text} (default: %(default)g)")
 
@@ -195,10 +206,12 @@ def _serve(options: argparse.Namespace) -> int:
     log_to_stderr(options.log_level)
     token = _token(options.token_file)
     listener = bind(options.host, options.port)
-    # Read by torch when it is imported. One core a batch and a batch a core: threads of torch that share
-    # one batch wait for each other, so that one of them on a busy core holds up all.
+    # Read by torch when a process imports it. One core a batch and a batch a core: threads of torch that
+    # share one batch wait for each other, so that one of them on a busy core holds up all.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    cores = len(os.sched_getaffinity(0)) if options.device == ("cpu",) else len(options.device)
+    if options.threads:
+        os.environ["OMP_NUM_THREADS"] = str(options.threads)
+    hardware = _hardware(options)
     limits = ServerLimits(
         body_bytes=options.max_body_bytes,
         items=options.max_items,
@@ -210,16 +223,22 @@ def _serve(options: argparse.Namespace) -> int:
             queue=options.queue,
         ),
     )
-    with listener:
+    pool = Processes(
+        hardware,
+        options.systems,
+        remote_seconds=options.remote_timeout,
+        batch_seconds=options.batch_timeout,
+    )
+    with listener, pool as processes:
         service = Service(
-            _sources(options),
+            processes.sources(),
             limits=limits,
             token=token,
-            threads=options.threads or cores,
+            threads=len(hardware),
             preload=options.load == "start",
             memory=options.max_memory,
         )
-        return run(service, listener, drain_seconds=options.drain_seconds)
+        return run(service, listener, drain_seconds=options.drain_seconds, at_end=processes.end)
 
 
 def _token(path: Path | None) -> str | None:
@@ -238,15 +257,18 @@ def _require_fitting(options: argparse.Namespace) -> None:
     """Exit with 2 where arguments contradict each other."""
     if options.half and any(device.startswith("cpu") for device in options.device):
         options.refuse("--half needs a GPU: name one with --device cuda")
-    if options.threads and options.threads < len(options.device):
-        options.refuse(f"--threads {options.threads} leaves some of {len(options.device)} devices idle")
+    if options.processes and options.processes < len(options.device):
+        options.refuse(f"--processes {options.processes} leaves some of {len(options.device)} devices idle")
 
 
-def _sources(options: argparse.Namespace) -> dict[str, Source]:
-    from modelserver.systems.sources import Hardware, sources  # imports torch: see MODULES
-
-    hardware = Hardware(options.device, options.half, options.compile, options.remote_timeout)
-    return sources(options.systems, hardware)
+def _hardware(options: argparse.Namespace) -> list[Hardware]:
+    """Return what each process computes on."""
+    devices: tuple[str, ...] = options.device
+    usual = min(MOST_PROCESSES, len(os.sched_getaffinity(0))) if devices == ("cpu",) else len(devices)
+    count = options.processes or usual
+    return [
+        Hardware(devices[number % len(devices)], options.half, options.compile) for number in range(count)
+    ]
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+import transformers
 from torch import Tensor, nn
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from modelserver.mentions import TYPES, MentionType
 from modelserver.text import Vocabulary, tokenise
@@ -54,7 +54,9 @@ class WordCNN(nn.Module):
 class EncoderTypes(nn.Module):
     """An encoder, its states averaged over the pieces, and a linear layer."""
 
-    def __init__(self, encoder: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(
+        self, encoder: transformers.PreTrainedModel, tokenizer: transformers.PreTrainedTokenizerBase
+    ) -> None:
         super().__init__()
         self.encoder, self.tokenizer = encoder, tokenizer
         self.out = nn.Linear(encoder.config.hidden_size, len(TYPES))

@@ -70,14 +70,6 @@ class Worker(Protocol):
     def predict(self, items: Sequence[Any]) -> Sequence[Outcome]: ...
 
 
-class Asking(Worker, Protocol):
-    """The same, as a request sees it before anything is queued."""
-
-    def cost(self, item: Any) -> int: ...
-
-    def check(self, item: Any) -> None: ...
-
-
 def kind_of(system: Served) -> SystemKind:
     """Which kind of system it is, by what it offers."""
     return "modular" if hasattr(system, "execute") else "reader"
@@ -108,7 +100,6 @@ class Explaining:
             raise InvalidRequest(message, field="system")
         self.name = reader.name
         self.lane = f"{reader.name} {options.model_dump_json()}"  # only what is asked alike runs together
-        self.cost, self.check = reader.cost, reader.check
         self._explain, self._options = found, options
 
     def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:
@@ -125,7 +116,7 @@ class Executing:
         network = cast(Executor, system)
         self.name = network.name
         self.lane = f"{network.name} execute"  # a system may be both
-        self.cost, self.check, self.predict = network.cost, network.check, network.execute
+        self.predict = network.execute
 
 
 def lane_of(worker: Worker) -> str:

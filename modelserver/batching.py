@@ -20,9 +20,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from modelserver.asking import Asked, Outcome, Worker, lane_of
-from modelserver.errors import LoadFailed, ModelServerError, Overloaded, TooLarge, Unavailable
-from modelserver.schema import ItemError
+from modelserver.asking import Asked, Outcome, Served, Worker, lane_of
+from modelserver.errors import (
+    InvalidRequest,
+    LoadFailed,
+    ModelServerError,
+    Overloaded,
+    TooLarge,
+    Unavailable,
+)
+from modelserver.schema import ItemError, ModuleItem
 
 logger = logging.getLogger(__name__)
 
@@ -115,6 +122,31 @@ def _predicted(system: Worker, items: Sequence[Asked]) -> list[Outcome]:
     if [outcome.id for outcome in outcomes] != [item.id for item in items]:
         raise ValueError("the system did not answer exactly the items it was given, in their order")
     return outcomes
+
+
+def check_each(
+    system: Served, items: Sequence[Asked], most_tokens: int
+) -> list[tuple[ItemError | None, int]]:
+    """Return for each item why it cannot be asked of the system (None when it can), and its cost."""
+    return [_checked(system, item, most_tokens) for item in items]
+
+
+def _checked(system: Any, item: Asked, most_tokens: int) -> tuple[ItemError | None, int]:
+    try:
+        system.check(item)
+        cost = system.cost(item)
+    except InvalidRequest as error:
+        where = f"{error.field}: " if error.field else ""
+        return ItemError(id=item.id, error="invalid_item", message=f"{where}{error}"), 0
+    except Exception as error:  # the edge of the server: a system may be anybody's code
+        log_failure("check_failed", error, system=system.name)
+        message = f"{system.name} could not check the item: {described(error)}"
+        return ItemError(id=item.id, error="prediction_failed", message=message), 0
+    if cost > most_tokens:
+        where = "passage" if isinstance(item, ModuleItem) else "context"
+        message = f"{where}: the item has {cost} tokens; at most {most_tokens} are taken"
+        return ItemError(id=item.id, error="invalid_item", message=message), 0
+    return None, cost
 
 
 def _item_error(system: Worker, item: Asked, error: Exception) -> ItemError:

@@ -12,6 +12,7 @@ NAME=http://host:port/path     a server elsewhere; ``#revision`` at its end says
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -48,7 +49,13 @@ class Remote:
     revision: str | None = None
 
 
-Choice = Carried | Own | Remote
+Computed = Carried | Own
+Choice = Computed | Remote
+
+
+def computed(choices: Sequence[Choice]) -> tuple[Computed, ...]:
+    """Return those choices that are computed here, and not by a server elsewhere."""
+    return tuple(choice for choice in choices if not isinstance(choice, Remote))
 
 
 def parse(text: str) -> list[Choice]:

@@ -15,20 +15,11 @@ from pathlib import Path
 from typing import cast
 
 import torch
+import transformers
 from huggingface_hub import snapshot_download
 from safetensors import safe_open
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from torch import nn
-from transformers import (
-    AutoConfig,
-    AutoModelForQuestionAnswering,
-    AutoTokenizer,
-    BertConfig,
-    BertForQuestionAnswering,
-    BertTokenizer,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-)
 from transformers.utils import logging as transformers_logging
 
 from modelserver.errors import UnreadableWeights
@@ -69,7 +60,7 @@ def find_folder(source: Path | str, *, allow_hub: bool = False) -> Path:
 
 def open_encoder(
     folder: Path, device: torch.device, *, trained: bool = True
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
     """Load a question answering model and its tokenizer, as the two below do, and see that they fit."""
     tokenizer, model = open_tokenizer(folder), open_model(folder, device, trained=trained)
     known = getattr(model.get_input_embeddings(), "num_embeddings", UNBOUNDED)
@@ -82,14 +73,16 @@ def open_encoder(
     return model, tokenizer
 
 
-def open_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
+def open_tokenizer(folder: Path) -> transformers.PreTrainedTokenizerBase:
     """Load the tokenizer of a folder. Raises UnreadableWeights, also for one that gives no offsets."""
     _read_object(folder / "config.json")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         if (folder / name).exists():
             _read_object(folder / name)
     with _blaming(folder, "tokenizer"):
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
         if not tokenizer.is_fast:
             raise ValueError("it gives no offsets, so that answers cannot be found in the text")
         if tokenizer.pad_token_id is None:
@@ -99,7 +92,7 @@ def open_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def open_model(folder: Path, device: torch.device, *, trained: bool = True) -> PreTrainedModel:
+def open_model(folder: Path, device: torch.device, *, trained: bool = True) -> transformers.PreTrainedModel:
     """Load a question answering model in 32-bit floats, ready to predict.
 
     With ``trained``, every weight must be in the files; without, those of the answer head may be new.
@@ -108,7 +101,7 @@ def open_model(folder: Path, device: torch.device, *, trained: bool = True) -> P
     _read_object(folder / "config.json")
     _check_weights(folder)
     with _blaming(folder, "model"), _quiet():
-        model, found = AutoModelForQuestionAnswering.from_pretrained(
+        model, found = transformers.AutoModelForQuestionAnswering.from_pretrained(
             folder,
             local_files_only=True,
             trust_remote_code=False,
@@ -124,32 +117,34 @@ def open_model(folder: Path, device: torch.device, *, trained: bool = True) -> P
     return model.to(device).eval()
 
 
-def open_untrained(folder: Path) -> PreTrainedModel:
+def open_untrained(folder: Path) -> transformers.PreTrainedModel:
     """Return the encoder that config.json describes, without any head and with weights made up.
 
     Raises UnreadableWeights.
     """
     _read_object(folder / "config.json")
     with _blaming(folder / "config.json"):
-        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        model = AutoModelForQuestionAnswering.from_config(
+        config = transformers.AutoConfig.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
+        model = transformers.AutoModelForQuestionAnswering.from_config(
             config, trust_remote_code=False, dtype=torch.float32
         )
     return without_head(model, folder)
 
 
-def without_head(model: PreTrainedModel, source: object) -> PreTrainedModel:
+def without_head(model: transformers.PreTrainedModel, source: object) -> transformers.PreTrainedModel:
     """Return the encoder inside a model. Raises UnreadableWeights for one that has a decoder too."""
     inside = model.base_model
-    alone = isinstance(inside, PreTrainedModel) and inside is not model
+    alone = isinstance(inside, transformers.PreTrainedModel) and inside is not model
     if not alone or model.config.is_encoder_decoder or not hasattr(model.config, "hidden_size"):
         raise UnreadableWeights(f"{source}: {model.config.model_type} is not an encoder alone")
-    return cast(PreTrainedModel, inside)
+    return cast(transformers.PreTrainedModel, inside)
 
 
 def new_encoder(
     texts: Iterable[str], device: torch.device, *, hidden: int, layers: int, heads: int, pieces: int
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
     """Return an untrained BERT with a span head, and a tokenizer of at most ``pieces`` made from texts.
 
     The weights come from torch's generator; the same texts give the same tokenizer in every process.
@@ -157,8 +152,8 @@ def new_encoder(
     """
     tokenizer = new_tokenizer(texts, pieces)
     with _blaming(Path("new encoder")), device:
-        model = BertForQuestionAnswering(
-            BertConfig(
+        model = transformers.BertForQuestionAnswering(
+            transformers.BertConfig(
                 vocab_size=len(tokenizer),
                 hidden_size=hidden,
                 num_hidden_layers=layers,
@@ -170,10 +165,10 @@ def new_encoder(
     return model, tokenizer
 
 
-def new_tokenizer(texts: Iterable[str], pieces: int) -> PreTrainedTokenizerBase:
+def new_tokenizer(texts: Iterable[str], pieces: int) -> transformers.PreTrainedTokenizerBase:
     """Return a tokenizer of at most ``pieces`` made from texts, the same for the same texts."""
     found = _learn_pieces(texts, pieces)
-    return BertTokenizer(
+    return transformers.BertTokenizer(
         vocab={piece: number for number, piece in enumerate(found)}, model_max_length=POSITIONS
     )
 
@@ -198,7 +193,10 @@ def _learn_pieces(texts: Iterable[str], most: int) -> list[str]:
 
 
 def save(
-    folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, beside: Mapping[str, str]
+    folder: Path,
+    model: transformers.PreTrainedModel,
+    tokenizer: transformers.PreTrainedTokenizerBase,
+    beside: Mapping[str, str],
 ) -> None:
     """Write model, tokenizer and the texts ``beside`` by name.
 
@@ -217,7 +215,7 @@ def save(
             path.replace(folder / path.name)
 
 
-def longest_window(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:
+def longest_window(model: nn.Module, tokenizer: transformers.PreTrainedTokenizerBase) -> int:
     """Return the most tokens that the model reads at once, or a huge number where nothing limits them."""
     limits = [tokenizer.model_max_length]
     for name, module in model.named_modules():

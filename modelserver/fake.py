@@ -20,6 +20,7 @@ from modelserver.asking import Served
 from modelserver.client import ModelClient, Retry
 from modelserver.errors import InvalidRequest, ModelServerError, PredictionFailed
 from modelserver.fake_modular import FakeModularSystem
+from modelserver.logs import log_to_stderr
 from modelserver.schema import (
     AnswerLocation,
     AnswerType,
@@ -29,7 +30,7 @@ from modelserver.schema import (
     QAPrediction,
 )
 from modelserver.service import ServerLimits, Service
-from modelserver.serving import bind, log_to_stderr, run, serve, url_of
+from modelserver.serving import bind, run, serve, url_of
 from modelserver.shelf import Loader, Source
 
 FAILS = "[[fail]]"

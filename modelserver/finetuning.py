@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 import torch
+import transformers
 from rich.console import Console
 from rich.progress import Progress
 from safetensors import SafetensorError
 from torch import nn
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from analysis.xqa import answer_f1, exact_match
 from modelserver import curves, training_state
@@ -84,8 +84,8 @@ class FineTuner:
 
     def __init__(
         self,
-        model: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerBase,
+        model: transformers.PreTrainedModel,
+        tokenizer: transformers.PreTrainedTokenizerBase,
         reader: WindowReader,
         recipe: Recipe,
         examples: Sequence[ReadingExample],
@@ -430,7 +430,7 @@ def _told(path: Path, read: ReadingSet) -> ReadingSet:
 
 def _encoder(
     options: argparse.Namespace, examples: Sequence[ReadingExample]
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
     if new := NEW.fullmatch(options.encoder):
         hidden, layers = int(new[1]), int(new[2])
         texts = (text for example in examples for text in _texts(example))
@@ -454,7 +454,9 @@ def _texts(example: ReadingExample) -> Iterator[str]:
 
 
 def _reader(
-    options: argparse.Namespace, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+    options: argparse.Namespace,
+    model: transformers.PreTrainedModel,
+    tokenizer: transformers.PreTrainedTokenizerBase,
 ) -> WindowReader:
     most = longest_window(model, tokenizer)
     if options.window is not None and options.window > most:

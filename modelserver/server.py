@@ -328,7 +328,7 @@ class Edge:
         """Answer a well-formed request to predict here; whatever else it is, the application tells.
 
         Most requests are of this kind, and the way through the application takes longer than all the rest:
-        time in which the model threads wait for the interpreter.
+        time in which the next batch waits to be handed on.
         """
         try:
             first = await receive()

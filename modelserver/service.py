@@ -14,19 +14,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import Literal
+from typing import Literal, TypeVar
 
-from modelserver.asking import Asked, Asking, Executing, Explaining, Outcome, Served, predicting
+from modelserver.asking import Asked, Executing, Explaining, Outcome, Served, Worker, predicting
 from modelserver.batching import (
     Batcher,
     BatchLimits,
     BatchReport,
     ModelThreads,
     Ticket,
-    described,
-    log_failure,
+    check_each,
 )
-from modelserver.errors import InvalidRequest, Overloaded, TooLarge, Unavailable, UnknownSystem
+from modelserver.errors import Overloaded, TooLarge, Unavailable, UnknownSystem
 from modelserver.metrics import ITEMS, SECONDS, Counter, Gauge, Histogram, render
 from modelserver.schema import (
     ExecuteRequest,
@@ -45,6 +44,8 @@ from modelserver.schema import (
 from modelserver.shelf import Change, Loader, Shelf, Source
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 QUICK_SECONDS = 0.001  # a check that takes no longer is made in the event loop
 # What the metrics say of an item that was done.
@@ -245,7 +246,7 @@ class Service:
         return ExecuteResponse(system=request.system, revision=revision, executions=executions)
 
     async def _done(
-        self, request: PredictRequest | ExecuteRequest, request_id: str, way: Callable[[Served], Asking]
+        self, request: PredictRequest | ExecuteRequest, request_id: str, way: Callable[[Served], Worker]
     ) -> tuple[str, list[Outcome]]:
         """Return the system's revision and an outcome for each item. ``way`` is what it is asked for."""
         if len(request.items) > self.limits.items:
@@ -255,7 +256,7 @@ class Service:
             system = await self.shelf.take(request.system)
         try:
             revision = system.revision
-            outcomes = await self._outcomes(way(system), request, request_id)
+            outcomes = await self._outcomes(system, way(system), request, request_id)
             if system.revision != revision:  # as that of a server elsewhere may
                 raise Unavailable(f"{request.system} changed from revision {revision} to {system.revision}")
         finally:
@@ -275,13 +276,13 @@ class Service:
             self._expecting -= items
 
     async def _outcomes(
-        self, system: Asking, request: PredictRequest | ExecuteRequest, request_id: str
+        self, system: Served, worker: Worker, request: PredictRequest | ExecuteRequest, request_id: str
     ) -> list[Outcome]:
         """Check every item by itself, queue those that can be predicted, and wait for them."""
         items: Sequence[Asked] = request.items
         checked = await self._checked(system, items)
         self.require_ready()
-        ticket = Ticket(system, [error for error, _ in checked], request_id)
+        ticket = Ticket(worker, [error for error, _ in checked], request_id)
         jobs = [
             (position, item, cost)
             for position, (item, (error, cost)) in enumerate(zip(items, checked, strict=True))
@@ -296,13 +297,17 @@ class Service:
             raise
         return ticket.outcomes()
 
-    async def _checked(self, system: Asking, items: Sequence[Asked]) -> list[tuple[ItemError | None, int]]:
+    async def _checked(self, system: Served, items: Sequence[Asked]) -> list[tuple[ItemError | None, int]]:
         """Check items: at once where that will be quick, judged by those before, else in a thread.
 
         Counting the tokens of many items would hold up every other request, and a system may be anybody's;
         but handing one quick item to a thread takes longer than checking it.
         """
-        check = partial(_timed_check, system, items, self.limits.batch.item_tokens)
+        most = self.limits.batch.item_tokens
+        elsewhere = getattr(system, "check_each", None)
+        if elsewhere is not None:  # the system is in other processes, and only they can look at its items
+            return await asyncio.to_thread(elsewhere, items, most)
+        check = partial(_timed, partial(check_each, system, items, most))
         characters = sum(map(_characters, items))
         pace = self._check_pace.get(system.name, math.inf)
         quick = characters * pace <= QUICK_SECONDS
@@ -330,34 +335,13 @@ def _characters(item: Asked) -> int:
     return len(item.question) + sum(map(len, chain.from_iterable(text for _title, text in item.context)))
 
 
-def _timed_check(
-    system: Asking, items: Sequence[Asked], most_tokens: int
-) -> tuple[list[tuple[ItemError | None, int]], float]:
-    """Return for each item why it cannot be predicted (None when it can) and its cost; and the seconds.
+def _timed(check: Callable[[], T]) -> tuple[T, float]:
+    """Return what a check does, and the seconds.
 
     They are of this thread's processor time: what it waits for model threads says nothing of the check.
     """
     started = time.thread_time()
-    checked = [_check_item(system, item, most_tokens) for item in items]
-    return checked, time.thread_time() - started
-
-
-def _check_item(system: Asking, item: Asked, most_tokens: int) -> tuple[ItemError | None, int]:
-    try:
-        system.check(item)
-        cost = system.cost(item)
-    except InvalidRequest as error:
-        where = f"{error.field}: " if error.field else ""
-        return ItemError(id=item.id, error="invalid_item", message=f"{where}{error}"), 0
-    except Exception as error:  # the edge of the server: a system may be anybody's code
-        log_failure("check_failed", error, system=system.name)
-        message = f"{system.name} could not check the item: {described(error)}"
-        return ItemError(id=item.id, error="prediction_failed", message=message), 0
-    if cost > most_tokens:
-        where = "passage" if isinstance(item, ModuleItem) else "context"
-        message = f"{where}: the item has {cost} tokens; at most {most_tokens} are taken"
-        return ItemError(id=item.id, error="invalid_item", message=message), 0
-    return None, cost
+    return check(), time.thread_time() - started
 
 
 def _count(metrics: Metrics, system: str, outcomes: Sequence[Outcome]) -> None:

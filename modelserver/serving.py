@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
 import signal
 import socket
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 from typing import NoReturn
 
@@ -23,33 +21,9 @@ from modelserver.service import Service
 
 logger = logging.getLogger(__name__)
 
-
-_encode = json.JSONEncoder(ensure_ascii=False, default=str).encode  # json.dumps would make one for each line
-
-
-class JsonLines(logging.Formatter):
-    """One JSON object a line: time (UTC), level, event, and the fields of the event."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        line = {
-            "time": f"{seconds}.{int(record.msecs):03d}Z",
-            "level": record.levelname.lower(),
-            "event": record.getMessage(),
-            **getattr(record, "fields", {}),
-        }
-        if record.exc_info:
-            # The type alone: the message of an error may quote a participant's text.
-            line["error"] = getattr(record.exc_info[0], "__name__", None)
-        return _encode(line)
-
-
-def log_to_stderr(level: str) -> None:
-    """Write the log of this process as JSON lines; of uvicorn's own only the warnings."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+# Seconds after which a thread that computes in Python lets another go on. By default 5 ms, in which the batch
+# that a free process could compute would wait for requests to be read.
+SWITCH_SECONDS = 0.0005
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -119,13 +93,24 @@ async def _until(stopped: asyncio.Task[bool], parts: set[asyncio.Task[None]]) ->
             task.result()
 
 
-def run(service: Service, listener: socket.socket, *, drain_seconds: float) -> NoReturn:
-    """Serve until SIGTERM or SIGINT, then end the process: with 0, or with 1 when work was left undone."""
+def run(
+    service: Service,
+    listener: socket.socket,
+    *,
+    drain_seconds: float,
+    at_end: Callable[[], None] = lambda: None,
+) -> NoReturn:
+    """Serve until SIGTERM or SIGINT, then end the process: with 0, or with 1 when work was left undone.
+
+    ``at_end`` is called last.
+    """
+    sys.setswitchinterval(SWITCH_SECONDS)
     logger.info("listening", extra={"fields": {"url": url_of(listener), "pid": os.getpid()}})
     if service.token is None and not ip_address(listener.getsockname()[0]).is_loopback:
         logger.warning("whoever reaches this address is answered; ask for a token with --token-file")
     finished = asyncio.run(_run(service, listener, drain_seconds))
     logger.info("stopped", extra={"fields": {"finished": finished}})
+    at_end()
     logging.shutdown()
     # All is answered and written. Taking torch apart would need seconds, and could hang or crash while a
     # system is still at work in its thread.

@@ -288,6 +288,7 @@ class Shelf:
             if stays:
                 self._put_up(place, system)
             else:
+                await self._line(place).thread.call(_unloading(system))
                 self._report(Change("unloaded", place.name, size=place.size or 0, revision=place.revision))
 
     async def _expected(self, place: _Place) -> int:
@@ -331,7 +332,7 @@ class Shelf:
     async def _load(self, place: _Place) -> Served:
         started = time.monotonic()
         try:
-            load = partial(_load_and_warm, place.name, place.source.load)
+            load = partial(load_and_warm, place.name, place.source.load)
             system, size = await self._line(place).thread.call(load)
         except ModelServerError as error:
             self._report(Change("failed", place.name, time.monotonic() - started, reason=str(error)))
@@ -347,26 +348,35 @@ class Shelf:
         place.system, place.used_at, place.failure = system, time.monotonic(), None
 
     async def _put_down(self, place: _Place) -> None:
-        place.system = None
-        await self._line(place).thread.call(free_memory)
+        unload, place.system = _unloading(place.system), None
+        await self._line(place).thread.call(unload)
         self._report(Change("unloaded", place.name, size=place.size or 0, revision=place.revision))
 
 
-def _load_and_warm(name: str, loader: Loader) -> tuple[Served, int]:
-    """Return a system that has answered a first question, and the bytes of its weights."""
+def load_and_warm(name: str, loader: Loader) -> tuple[Served, int]:
+    """Return a system that has answered a first question, and the bytes of its weights.
+
+    Raises LoadFailed, which says what could not be done, and Unavailable as the system does.
+    """
     doing = "be loaded"
     try:
         system = loader()
         size = weight_bytes(system)
         doing = "answer a first question"
-        for copy in getattr(system, "copies", (system,)):
-            _warm(copy)
+        if not getattr(system, "warm", False):
+            _warm(system)
     except (LoadFailed, Unavailable):
         raise
     except Exception as error:  # the edge of the server: a loader may be anybody's code
         memory = "the memory does not suffice: " if out_of_memory(error) else ""
         raise LoadFailed(f"{name} could not {doing}: {memory}{described(error)}") from error
     return system, size
+
+
+def _unloading(system: object) -> Callable[[], None]:
+    """Return what gives the memory of a system back once nothing here refers to it any more."""
+    elsewhere: Callable[[], None] | None = getattr(system, "unload", None)
+    return elsewhere or free_memory
 
 
 def _warm(system: Any) -> None:

@@ -25,8 +25,8 @@ class System(Protocol):
     """A trained system that answers questions and names the facts it used.
 
     ``revision`` is 12 hex digits: a digest of weights and configuration, so that a stored prediction
-    says what made it. All methods may be called from several threads at once: the server runs a batch
-    on each core.
+    says what made it. All methods may be called from several threads at once: the server looks at items
+    while a batch computes.
     """
 
     name: str

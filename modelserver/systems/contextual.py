@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+import transformers
 from tokenizers import Tokenizer
 from torch import Tensor, nn
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from modelserver.decoding import Bools
 from modelserver.encoders import PART, longest_window, open_tokenizer, open_untrained
@@ -57,7 +57,12 @@ class Taken(NamedTuple):
 class Contextual(Embedder):
     """Words as an encoder sees them in their article."""
 
-    def __init__(self, encoder: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: Config) -> None:
+    def __init__(
+        self,
+        encoder: transformers.PreTrainedModel,
+        tokenizer: transformers.PreTrainedTokenizerBase,
+        config: Config,
+    ) -> None:
         """Raises ValueError for a tokenizer that cannot read a question and a text together."""
         super().__init__()
         self.encoder, self.tokenizer = encoder, tokenizer
@@ -81,7 +86,6 @@ class Contextual(Embedder):
         taken = [_question(encoded), *self._articles(encoded, np.ones(len(encoded), dtype=bool))]
         return sum(self.reader.length(one.window) for one in taken)
 
-    @torch.compiler.disable  # what is read depends on the data and is gathered outside of torch
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         asked, marks = super().forward(batch)
         features = _pieces(batch)
@@ -97,7 +101,6 @@ class Contextual(Embedder):
         rows = torch.cat([self._context(features, everything, whole=True), marks], -1)
         return self.dropout(torch.cat([question, asked], -1)), self.dropout(rows)
 
-    @torch.compiler.disable
     def forget(self, batch: Batch, rows: Tensor, seen: Tensor) -> Tensor:
         """Read again what is left when the sentences and titles without a seen word are cut out."""
         features = _pieces(batch)
@@ -200,8 +203,8 @@ def _pieces(batch: Batch) -> list[PieceFeatures]:
 class Encoder(NamedTuple):
     """An encoder without any head, and its tokenizer."""
 
-    model: PreTrainedModel
-    tokenizer: PreTrainedTokenizerBase
+    model: transformers.PreTrainedModel
+    tokenizer: transformers.PreTrainedTokenizerBase
 
     @property
     def window(self) -> int:

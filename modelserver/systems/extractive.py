@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
+import transformers
 from pydantic import TypeAdapter, ValidationError
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from modelserver.decoding import Bools, Floats, first_best, prediction, span_scores
 from modelserver.encoders import digest, find_folder, longest_window, open_encoder
@@ -46,7 +46,13 @@ class ExtractiveSystem:
     """
 
     def __init__(
-        self, model: PreTrainedModel, reader: WindowReader, *, name: str, description: str, revision: str
+        self,
+        model: transformers.PreTrainedModel,
+        reader: WindowReader,
+        *,
+        name: str,
+        description: str,
+        revision: str,
     ) -> None:
         self.name, self.description, self.revision = name, description, revision
         self.model, self.reader = model, reader
@@ -168,7 +174,7 @@ def load(
     return ExtractiveSystem(model, reader, name=name, description=description, revision=revision)
 
 
-def window_reader(tokenizer: PreTrainedTokenizerBase, reading: Reading) -> WindowReader:
+def window_reader(tokenizer: transformers.PreTrainedTokenizerBase, reading: Reading) -> WindowReader:
     """Return what cuts items into windows of a tokenizer. Raises ValueError as `WindowReader` does."""
     return WindowReader(
         tokenizer.backend_tokenizer,

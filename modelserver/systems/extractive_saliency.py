@@ -12,8 +12,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
+import transformers
 from torch import Tensor
-from transformers import PreTrainedModel
 
 from modelserver.decoding import Bools, Floats, joined, span_scores
 from modelserver.errors import InvalidRequest, PredictionFailed
@@ -26,7 +26,7 @@ from modelserver.windows import Encoded, Window, WindowReader
 class Encoder(Protocol):
     """What is needed of an `ExtractiveSystem`."""
 
-    model: PreTrainedModel
+    model: transformers.PreTrainedModel
     reader: WindowReader
 
     def logits(self, windows: Sequence[Window]) -> list[Floats]: ...

@@ -16,7 +16,7 @@ from safetensors.torch import save as save_weights
 
 from modelserver import encoders
 from modelserver.decoding import best_span, prediction
-from modelserver.errors import InvalidRequest, UnreadableWeights
+from modelserver.errors import UnreadableWeights
 from modelserver.saliency.attribution import explain
 from modelserver.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
 from modelserver.systems import contextual
@@ -30,9 +30,10 @@ from modelserver.systems.recurrent import (
     collate,
 )
 from modelserver.systems.recurrent_saliency import RecurrentSaliency
-from modelserver.text import Features, Vocabulary, count_tokens, featurise
+from modelserver.text import Features, Vocabulary, WordLimit, featurise
 
 MAX_TOKENS = 6000  # self-attention takes memory with the square of this
+_LIMIT = WordLimit(MAX_TOKENS)
 
 
 class RecurrentSystem:
@@ -53,25 +54,19 @@ class RecurrentSystem:
         self.config, self.vocabulary, self.device = config, vocabulary, device
         self.model = model.to(device).eval()
 
+    @property
+    def examiner(self) -> WordLimit | None:
+        """Return what looks at items in the place of this system, where words are all that it reads."""
+        return None if isinstance(self.model.embed, Contextual) else _LIMIT
+
     def cost(self, item: QAItem) -> int:
         """Return the tokens of question and context, and those that an encoder reads."""
-        return _words(item) + self.model.embed.cost(item)
+        return _LIMIT.cost(item) + self.model.embed.cost(item)
 
     def check(self, item: QAItem) -> None:
         """Raise InvalidRequest for a question without words, no article, or more tokens than fit."""
-        # Every token has a character: most items need no counting here, and `cost` is asked for next.
-        short = len(item.question) + sum(map(len, _texts(item))) <= MAX_TOKENS
-        self._check(item, count_tokens(item.question), 0 if short else _words(item))
+        _LIMIT.check(item)
         self.model.embed.cost(item)
-
-    def _check(self, item: QAItem, asked: int, tokens: int) -> None:
-        if not item.context:
-            raise InvalidRequest("at least one article is needed", field="context")
-        if not asked:
-            raise InvalidRequest("there is no word in it", field="question")
-        if tokens > MAX_TOKENS:
-            message = f"{tokens} tokens with the question; at most {MAX_TOKENS} are read"
-            raise InvalidRequest(message, field="context")
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
         """Answer the items as one batch. Raises InvalidRequest when `check` would for any of them."""
@@ -81,7 +76,7 @@ class RecurrentSystem:
     def features(self, item: QAItem) -> Features:
         """Turn an item into the numbers that the model looks at. Raises InvalidRequest when `check` would."""
         numbers = featurise(item, self.vocabulary)
-        self._check(item, len(numbers.question_word), len(numbers))
+        _LIMIT.require(item, len(numbers.question_word), len(numbers))
         return self.model.embed.prepare(item, numbers)
 
     def explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation]:
@@ -113,16 +108,6 @@ class RecurrentSystem:
                 )
             )
         return results
-
-
-def _texts(item: QAItem) -> Iterator[str]:
-    for title, sentences in item.context:
-        yield title
-        yield from sentences
-
-
-def _words(item: QAItem) -> int:
-    return count_tokens("\n".join((item.question, *_texts(item))))  # no token goes across lines
 
 
 def save(folder: Path, model: Qi2019 | SelectAndForget, config: Config, vocabulary: Vocabulary) -> None:

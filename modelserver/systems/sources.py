@@ -1,4 +1,4 @@
-"""From what the command line names to what the server loads: folders, devices, half precision."""
+"""From what the command line names to what a model process loads: folders, devices, half precision."""
 
 from __future__ import annotations
 
@@ -7,114 +7,90 @@ import json
 import logging
 import math
 import struct
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 import torch
-from transformers import PreTrainedModel
+import transformers
 
 from modelserver.asking import Executor, Explainer, Outcome, Predictor, Served, explainer, kind_of
-from modelserver.batching import thread_number
-from modelserver.choices import Carried, Choice, Own, Remote
+from modelserver.choices import Carried, Computed, Own
 from modelserver.errors import LoadFailed, UnknownSystem, UnreadableWeights
+from modelserver.hardware import Hardware
 from modelserver.schema import Explanation, ModuleItem, QAItem, SaliencyOptions
 from modelserver.shelf import Source, weight_bytes
 from modelserver.systems import SYSTEMS, WEIGHTS, own
-from modelserver.systems.remote import RemoteSystem
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Hardware:
-    """What systems run on: a copy of each on every device.
-
-    ``half`` computes in bfloat16 where torch holds that safe; the weights stay as they are, and since the
-    answers do not, the revision says so. ``compiled``
-    translates encoders for the device. ``remote_seconds`` bounds a wait for a server elsewhere.
-    """
-
-    devices: tuple[str, ...] = ("cpu",)
-    half: bool = False
-    compiled: bool = False
-    remote_seconds: float = 60.0
 
 
 S = TypeVar("S", Predictor, Executor)
 
 
-class _OnDevices(Generic[S]):
-    """A system under the name it is served by, with a copy on every device.
+class _Served(Generic[S]):
+    """A system under the name it is served by, computing in the precision asked for."""
 
-    Each model thread asks the copy of its own device: the thread's number modulo the number of copies.
-    """
-
-    def __init__(self, name: str, copies: Sequence[S], hardware: Hardware) -> None:
-        self._first: S = copies[0]
-        self.name, self.description = name, self._first.description
-        self.revision = f"{self._first.revision}-bf16" if hardware.half else self._first.revision
-        self.copies: tuple[S, ...] = tuple(copies)
-        self.weight_bytes = weight_bytes(self._first)  # on each device
+    def __init__(self, name: str, inner: S, hardware: Hardware) -> None:
+        self.name, self.description = name, inner.description
+        self.revision = f"{inner.revision}-bf16" if hardware.half else inner.revision
+        self.weight_bytes = weight_bytes(inner)
+        self.examiner: object = getattr(inner, "examiner", None)
+        self._inner: S = inner
         self._hardware = hardware
 
-    @contextlib.contextmanager
-    def _here(self) -> Iterator[S]:
-        """Give the copy on the device of this thread, in the precision asked for."""
-        number = thread_number() % len(self.copies)
-        with in_half(self._hardware.devices[number]) if self._hardware.half else contextlib.nullcontext():
-            yield self.copies[number]
+    def _precision(self) -> contextlib.AbstractContextManager[object]:
+        return in_half(self._hardware.device) if self._hardware.half else contextlib.nullcontext()
 
 
-class Copies(_OnDevices[Predictor]):
-    """A reader on every device."""
+class ServedReader(_Served[Predictor]):
+    """A reader."""
 
     def cost(self, item: QAItem) -> int:
         """As the system says."""
-        return self._first.cost(item)
+        return self._inner.cost(item)
 
     def check(self, item: QAItem) -> None:
         """As the system does."""
-        self._first.check(item)
+        self._inner.check(item)
 
     def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:
-        """Predict on the device of this thread."""
-        with self._here() as copy:
-            return copy.predict(items)
+        """As the system does."""
+        with self._precision():
+            return self._inner.predict(items)
 
     @property
     def explain(self) -> Explainer | None:
         """Return what gives the saliency of items, or None where the system has none."""
-        return None if explainer(self._first) is None else self._explain
+        return None if explainer(self._inner) is None else self._explain
 
     def _explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation]:
-        with self._here() as copy:
-            explain = explainer(copy)
-            assert explain is not None  # they are copies of one system
+        explain = explainer(self._inner)
+        assert explain is not None  # or nobody would have been given this method
+        with self._precision():
             return [one.model_copy(update={"revision": self.revision}) for one in explain(items, options)]
 
 
-class ModularCopies(_OnDevices[Executor]):
-    """A modular network on every device."""
+class ServedNetwork(_Served[Executor]):
+    """A modular network."""
 
-    def __init__(self, name: str, copies: Sequence[Executor], hardware: Hardware) -> None:
-        super().__init__(name, copies, hardware)
-        self.warm_up = self._first.warm_up
+    def __init__(self, name: str, inner: Executor, hardware: Hardware) -> None:
+        super().__init__(name, inner, hardware)
+        self.warm_up = inner.warm_up
 
     def cost(self, item: ModuleItem) -> int:
         """As the system says."""
-        return self._first.cost(item)
+        return self._inner.cost(item)
 
     def check(self, item: ModuleItem) -> None:
         """As the system does."""
-        self._first.check(item)
+        self._inner.check(item)
 
     def execute(self, items: Sequence[ModuleItem]) -> Sequence[Outcome]:
-        """Execute on the device of this thread."""
-        with self._here() as copy:
-            return copy.execute(items)
+        """As the system does."""
+        with self._precision():
+            return self._inner.execute(items)
 
 
 def in_half(device: str) -> torch.autocast:
@@ -125,7 +101,7 @@ def in_half(device: str) -> torch.autocast:
     return torch.autocast(torch.device(device).type, dtype=torch.bfloat16)
 
 
-def sources(chosen: Sequence[Choice] | None, hardware: Hardware) -> dict[str, Source]:
+def sources(chosen: Sequence[Computed] | None, hardware: Hardware) -> dict[str, Source]:
     """Return how to load each chosen system; None chooses all with shipped weights.
 
     Raises UnknownSystem for a name that is none, UnreadableWeights when nothing is left to serve, and
@@ -133,10 +109,9 @@ def sources(chosen: Sequence[Choice] | None, hardware: Hardware) -> dict[str, So
     """
     if chosen is None:
         chosen = [Carried(name, name) for name in SYSTEMS if (WEIGHTS / name).is_dir()]
-    if not chosen:
-        raise UnreadableWeights("nothing to serve: train a system, or name one with --systems NAME=FOLDER")
-    for device in hardware.devices:
-        _require_device(device)
+        if not chosen:
+            raise UnreadableWeights("nothing to serve: train a system, or name one: --systems NAME=FOLDER")
+    _require_device(hardware.device)
     return {choice.name: _source(choice, hardware) for choice in chosen}
 
 
@@ -148,16 +123,11 @@ def _require_device(device: str) -> None:
         raise LoadFailed(f"the device {device!r} cannot be used: {reason}") from error
 
 
-def _source(choice: Choice, hardware: Hardware) -> Source:
-    match choice:
-        case Carried(name, system, folder):
-            return _carried(name, system, folder, hardware)
-        case Own(name, file, class_name):
-            make = partial(own.load, file, class_name, name=name)
-            return Source(partial(_copies, name, make, hardware))
-        case Remote(name, url, revision):
-            load = partial(RemoteSystem, url, name=name, revision=revision, timeout=hardware.remote_seconds)
-            return Source(load, elsewhere=True)
+def _source(choice: Computed, hardware: Hardware) -> Source:
+    if isinstance(choice, Own):
+        make = partial(own.load, choice.file, choice.class_name, hardware.device, name=choice.name)
+        return Source(partial(_served, choice.name, make, hardware))
+    return _carried(choice.name, choice.system, choice.folder, hardware)
 
 
 def _carried(name: str, system: str, folder: Path | None, hardware: Hardware) -> Source:
@@ -166,22 +136,18 @@ def _carried(name: str, system: str, folder: Path | None, hardware: Hardware) ->
         hint = f"; for one of these under a name of its own, write {name}=SYSTEM:{folder}" if renamed else ""
         raise UnknownSystem(f"no system {system!r}; known systems: {', '.join(SYSTEMS)}{hint}")
     spec = SYSTEMS[system]
-
-    def make(device: str) -> Served:
-        return spec.load(folder, torch.device(device))
-
+    make = partial(spec.load, folder, torch.device(hardware.device))
     expect = partial(expected_bytes, folder or WEIGHTS / system)
-    return Source(partial(_copies, name, make, hardware), spec.description, expect, kind=spec.kind)
+    return Source(partial(_served, name, make, hardware), spec.description, expect, kind=spec.kind)
 
 
-def _copies(name: str, make: Callable[[str], Served], hardware: Hardware) -> Served:
-    copies = [make(device) for device in hardware.devices]
+def _served(name: str, make: Callable[[], Served], hardware: Hardware) -> Served:
+    system = make()
     if hardware.compiled:
-        for copy in copies:
-            _compile(name, copy)
-    if kind_of(copies[0]) == "modular":
-        return ModularCopies(name, cast(Sequence[Executor], copies), hardware)
-    return Copies(name, cast(Sequence[Predictor], copies), hardware)
+        _compile(name, system)
+    if kind_of(system) == "modular":
+        return ServedNetwork(name, cast(Executor, system), hardware)
+    return ServedReader(name, cast(Predictor, system), hardware)
 
 
 def _compile(name: str, system: Any) -> None:
@@ -191,7 +157,7 @@ def _compile(name: str, system: Any) -> None:
     """
     model = getattr(system, "model", None)
     modules = model.modules() if isinstance(model, torch.nn.Module) else ()
-    encoders = [module for module in modules if isinstance(module, PreTrainedModel)]
+    encoders = [module for module in modules if isinstance(module, transformers.PreTrainedModel)]
     for encoder in encoders[:1]:  # the others are parts of it
         encoder.compile(dynamic=True)
     if not encoders:

@@ -14,10 +14,11 @@ from annotation.queries.outputs import faithfulness
 from config.demo_annotation import NETWORKS, PROJECTS
 from config.programs import executions, questions
 from modelserver.__main__ import main
-from modelserver.choices import parse
+from modelserver.choices import computed, parse
 from modelserver.fake import FakeModelServer, FakeSystem
+from modelserver.hardware import Hardware
 from modelserver.systems import WEIGHTS
-from modelserver.systems.sources import Hardware, sources
+from modelserver.systems.sources import sources
 from tests.annotation.factories import make_project
 from tests.studyapp.serving import eager
 
@@ -38,7 +39,7 @@ def slug(request) -> str:
 @pytest.fixture
 def server(slug, settings) -> Iterator[FakeModelServer]:
     """The server, with the real network."""
-    found = sources(parse(f"{NETWORKS[slug]}={WEIGHTS / NETWORKS[slug]}"), Hardware())
+    found = sources(computed(parse(f"{NETWORKS[slug]}={WEIGHTS / NETWORKS[slug]}")), Hardware())
     with FakeModelServer(FakeSystem(), sources=found, preload=False) as running:
         settings.MODEL_SERVER_URL = running.url
         yield running

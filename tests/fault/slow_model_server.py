@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from modelserver.fake import FakeSystem
 from modelserver.fake_modular import FakeModularSystem
+from modelserver.logs import log_to_stderr
 from modelserver.schema import (
     Execution,
     Explanation,
@@ -17,7 +18,7 @@ from modelserver.schema import (
     SaliencyScore,
 )
 from modelserver.server import Service
-from modelserver.serving import bind, log_to_stderr, run
+from modelserver.serving import bind, run
 
 
 class SlowSystem(FakeSystem):

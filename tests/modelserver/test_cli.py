@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.predictions import ROOT, running
-from modelserver.__main__ import main
+from modelserver.__main__ import MOST_PROCESSES, _hardware, _parser, main
 from modelserver.client import ModelClient, Retry
 from modelserver.errors import Unavailable
 from modelserver.fake import FAILS, INVALID, FakeSystem
@@ -23,7 +23,8 @@ SLOW_SERVER = """
 import sys, time
 from modelserver.fake import FakeSystem
 from modelserver.service import Service
-from modelserver.serving import bind, log_to_stderr, run
+from modelserver.logs import log_to_stderr
+from modelserver.serving import bind, run
 
 class Slow(FakeSystem):
     def predict(self, items):
@@ -39,7 +40,8 @@ OPEN_SERVER = """
 import sys
 from modelserver.fake import FakeSystem
 from modelserver.service import Service
-from modelserver.serving import bind, log_to_stderr, run
+from modelserver.logs import log_to_stderr
+from modelserver.serving import bind, run
 
 log_to_stderr("info")
 service = Service({"fake": FakeSystem}, token=sys.argv[2] or None)
@@ -79,7 +81,7 @@ class TestUsage:
             ("serve", "--max-memory", "0"),
             ("serve", "--device", "cuda:"),
             ("serve", "--half"),
-            ("serve", "--device", "cuda:0,cuda:1", "--threads", "1"),
+            ("serve", "--device", "cuda:0,cuda:1", "--processes", "1"),
             ("serve", "--remote-timeout", "0"),
             ("serve", "--log-level", "loud"),
             ("predict",),
@@ -97,6 +99,20 @@ class TestUsage:
         lines = capsys.readouterr().out.splitlines()
         assert lines[0].split() == ["SYSTEM", "WEIGHTS", "DESCRIPTION"]
         assert {"qi2019", "select-and-forget"} <= {line.split()[0] for line in lines[1:]}
+
+
+class TestHardware:
+    @pytest.mark.parametrize(
+        ("given", "devices"),
+        [
+            ([], ["cpu"] * min(MOST_PROCESSES, len(os.sched_getaffinity(0)))),
+            (["--processes", "3"], ["cpu"] * 3),
+            (["--device", "cuda:0,cuda:1"], ["cuda:0", "cuda:1"]),
+            (["--device", "cuda:0,cuda:1", "--processes", "3"], ["cuda:0", "cuda:1", "cuda:0"]),
+        ],
+    )
+    def test_devices_are_those_of_the_processes_in_turn(self, given, devices):
+        assert [one.device for one in _hardware(_parser("serve").parse_args(["serve", *given]))] == devices
 
 
 class TestServe:

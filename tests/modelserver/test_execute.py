@@ -21,11 +21,12 @@ from modelserver.errors import (
 )
 from modelserver.fake import FakeModelServer, FakeModularSystem, FakeSystem
 from modelserver.fake_modular import FAILS
+from modelserver.hardware import Hardware
 from modelserver.schema import ExecuteRequest, Execution, ItemError, ModuleImage, ModuleItem
 from modelserver.service import ServerLimits
 from modelserver.shelf import Source
 from modelserver.systems import SYSTEMS, SystemSpec, load_modular_system, load_system
-from modelserver.systems.sources import Hardware, ModularCopies, sources
+from modelserver.systems.sources import ServedNetwork, sources
 from tests.modelserver.gates import item as question
 
 PROGRAM = "equal(count(filter[black](find[dogs])), count(find[cats]))"
@@ -250,11 +251,11 @@ class TestLoading:
             with pytest.raises(LoadFailed, match="program"):
                 client.execute("broken", [pictures()])
 
-    def test_copies_execute_what_their_system_does(self):
-        copies = ModularCopies("served", [FakeModularSystem(), FakeModularSystem()], Hardware(("cpu", "cpu")))
-        assert copies.name == "served"
-        assert copies.warm_up == FakeModularSystem.warm_up
-        assert copies.execute([pictures()]) == FakeModularSystem().execute([pictures()])
+    def test_served_under_another_name_it_executes_as_it_does(self):
+        network = ServedNetwork("served", FakeModularSystem(), Hardware())
+        assert network.name == "served"
+        assert network.warm_up == FakeModularSystem.warm_up
+        assert network.execute([pictures()]) == FakeModularSystem().execute([pictures()])
 
     def test_each_kind_is_loaded_by_its_own_function(self, monkeypatch, tmp_path):
         def load(weights, device):

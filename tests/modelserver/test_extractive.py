@@ -16,13 +16,14 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from modelserver.__main__ import main
-from modelserver.choices import parse
+from modelserver.choices import computed, parse
 from modelserver.encoders import READ
 from modelserver.errors import InvalidRequest, PredictionFailed, UnreadableWeights
+from modelserver.hardware import Hardware
 from modelserver.schema import QAItem, QAPrediction
 from modelserver.systems import load_system
 from modelserver.systems.extractive import ExtractiveSystem, answer, batches, load, merge, relevance
-from modelserver.systems.sources import Hardware, sources
+from modelserver.systems.sources import sources
 from modelserver.windows import Reading
 from tests.analysis.data import ROOT
 from tests.modelserver.test_windows import WORDS, item, word_reader
@@ -286,7 +287,7 @@ class TestFolder:
                 alike(QAPrediction.model_validate(p), q)
 
     def test_under_a_name_of_one_s_own(self, bert_folder, items):
-        found = sources(parse(f"bert=extractive-qa:{bert_folder}"), Hardware())
+        found = sources(computed(parse(f"bert=extractive-qa:{bert_folder}")), Hardware())
         served = found["bert"].load()
         assert served.name == "bert"
         assert served.predict(items[:1]) == opened(bert_folder).predict(items[:1])

@@ -68,7 +68,7 @@ def served(tmp_path_factory) -> Iterator[Served]:
             f"huge={folder / 'hungry.py'}:Huge",
         )
     )
-    options = ("--port", "0", "--load", "first-use", "--max-memory", "2M", "--threads", "1")
+    options = ("--port", "0", "--load", "first-use", "--max-memory", "2M", "--processes", "1")
     with (
         running("modelserver", "serve", "--systems", systems, *options) as process,
         ModelClient(process.url, retry=NO_RETRY) as client,
@@ -130,7 +130,8 @@ MORTAL = """
 import os, pathlib, signal, sys
 from modelserver.fake import FakeSystem
 from modelserver.service import Service
-from modelserver.serving import bind, log_to_stderr, run
+from modelserver.logs import log_to_stderr
+from modelserver.serving import bind, run
 
 class Mortal(FakeSystem):
     def predict(self, items):
@@ -181,7 +182,8 @@ class TestKilledInMidBatch:
 SLOW_LOAD = """
 import sys, time
 from modelserver.service import Service
-from modelserver.serving import bind, log_to_stderr, run
+from modelserver.logs import log_to_stderr
+from modelserver.serving import bind, run
 
 log_to_stderr("info")
 service = Service({"slow": lambda: time.sleep(60)}, preload=sys.argv[1] == "start")

@@ -24,7 +24,7 @@ def client(request: pytest.FixtureRequest) -> Iterator[ModelClient]:
         return
     if not WEIGHTS.is_dir():
         pytest.skip("no trained weights are shipped, so there is no real system to serve")
-    command = ("modelserver", "serve", "--port", "0", "--threads", "1")
+    command = ("modelserver", "serve", "--port", "0", "--processes", "1")
     with running(*command) as process, ModelClient(process.url) as client:
         yield client
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+import transformers
 from torch import Tensor, nn
-from transformers import LxmertModel, PreTrainedTokenizerBase
 
 from modelserver.modular.visual.plans import IMAGES
 from modelserver.modular.visual.regions import Sights
@@ -19,7 +19,9 @@ from modelserver.modular.visual.regions import Sights
 class Baseline(nn.Module):
     """Sentences and images in, the probability that each sentence is true out."""
 
-    def __init__(self, encoder: LxmertModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(
+        self, encoder: transformers.LxmertModel, tokenizer: transformers.PreTrainedTokenizerBase
+    ) -> None:
         super().__init__()
         hidden = encoder.config.hidden_size
         self.encoder, self.tokenizer = encoder, tokenizer

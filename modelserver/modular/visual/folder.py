@@ -12,8 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
-from transformers import LxmertConfig, LxmertModel, PreTrainedTokenizerBase
 
 from modelserver import encoders
 from modelserver.errors import UnreadableWeights
@@ -28,14 +28,14 @@ LONGEST = 128  # tokens that a new encoder reads
 
 def new_encoder(
     texts: Iterable[str], *, hidden: int, features: int, layers: int = 1
-) -> tuple[LxmertModel, PreTrainedTokenizerBase]:
+) -> tuple[transformers.LxmertModel, transformers.PreTrainedTokenizerBase]:
     """Return an untrained LXMERT, its weights from torch's generator, and a tokenizer made from texts.
 
     Without a layer for regions alone, and without dropout: both only slow down what is as small as this.
     The weights begin larger than transformers' 0.02, with which words and regions meet too faintly to learn.
     """
     tokenizer = encoders.new_tokenizer(texts, PIECES)
-    config = LxmertConfig(
+    config = transformers.LxmertConfig(
         vocab_size=len(tokenizer),
         hidden_size=hidden,
         num_attention_heads=4,
@@ -49,18 +49,20 @@ def new_encoder(
         max_position_embeddings=LONGEST,
         initializer_range=0.1,
     )
-    return LxmertModel(config), tokenizer
+    return transformers.LxmertModel(config), tokenizer
 
 
-def open_encoder(folder: Path) -> tuple[LxmertModel, PreTrainedTokenizerBase]:
+def open_encoder(folder: Path) -> tuple[transformers.LxmertModel, transformers.PreTrainedTokenizerBase]:
     """Load a pretrained LXMERT and its tokenizer from a folder of transformers. Raises UnreadableWeights."""
     with _blaming(folder):
         tokenizer = encoders.open_tokenizer(folder)
-        model = LxmertModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
+        model = transformers.LxmertModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
     return model, tokenizer
 
 
-def build(config: Config, encoder: LxmertModel, tokenizer: PreTrainedTokenizerBase) -> Network:
+def build(
+    config: Config, encoder: transformers.LxmertModel, tokenizer: transformers.PreTrainedTokenizerBase
+) -> Network:
     """Return the network that a configuration asks for, its heads untrained."""
     if config.system == "lxmert":
         return Baseline(encoder, tokenizer)
@@ -95,7 +97,7 @@ def load(folder: Path, device: torch.device) -> tuple[Network, Config, str]:
     with _blaming(folder / CONFIG):
         text = (folder / CONFIG).read_bytes()
         described = json.loads(text)
-        encoder = LxmertModel(LxmertConfig(**described.pop("encoder")))
+        encoder = transformers.LxmertModel(transformers.LxmertConfig(**described.pop("encoder")))
         config = Config(**described)
         total.update(text)
     with _blaming(folder / TOKENIZER):

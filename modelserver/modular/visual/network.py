@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
+import transformers
 from torch import Tensor, nn
-from transformers import LxmertModel, PreTrainedTokenizerBase
 
 from modelserver.modular.visual.counting import Counter, CountKind
 from modelserver.modular.visual.execution import Executor, Outputs, Partner, Place, Scene, Scores
@@ -85,7 +85,12 @@ class Relation(nn.Module):
 class VisualNetwork(nn.Module):
     """`visual-nmn`: reads, scores and executes a batch."""
 
-    def __init__(self, config: Config, encoder: LxmertModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(
+        self,
+        config: Config,
+        encoder: transformers.LxmertModel,
+        tokenizer: transformers.PreTrainedTokenizerBase,
+    ) -> None:
         super().__init__()
         hidden = encoder.config.hidden_size
         self.config, self.encoder, self.tokenizer = config, encoder, tokenizer
@@ -180,7 +185,7 @@ class VisualNetwork(nn.Module):
 
 
 def encode(
-    encoder: LxmertModel, ids: Tensor, mask: Tensor, sights: Sights, examples: list[int]
+    encoder: transformers.LxmertModel, ids: Tensor, mask: Tensor, sights: Sights, examples: list[int]
 ) -> tuple[Tensor, Tensor]:
     """Read texts [n, t] beside both images of their examples.
 

@@ -9,11 +9,12 @@ from modelserver.batching import BatchLimits
 from modelserver.client import ModelClient, Retry
 from modelserver.errors import DeadlineExceeded, InvalidRequest, TooLarge, UnknownSystem
 from modelserver.fake import FAILS, INVALID, FakeModelServer, FakeSystem
+from modelserver.hardware import Hardware
 from modelserver.saliency.attribution import explain
 from modelserver.schema import ExplainResponse, Explanation, ItemError, SaliencyOptions
 from modelserver.service import ServerLimits
 from modelserver.systems import own
-from modelserver.systems.sources import Copies, Hardware
+from modelserver.systems.sources import ServedReader
 from tests.modelserver.saliency.toys import ITEM, Toy
 
 DOT = SaliencyOptions(summary="dot", steps=4)
@@ -165,10 +166,11 @@ class TestOwnClasses:
     def test_one_that_is_not(self, file):
         assert own.load(file, "Closed", "cpu", name="mine").explain is None
 
-    def test_copies_explain_what_their_system_does(self, file):
+    def test_in_half_precision_the_revision_says_so(self, file):
         one = own.load(file, "Mine", "cpu", name="mine")
-        copies = Copies("served", [one], Hardware(half=True))
-        (found,) = copies.explain([ITEM], DOT)
-        assert found.revision == copies.revision == f"{one.revision}-bf16"
+        served = ServedReader("served", one, Hardware(half=True))
+        assert served.explain is not None
+        (found,) = served.explain([ITEM], DOT)
+        assert found.revision == served.revision == f"{one.revision}-bf16"
         closed = own.load(file, "Closed", "cpu", name="mine")
-        assert Copies("served", [closed], Hardware()).explain is None
+        assert ServedReader("served", closed, Hardware()).explain is None

@@ -1,0 +1,35 @@
+"""Log lines of the model server: JSON, on stderr."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+
+_encode = json.JSONEncoder(ensure_ascii=False, default=str).encode  # json.dumps would make one for each line
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line: time (UTC), level, event, and the fields of the event."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        line = {
+            "time": f"{seconds}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            # The type alone: the message of an error may quote a participant's text.
+            line["error"] = getattr(record.exc_info[0], "__name__", None)
+        return _encode(line)
+
+
+def log_to_stderr(level: str) -> None:
+    """Write the log of this process as JSON lines; of uvicorn's own only the warnings."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
