@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -18,7 +17,6 @@ from scripts import servers
 from tests.site import Site, running_site
 
 ITEMS, KINDS = 24, ("careful", "sloppy", "fast", "offline")
-SUBMITTED_BETWEEN_KILLS = 8
 
 SEED = """
 import json
@@ -81,35 +79,35 @@ def bots_of(sessions: dict[str, str]) -> list[Bot]:
     return [Bot(name, "", kind, random.Random(name), session=session) for (name, session), kind in pairs]
 
 
-def kill_while(site: Site, working: threading.Thread, bots: list[Bot], rng: random.Random) -> int:
-    """Kill the web server and start it again, at random moments in every part of the bots' work.
+class Killer:
+    """Kills the web server and starts it again, at random points of each third of the bots' work.
 
-    How far they are says when, and not the clock: a quick machine would else have them through before.
+    It is called with every answer that a bot gets, and no bot goes on until it returns: however fast the
+    machine, none is through before. The requests that are under way meanwhile are the ones that are torn.
     """
-    kills = 0
-    for submitted in range(0, ITEMS, SUBMITTED_BETWEEN_KILLS):
-        while working.is_alive() and sum(len(bot.submitted) for bot in bots) < submitted:
-            time.sleep(0.01)
-        time.sleep(rng.uniform(0.0, 0.3))
-        if not working.is_alive():
-            break
-        site.parts.stop_one("web server", kill=True)
-        kills += 1
-        site.parts.start(site.stack.web())
-    site.parts.wait_ready()
-    return kills
+
+    def __init__(self, site: Site, bots: list[Bot], rng: random.Random) -> None:
+        self.site, self.bots, self.rng = site, bots, rng
+        third = ITEMS // 3
+        self.left = [rng.randrange(start, start + third) for start in range(0, ITEMS, third)]
+
+    def __call__(self, _bot: Bot) -> None:
+        if not self.left or sum(len(bot.submitted) for bot in self.bots) < self.left[0]:
+            return
+        del self.left[0]
+        time.sleep(self.rng.uniform(0.0, 0.02))
+        self.site.parts.stop_one("web server", kill=True)
+        self.site.parts.start(self.site.stack.web())
 
 
 def test_nothing_acknowledged_is_lost(annotation_site: Site):
     bots = bots_of(shell(annotation_site, SEED.format(items=ITEMS, bots=len(KINDS))))
-    run = run_bots(bots, annotation_site.url, Plan("kills"), concurrency=8, think=0.1, patience=60.0)
-    working = threading.Thread(target=asyncio.run, args=(run,))
-    working.start()
-    kills = kill_while(annotation_site, working, bots, random.Random(1))
-    working.join(timeout=120)
-    assert not working.is_alive()
+    killer = Killer(annotation_site, bots, random.Random(1))
+    plan, url = Plan("kills"), annotation_site.url
+    asyncio.run(run_bots(bots, url, plan, concurrency=8, think=0.02, patience=60.0, told=killer))
+    annotation_site.parts.wait_ready()
     assert [bot.error for bot in bots] == [""] * len(bots)
-    assert kills == 3, "the bots were through before the server was killed often enough to mean anything"
+    assert killer.left == []
     stored = shell(annotation_site, STORED)
     acknowledged = [list(operation) for bot in bots for operation in bot.saved]
     assert sorted(stored["operations"]) == sorted(acknowledged)  # none lost, none doubled, none besides

@@ -46,7 +46,7 @@ def kill_while(site: Site, working: threading.Thread, tally: Tally, rng: random.
     for accepted in KILLED_AT:
         while working.is_alive() and tally.items < accepted:
             time.sleep(0.01)
-        time.sleep(rng.uniform(0.0, 0.2))
+        time.sleep(rng.uniform(0.0, 0.1))
         if not working.is_alive():
             break
         site.parts.stop_one("web server", kill=True)
