@@ -27,10 +27,10 @@ from typing import TypeVar
 import torch
 
 from analysis.coupling import REMOVALS, farm, reduce_context, removal_order
+from modelserver.catalogue import load_system
 from modelserver.evaluation import Scores, farm_scores
 from modelserver.gold import parse_gold
 from modelserver.schema import QAItem, QAPrediction
-from modelserver.systems import load_system
 from modelserver.systems.base import System
 from modelserver.systems.reader import RecurrentSystem
 from modelserver.systems.recurrent import Qi2019, collate

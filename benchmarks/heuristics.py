@@ -10,8 +10,9 @@ from pathlib import Path
 import torch
 
 from analysis.xqa import answer_f1, exact_match
+from modelserver.catalogue import WEIGHTS
 from modelserver.gold import parse_gold, read_gold
-from modelserver.systems import WEIGHTS, heuristic
+from modelserver.systems import heuristic
 from modelserver.systems.heuristic import PREDICTORS, SELECTORS, Choice
 from modelserver.world import generate
 

@@ -257,7 +257,7 @@ def benchmark(name: str, weights: Path | None, *, processes: int, seconds: float
 
 
 def _loaded(name: str, weights: Path | None) -> Predictor:
-    from modelserver.systems import load_system  # imports torch, which reads OMP_NUM_THREADS only then
+    from modelserver.catalogue import load_system  # imports torch, which reads OMP_NUM_THREADS only then
 
     return load_system(name, weights=weights)
 

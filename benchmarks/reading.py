@@ -27,9 +27,9 @@ from analysis.reasons.instances import Instance, Version, Weight
 from analysis.reasons.records import record, usable
 from modelserver.asking import Predictor, explainer
 from modelserver.batching import predict_each
+from modelserver.catalogue import load_system
 from modelserver.errors import InvalidRequest
 from modelserver.schema import Explanation, ItemError, QAItem, SaliencyMethod, SaliencyOptions
-from modelserver.systems import load_system
 from modelserver.world import generate
 
 SYSTEMS = ("qi2019", "encoder-small", "encoder-mini", "heuristic")

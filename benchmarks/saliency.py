@@ -22,11 +22,12 @@ from typing import TypeGuard
 import torch
 from torch import Tensor
 
+from modelserver.catalogue import load_system
 from modelserver.encoders import new_encoder, save
 from modelserver.gold import GoldExample, parse_gold
 from modelserver.saliency.attribution import PASS_TOKENS, Explainable, Subject
 from modelserver.schema import QAItem, SaliencyMethod, SaliencyOptions
-from modelserver.systems import extractive, load_system
+from modelserver.systems import extractive
 from modelserver.systems.extractive import ExtractiveSystem
 from modelserver.systems.extractive_saliency import ExtractiveSaliency
 from modelserver.systems.reader import RecurrentSystem

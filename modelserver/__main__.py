@@ -272,7 +272,7 @@ def _hardware(options: argparse.Namespace) -> list[Hardware]:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from modelserver.systems import SYSTEMS, WEIGHTS  # imports torch: see MODULES
+    from modelserver.catalogue import SYSTEMS, WEIGHTS  # imports torch: see MODULES
 
     width = max(map(len, SYSTEMS))
     print(f"{'SYSTEM':<{width}}  WEIGHTS  DESCRIPTION")

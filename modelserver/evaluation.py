@@ -14,10 +14,10 @@ from rich.progress import Progress
 
 from analysis.coupling import REMOVALS, farm, loca, reduce_context, removal_order
 from analysis.xqa import score
+from modelserver.catalogue import load_system
 from modelserver.gold import GoldExample, read_gold
 from modelserver.prediction import predict_all, predictions_file
 from modelserver.schema import Context, QAItem, QAPrediction
-from modelserver.systems import load_system
 from modelserver.systems.base import System
 
 Scores = dict[str, float | None]

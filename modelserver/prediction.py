@@ -32,9 +32,9 @@ from modelserver.batching import (
     plan,
     predict_each,
 )
+from modelserver.catalogue import load_system
 from modelserver.errors import InvalidRequest, PredictionFailed, UnreadableData
 from modelserver.schema import ItemError, QAItem, QAPrediction
-from modelserver.systems import load_system
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

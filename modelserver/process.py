@@ -77,7 +77,7 @@ class House:
     """The systems in this process; what can be asked are its methods."""
 
     def __init__(self, setup: Setup) -> None:
-        from modelserver.systems.sources import sources  # imports torch, when the process has its settings
+        from modelserver.sources import sources  # imports torch, when the process has its settings
 
         self._sources: dict[str, Source] = sources(setup.chosen, setup.hardware)
         self._systems: dict[str, Served] = {}

@@ -25,9 +25,9 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
+from modelserver.catalogue import SYSTEMS
 from modelserver.errors import UnreadableData
 from modelserver.regulariser import FORMS, Coupling
-from modelserver.systems import SYSTEMS
 from modelserver.training import Recipe, Work, recurrent_arguments, too_small, train
 
 LOG, BEST = "search.jsonl", "best"  # in the folder of the search

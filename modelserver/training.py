@@ -29,6 +29,7 @@ from rich.progress import Progress as Bar
 from torch import nn
 
 from modelserver import curves, encoder_options, finetuning, heuristic_training, training_state
+from modelserver.catalogue import ENCODERS, SYSTEMS
 from modelserver.errors import InvalidRequest, UnreadableData
 from modelserver.evaluation import predict_gold, scores
 from modelserver.gold import GoldExample, parse_gold, read_gold
@@ -37,7 +38,7 @@ from modelserver.modular.visual import command as visual_command
 from modelserver.objective import batches, label, loss
 from modelserver.regulariser import FORMS, Coupling
 from modelserver.schema import QAItem
-from modelserver.systems import ENCODERS, SYSTEMS, reader, recurrent
+from modelserver.systems import reader, recurrent
 from modelserver.systems.contextual import Contextual, Encoder
 from modelserver.systems.reader import RecurrentSystem
 from modelserver.systems.recurrent import Config, Embedding

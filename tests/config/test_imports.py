@@ -21,7 +21,7 @@ for name in ("config", "accounts", "studyapp", "annotation"):
     package = import_module(name)
     for module in pkgutil.walk_packages(package.__path__, f"{name}."):
         import_module(module.name)
-heavy = {"torch", "transformers", "tokenizers", "safetensors", "captum", "modelserver.systems"}
+heavy = {"torch", "transformers", "tokenizers", "safetensors", "captum", "modelserver.catalogue"}
 print(sorted(heavy & sys.modules.keys()), "studyapp.management.commands.score" in sys.modules)
 """
 

@@ -17,6 +17,7 @@ from safetensors.torch import load_file, save_file
 
 from modelserver import encoders
 from modelserver.__main__ import main
+from modelserver.catalogue import load_system
 from modelserver.encoders import open_model, open_tokenizer, without_head
 from modelserver.errors import InvalidRequest, UnreadableData, UnreadableWeights
 from modelserver.evaluation import predict_gold
@@ -24,11 +25,10 @@ from modelserver.gold import GoldExample
 from modelserver.regulariser import Coupling
 from modelserver.schema import QAItem
 from modelserver.shelf import WARM_UP, weight_bytes
-from modelserver.systems import load_system
+from modelserver.sources import expected_bytes
 from modelserver.systems.contextual import NO_PIECE, Contextual, Encoder, first_pieces
 from modelserver.systems.reader import RecurrentSystem, save
 from modelserver.systems.recurrent import Config, Embedder, build, collate
-from modelserver.systems.sources import expected_bytes
 from modelserver.text import Vocabulary, featurise, tokenise
 from modelserver.training import Recipe, Trainer, train
 from modelserver.world import write_split
@@ -383,7 +383,7 @@ def test_a_folder_is_all_that_another_process_needs(folder, items, tmp_path):
     assert not [name for name in names if name.startswith("encoder/") and "safetensors" in name]
     (tmp_path / "items.json").write_text(json.dumps([item.model_dump() for item in items]))
     code = (
-        "import json, sys; from pathlib import Path; from modelserver.systems import load_system;"
+        "import json, sys; from pathlib import Path; from modelserver.catalogue import load_system;"
         "from modelserver.schema import QAItem;"
         "system = load_system('select-and-forget', weights=Path(sys.argv[1]));"
         "items = [QAItem.model_validate(i) for i in json.loads(Path(sys.argv[2]).read_text())];"

@@ -3,9 +3,9 @@
 import pytest
 
 from analysis.xqa import answer_f1
+from modelserver.catalogue import ENCODERS, WEIGHTS, load_system
 from modelserver.gold import parse_gold
 from modelserver.schema import SaliencyOptions
-from modelserver.systems import ENCODERS, WEIGHTS, load_system
 from modelserver.systems.extractive import ExtractiveSystem
 from modelserver.world import generate
 

@@ -7,10 +7,10 @@ import pytest
 from benchmarks.farm import nine_passes
 from modelserver import prediction
 from modelserver.__main__ import main
+from modelserver.catalogue import load_system
 from modelserver.evaluation import farm_scores, predict_gold, scores
 from modelserver.gold import parse_gold, read_gold
 from modelserver.schema import AnswerLocation, FactProbability, QAPrediction
-from modelserver.systems import load_system
 from modelserver.systems.recurrent import Config
 from modelserver.training import Recipe, Trainer
 from modelserver.world import generate, write_split

@@ -9,6 +9,7 @@ import torch
 
 from analysis.programs import parse
 from modelserver.batching import BatchLimits
+from modelserver.catalogue import SYSTEMS, SystemSpec, load_modular_system, load_system
 from modelserver.choices import Carried
 from modelserver.client import Retry
 from modelserver.errors import (
@@ -25,8 +26,7 @@ from modelserver.hardware import Hardware
 from modelserver.schema import ExecuteRequest, Execution, ItemError, ModuleImage, ModuleItem
 from modelserver.service import ServerLimits
 from modelserver.shelf import Source
-from modelserver.systems import SYSTEMS, SystemSpec, load_modular_system, load_system
-from modelserver.systems.sources import ServedNetwork, sources
+from modelserver.sources import ServedNetwork, sources
 from tests.modelserver.gates import item as question
 
 PROGRAM = "equal(count(filter[black](find[dogs])), count(find[cats]))"

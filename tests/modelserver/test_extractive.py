@@ -16,14 +16,14 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from modelserver.__main__ import main
+from modelserver.catalogue import load_system
 from modelserver.choices import computed, parse
 from modelserver.encoders import READ
 from modelserver.errors import InvalidRequest, PredictionFailed, UnreadableWeights
 from modelserver.hardware import Hardware
 from modelserver.schema import QAItem, QAPrediction
-from modelserver.systems import load_system
+from modelserver.sources import sources
 from modelserver.systems.extractive import ExtractiveSystem, answer, batches, load, merge, relevance
-from modelserver.systems.sources import sources
 from modelserver.windows import Reading
 from tests.analysis.data import ROOT
 from tests.modelserver.test_windows import WORDS, item, word_reader
@@ -34,7 +34,7 @@ ANOTHER_PROCESS = """
 import json, sys
 from pathlib import Path
 from modelserver.schema import QAItem
-from modelserver.systems import load_system
+from modelserver.catalogue import load_system
 
 items = [QAItem.model_validate(one) for one in json.loads(Path(sys.argv[1]).read_text())]
 for folder in sys.argv[2:]:

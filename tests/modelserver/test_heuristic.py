@@ -10,12 +10,13 @@ import torch
 
 from modelserver.__main__ import main
 from modelserver.answer_types import WordCNN
+from modelserver.catalogue import WEIGHTS, load_system
 from modelserver.errors import InvalidRequest, UnreadableWeights
 from modelserver.gold import parse_gold
 from modelserver.heuristic_training import Labelled, accuracy, fit, labelled
 from modelserver.mentions import mentions, type_of
 from modelserver.schema import QAItem
-from modelserver.systems import WEIGHTS, heuristic, load_system
+from modelserver.systems import heuristic
 from modelserver.systems.base import completed
 from modelserver.systems.heuristic import PREDICTORS, SELECTORS, Choice, common_subsequence
 from modelserver.text import Vocabulary

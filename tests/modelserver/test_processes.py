@@ -17,6 +17,7 @@ import pytest
 
 from benchmarks.predictions import running
 from modelserver.batching import ModelThreads, check_each, predict_each
+from modelserver.catalogue import load_system
 from modelserver.choices import parse
 from modelserver.client import ModelClient, Retry
 from modelserver.errors import LoadFailed, ModelServerError, UnknownSystem, UnusableSystem
@@ -24,7 +25,6 @@ from modelserver.hardware import Hardware
 from modelserver.process import Housed, _send
 from modelserver.processes import ModelProcess, Processes, ProcessSystem
 from modelserver.schema import ItemError, QAItem, QAPrediction
-from modelserver.systems import load_system
 from tests.modelserver.gates import item
 
 CLASSES = """

@@ -7,11 +7,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from modelserver.catalogue import SYSTEMS, load_system
 from modelserver.decoding import LONGEST, best_span, prediction
 from modelserver.errors import InvalidRequest, UnknownSystem, UnreadableWeights
 from modelserver.gold import parse_gold
 from modelserver.schema import QAItem
-from modelserver.systems import SYSTEMS, load_system
 from modelserver.systems.reader import RecurrentSystem, load, save
 from modelserver.systems.recurrent import (
     THRESHOLD,

@@ -6,9 +6,9 @@ import re
 import pytest
 import torch
 
+from modelserver.catalogue import WEIGHTS, load_system
 from modelserver.evaluation import predict_gold, scores
 from modelserver.gold import parse_gold
-from modelserver.systems import WEIGHTS, load_system
 from modelserver.world import generate
 from tests.analysis.data import ROOT, real_data
 

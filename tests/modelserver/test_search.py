@@ -7,10 +7,10 @@ import torch
 
 from modelserver import search as module
 from modelserver.__main__ import main
+from modelserver.catalogue import load_system
 from modelserver.errors import UnreadableData
 from modelserver.gold import parse_gold
 from modelserver.search import Space, best, search
-from modelserver.systems import load_system
 from modelserver.systems.recurrent import Config
 from modelserver.training import Recipe, Work
 from modelserver.world import generate

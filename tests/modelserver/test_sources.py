@@ -6,15 +6,15 @@ from collections.abc import Sequence
 import pytest
 import torch
 
+from modelserver import sources as module
+from modelserver.catalogue import SYSTEMS, WEIGHTS
 from modelserver.choices import computed, parse
 from modelserver.errors import LoadFailed, UnknownSystem, UnreadableWeights
 from modelserver.fake import FakeSystem
 from modelserver.hardware import Hardware
 from modelserver.schema import QAItem, QAPrediction
 from modelserver.shelf import weight_bytes
-from modelserver.systems import SYSTEMS, WEIGHTS
-from modelserver.systems import sources as module
-from modelserver.systems.sources import ServedReader, expected_bytes, sources
+from modelserver.sources import ServedReader, expected_bytes, sources
 from tests.modelserver.gates import item
 
 

@@ -15,12 +15,12 @@ import pytest
 import torch
 
 from modelserver.__main__ import main
+from modelserver.catalogue import load_system
 from modelserver.errors import UnreadableData
 from modelserver.gold import GoldExample, parse_gold, read_gold
 from modelserver.objective import IGNORED, batches, label, loss
 from modelserver.regulariser import Coupling
 from modelserver.schema import QAItem
-from modelserver.systems import load_system
 from modelserver.systems.recurrent import Config, build, collate
 from modelserver.text import NO_FACT, Vocabulary, featurise
 from modelserver.training import STATE, Recipe, Trainer, pace, train

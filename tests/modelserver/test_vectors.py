@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from modelserver.__main__ import main
+from modelserver.catalogue import load_system
 from modelserver.errors import UnreadableData
 from modelserver.gold import parse_gold
-from modelserver.systems import load_system
 from modelserver.systems.reader import RecurrentSystem
 from modelserver.systems.recurrent import Config
 from modelserver.training import Recipe, Trainer

@@ -16,10 +16,10 @@ from accounts import queue, waiting
 from analysis.alignment import alignments, judge, read_records
 from analysis.reasons.drafts import draft
 from analysis.reasons.instances import instances_text
+from modelserver.catalogue import load_system
 from modelserver.errors import DeadlineExceeded, Unavailable
 from modelserver.fake import FakeModelServer, FakeSystem
 from modelserver.schema import QAItem, QAPrediction
-from modelserver.systems import load_system
 from modelserver.world import generate
 from studyapp import tasks
 from studyapp.actions import reading

@@ -11,6 +11,7 @@ import torch
 from PIL import Image, ImageDraw
 
 from modelserver.__main__ import main
+from modelserver.catalogue import load_modular_system
 from modelserver.errors import InvalidRequest, UnreadableData, UnreadableWeights
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.images import decode, propose
@@ -20,7 +21,6 @@ from modelserver.modular.visual.scene_data import read_items
 from modelserver.modular.visual.system import REGIONS, VisualSystem, load
 from modelserver.modular.visual.training import STATE, Recipe, Trainer, train
 from modelserver.schema import ModuleImage, ModuleItem
-from modelserver.systems import load_modular_system
 
 CPU = torch.device("cpu")
 PROGRAM = "equal(count(in-left-image(filter[red](find[squares]))), 2)"

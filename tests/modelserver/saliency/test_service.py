@@ -13,8 +13,8 @@ from modelserver.hardware import Hardware
 from modelserver.saliency.attribution import explain
 from modelserver.schema import ExplainResponse, Explanation, ItemError, SaliencyOptions
 from modelserver.service import ServerLimits
+from modelserver.sources import ServedReader
 from modelserver.systems import own
-from modelserver.systems.sources import ServedReader
 from tests.modelserver.saliency.toys import ITEM, Toy
 
 DOT = SaliencyOptions(summary="dot", steps=4)

@@ -16,12 +16,13 @@ import torch
 import transformers
 
 from modelserver.asking import Executor, Explainer, Outcome, Predictor, Served, explainer, kind_of
+from modelserver.catalogue import SYSTEMS, WEIGHTS
 from modelserver.choices import Carried, Computed, Own
 from modelserver.errors import LoadFailed, UnknownSystem, UnreadableWeights
 from modelserver.hardware import Hardware
 from modelserver.schema import Explanation, ModuleItem, QAItem, SaliencyOptions
 from modelserver.shelf import Source, weight_bytes
-from modelserver.systems import SYSTEMS, WEIGHTS, own
+from modelserver.systems import own
 
 logger = logging.getLogger(__name__)
 
