@@ -29,8 +29,9 @@ def redis_server() -> Path | None:
 
 
 def chromium() -> Path | None:
-    """Return Chromium, or None."""
-    found = shutil.which("chromium")
+    """Return Chromium for machines without a screen, or else the whole browser, which takes longer to open
+    a page; None without both."""
+    found = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     return Path(found) if found else None
 
 
@@ -38,7 +39,7 @@ def chromium() -> Path | None:
 PARTS: dict[str, Callable[[], Path | None]] = {
     "postgresql": postgres_bin,
     "redis-server": redis_server,
-    "chromium": chromium,
+    "chromium-headless-shell": chromium,
 }
 
 

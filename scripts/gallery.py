@@ -188,7 +188,7 @@ def main() -> int:
     options = parser.parse_args()
     program = chromium()
     if program is None:
-        raise SystemExit("Chromium is not installed (Debian package chromium).")
+        raise SystemExit("Chromium is not installed (Debian package chromium-headless-shell).")
     folder, text = options.docs / "images/pages", options.docs / "reference/pages.md"
     pictures: dict[str, list[Path]] = {}
     with running_site(fake=SYSTEMS, modular=NETWORKS) as site, sync_playwright() as playwright:

@@ -111,7 +111,7 @@ def main() -> int:
     options = parser.parse_args()
     program = chromium()
     if program is None:
-        raise SystemExit("Chromium is not installed (Debian package chromium).")
+        raise SystemExit("Chromium is not installed (Debian package chromium-headless-shell).")
     with running_site(fake=()) as site, sync_playwright() as playwright:
         site.manage("load_demo")
         kept = json.loads((site.var / "demo.json").read_text(encoding="utf-8"))

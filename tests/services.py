@@ -89,7 +89,7 @@ def chromium_path() -> Path:
     """The program of a real Chromium."""
     path = chromium()
     if path is None:
-        require("Chromium is not installed (Debian package chromium).")
+        require("Chromium is not installed (Debian package chromium-headless-shell).")
         raise AssertionError
     return path
 

@@ -21,9 +21,9 @@ from accounts.models import User
 from benchmarks.predictions import running
 from modelserver.choices import Own, Remote, parse
 from scripts.processes import ROOT, free_port, port_is_taken
-from tests.fault.sites import until
 from tests.studyapp.questions import entries
 from tests.studyapp.serving import eager, made_dataset
+from tests.waiting import eventually
 
 __all__ = ["eager"]
 
@@ -62,7 +62,7 @@ def followed(tmp_path_factory) -> Iterator[Followed]:
     assert command(".venv/bin/python my_server.py")[1:] == ["my_server.py"]
     elsewhere = subprocess.Popen([sys.executable, str(folder / "my_server.py")], stderr=subprocess.DEVNULL)
     try:
-        until(lambda: port_is_taken(int(port)))
+        eventually(lambda: port_is_taken(int(port)))
         with running("modelserver", "serve", "--port", "0", **{setting: systems}) as server:
             yield Followed(folder, server.url)
     finally:

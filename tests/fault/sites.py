@@ -3,8 +3,6 @@
 import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -97,10 +95,3 @@ DISTINCT_REDUCED = REDUCED.replace("count(*)", "count(DISTINCT a.prediction_id |
 def finished(command: subprocess.Popen[str]) -> tuple[int, str, str]:
     output, error = command.communicate(timeout=120)
     return command.returncode, output, error
-
-
-def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "nothing happened in time"
-        time.sleep(0.02)

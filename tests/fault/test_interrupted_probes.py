@@ -10,8 +10,9 @@ import pytest
 from annotation.formats.jsonl import write_jsonl
 from scripts.processes import Supervisor
 from tests.annotation.factories import make_record
-from tests.fault.sites import Site, finished, until
+from tests.fault.sites import Site, finished
 from tests.studyapp.questions import comparison, write_json
+from tests.waiting import eventually
 
 N = 24
 WEIGHED = "SELECT count(*) FROM studyapp_prediction WHERE explanation_weights IS NOT NULL"
@@ -42,7 +43,7 @@ def done(command: subprocess.Popen[str]) -> str:
 def through_a_kill(site: Site, counted: str, *arguments: str) -> str:
     """Kill the worker when some of it is there; return what the command says that waited all along."""
     command = site.command(*arguments)
-    until(lambda: site.value(counted) >= 4)
+    eventually(lambda: site.value(counted) >= 4)
     site.parts.stop_one("worker", kill=True)
     assert 0 < site.value(counted) < N
     site.worker()

@@ -16,8 +16,8 @@ from tests.fault.sites import (
     SECONDS_EACH,
     Site,
     finished,
-    until,
 )
+from tests.waiting import eventually
 
 QUESTIONS = 28
 
@@ -47,7 +47,7 @@ def check_complete(site: Site, dataset: str, outcome: tuple[int, str, str]) -> N
 
 
 def in_the_middle(site: Site, dataset: str) -> None:
-    until(lambda: site.predicted(dataset) >= 8)
+    eventually(lambda: site.predicted(dataset) >= 8)
     time.sleep(2 * SECONDS_EACH)  # the next slice of four has begun
     assert site.predicted(dataset) < QUESTIONS
 
@@ -97,7 +97,7 @@ def test_predict_again_takes_up_a_run_that_nobody_waited_for(site: Site, dataset
 def test_interrupting_the_wait_leaves_the_run_resumable(site: Site, dataset: str):
     site.parts.stop_one("worker")
     waiting = site.predict(dataset, "--wait")
-    until(lambda: site.value(RUNS, dataset, "running") == 1)
+    eventually(lambda: site.value(RUNS, dataset, "running") == 1)
     time.sleep(8)  # longer than it takes to say what is missing
     waiting.send_signal(signal.SIGINT)
     status, _, error = finished(waiting)
@@ -135,7 +135,7 @@ def test_scoring_survives_a_killed_worker_and_asks_each_input_once(site: Site, d
     check_complete(site, dataset, finished(site.predict(dataset, "--wait")))
     out = tmp_path / "scores.json"
     scoring = site.command("score", "--dataset", dataset, "--slice", "8", "--out", str(out))
-    until(lambda: site.reduced(dataset) > 0)
+    eventually(lambda: site.reduced(dataset) > 0)
     site.parts.stop_one("worker", kill=True)
     partial = site.reduced(dataset)
     site.worker()

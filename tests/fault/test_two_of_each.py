@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from scripts.processes import Supervisor
-from tests.fault.sites import DISTINCT_PREDICTIONS, RUNS, SECONDS_EACH, Site, finished, until
+from tests.fault.sites import DISTINCT_PREDICTIONS, RUNS, SECONDS_EACH, Site, finished
+from tests.waiting import eventually
 
 QUESTIONS = 60
 SLICE = 4
@@ -54,14 +55,14 @@ def started(site: Site, dataset: str, *arguments: str) -> subprocess.Popen[str]:
         return all(n > b for now_, before_ in zip(now, before, strict=True)
                    for n, b in zip(now_, before_, strict=True))  # fmt: skip
 
-    until(all_took_part)
+    eventually(all_took_part)
     time.sleep(2 * SECONDS_EACH)  # slices are under way everywhere
     assert site.predicted(dataset) < QUESTIONS - 2 * SLICE
     return command
 
 
 def check_complete(site: Site, dataset: str) -> None:
-    until(lambda: site.value(RUNS, dataset, "done") == 1)
+    eventually(lambda: site.value(RUNS, dataset, "done") == 1)
     assert site.predicted(dataset) == site.value(DISTINCT_PREDICTIONS, dataset) == QUESTIONS
     assert site.value(FINISHED, "run_finished", dataset) == 1
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
+
+import httpx
 
 from modelserver.fake import FakeSystem
 from modelserver.schema import QAItem, QAPrediction
@@ -12,6 +15,12 @@ from modelserver.schema import QAItem, QAPrediction
 def item(name: str, *, words: int = 4, question: str = "Who founded the band?") -> QAItem:
     """A question of ``words`` words of context and 4 of its own."""
     return QAItem(id=name, question=question, context=[("Title", ["word " * words])])
+
+
+def waiting(url: str) -> int:
+    """How many items wait at a server, by its own count."""
+    text = httpx.get(f"{url}/metrics", trust_env=False).text
+    return int(re.findall(r"^modelserver_queue_items (\d+)$", text, re.MULTILINE)[0])
 
 
 class GatedSystem(FakeSystem):

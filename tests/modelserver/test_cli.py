@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,23 +15,29 @@ from modelserver.__main__ import MOST_PROCESSES, _hardware, _parser, main
 from modelserver.client import ModelClient, Retry
 from modelserver.errors import Unavailable
 from modelserver.fake import FAILS, INVALID, FakeSystem
-from tests.modelserver.gates import item
+from tests.modelserver.gates import item, waiting
+from tests.waiting import eventually
 
-# What the commands serve in these tests: a system slow enough to be caught at work.
-SLOW_SERVER = """
-import sys, time
+# What the commands serve in these tests: a system that says when it is at work, and stays until it may go on.
+HELD_SERVER = """
+import pathlib, sys, time
 from modelserver.fake import FakeSystem
 from modelserver.service import Service
 from modelserver.logs import log_to_stderr
 from modelserver.serving import bind, run
 
-class Slow(FakeSystem):
+HERE = pathlib.Path(__file__).parent
+
+class Held(FakeSystem):
     def predict(self, items):
-        time.sleep(float(sys.argv[1]) if items[0].id != "warm-up" else 0)
+        if items[0].id != "warm-up":
+            (HERE / "at-work").touch()
+            while not (HERE / "go-on").exists():
+                time.sleep(0.01)
         return super().predict(items)
 
 log_to_stderr("info")
-sys.exit(run(Service({"fake": Slow}), bind("127.0.0.1", 0), drain_seconds=float(sys.argv[2])))
+sys.exit(run(Service({"fake": Held}), bind("127.0.0.1", 0), drain_seconds=float(sys.argv[1])))
 """
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 (what is tested)
@@ -148,29 +153,30 @@ class TestServe:
 
 class TestSignals:
     @pytest.fixture
-    def slow(self, tmp_path):
-        """Start a process whose system takes ``seconds`` for a batch."""
-        (tmp_path / "slow_server.py").write_text(SLOW_SERVER)
+    def held(self, tmp_path):
+        """Start a process whose system goes on when there is a file of that name beside it."""
+        (tmp_path / "held_server.py").write_text(HELD_SERVER)
         path = f"{tmp_path}{os.pathsep}{ROOT}"
-        return lambda seconds, drain: running("slow_server", str(seconds), str(drain), PYTHONPATH=path)
+        return lambda drain: running("held_server", str(drain), PYTHONPATH=path)
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-    def test_queued_work_is_answered_before_the_process_ends_with_0(self, slow, number):
-        with slow(0.5, 20) as server, ModelClient(server.url, retry=Retry(total=0)) as client:
+    def test_queued_work_is_answered_before_the_process_ends_with_0(self, held, tmp_path, number):
+        with held(20) as server, ModelClient(server.url, retry=Retry(total=0)) as client:
             with ThreadPoolExecutor(3) as pool:
-                asked = [pool.submit(client.predict, "fake", [item(name)]) for name in "abc"]
-                time.sleep(0.2)
+                asked = [pool.submit(client.predict, "fake", [item("a")])]
+                eventually((tmp_path / "at-work").exists)
+                asked += [pool.submit(client.predict, "fake", [item(name)]) for name in "bc"]
+                eventually(lambda: waiting(server.url) == 2)
                 server.process.send_signal(number)
+                (tmp_path / "go-on").touch()
                 answered = [future.result().predictions[0].id for future in asked]
             assert answered == ["a", "b", "c"]
             assert server.process.wait(timeout=10) == 0
 
-    def test_an_idle_one_ends_promptly(self, slow):
-        with slow(0, 20) as server:
-            started = time.monotonic()
+    def test_an_idle_one_ends_promptly(self, held):
+        with held(20) as server:
             server.process.send_signal(signal.SIGTERM)
             assert server.process.wait(timeout=10) == 0
-            assert time.monotonic() - started < 2
 
     @pytest.mark.parametrize(
         ("host", "token", "warned"),
@@ -183,18 +189,19 @@ class TestSignals:
             lines = [json.loads(line) for line in server.log.read_text().splitlines()]
         assert any(line["level"] == "warning" and "--token-file" in line["event"] for line in lines) == warned
 
-    def test_a_system_that_hangs_ends_it_with_1_when_the_time_is_up(self, slow):
-        with slow(60, 0.5) as server, ModelClient(server.url, retry=Retry(total=0)) as client:
+    def test_a_system_that_hangs_ends_it_with_1_when_the_time_is_up(self, held, tmp_path):
+        with held(0.5) as server, ModelClient(server.url, retry=Retry(total=0)) as client:
             with ThreadPoolExecutor(1) as pool:
                 asked = pool.submit(client.predict, "fake", [item("a")])
-                time.sleep(0.2)
+                eventually((tmp_path / "at-work").exists)
                 server.process.send_signal(signal.SIGTERM)
                 with pytest.raises(Unavailable, match="shut down before it could answer"):
                     asked.result()
             assert server.process.wait(timeout=20) == 1
 
-    def test_the_log_is_one_json_object_a_line(self, slow):
-        with slow(0, 20) as server, ModelClient(server.url) as client:
+    def test_the_log_is_one_json_object_a_line(self, held, tmp_path):
+        (tmp_path / "go-on").touch()
+        with held(20) as server, ModelClient(server.url) as client:
             client.predict("fake", [item("a")], request_id="page-1")
             server.process.send_signal(signal.SIGTERM)
             server.process.wait(timeout=10)

@@ -161,20 +161,22 @@ def test_an_answer_that_is_none_names_its_field(written, answer, words):
 
 def test_it_is_asked_by_one_thread_at_a_time_unless_it_is_safe(written):
     text = """
-        import threading, time
+        import threading
         class Mine:
             thread_safe = {safe}
             def __init__(self):
-                self.at_once, self.most = 0, 0
+                self.at_once, self.most, self.met = 0, 0, threading.Event()
             def predict(self, items):
                 self.at_once += 1
                 self.most = max(self.most, self.at_once)
-                time.sleep(0.05)
+                if self.at_once > 1:
+                    self.met.set()
+                self.met.wait({patience})
                 self.at_once -= 1
                 return [{{"answer": str(self.most)}} for item in items]
         """
-    for safe, most in ((False, {1}), (True, {2, 3})):
-        system = loaded(written(text.format(safe=safe)))
+    for safe, patience, most in ((False, 0.05, {1}), (True, 20, {2, 3})):
+        system = loaded(written(text.format(safe=safe, patience=patience)))
         threads = [threading.Thread(target=system.predict, args=([ITEM],)) for _ in range(3)]
         for thread in threads:
             thread.start()

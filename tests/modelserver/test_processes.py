@@ -26,6 +26,7 @@ from modelserver.process import Housed, _send
 from modelserver.processes import ModelProcess, Processes, ProcessSystem
 from modelserver.schema import ItemError, QAItem, QAPrediction
 from tests.modelserver.gates import item
+from tests.waiting import eventually
 
 CLASSES = """
 import os, pathlib, signal, time
@@ -138,13 +139,6 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
         return found
 
     return asyncio.run(run())
-
-
-def eventually(true: Callable[[], bool], seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def alive(pid: int) -> bool:

@@ -150,7 +150,7 @@ def test_an_answer_that_trickles_in_is_given_up_when_its_time_is_over():
         started = time.monotonic()
         with pytest.raises(Unavailable, match="did not answer in time"):
             RemoteSystem(f"http://127.0.0.1:{listener.getsockname()[1]}/", name="far", timeout=0.3)
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 4.5
 
 
 def test_an_endless_answer_is_given_up(elsewhere, monkeypatch):
@@ -302,12 +302,11 @@ class TestBehindTheServer:
         elsewhere.say = slow
         with server.client() as client, ThreadPoolExecutor(4) as pool:
             waiting = [pool.submit(client.predict, "far", [item(str(n))]) for n in range(3)]
-            started = time.monotonic()
             with pytest.raises(Unavailable, match="deadline"):
                 client.predict("far", [item("late")], timeout=0.2)
             for n in range(5):
                 client.predict("near", [item(str(n))])
-            assert time.monotonic() - started < 4
+            assert not any(one.done() for one in waiting)
             gate.set()
             assert [one.result().predictions[0].id for one in waiting] == ["0", "1", "2"]
 

@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import httpx
@@ -20,6 +20,7 @@ from modelserver.schema import ErrorBody, PredictResponse, QAItem, QAPrediction
 from modelserver.service import ServerLimits, Service
 from modelserver.serving import bind
 from tests.modelserver.gates import GatedSystem, item
+from tests.waiting import eventually
 
 JSON = {"Content-Type": "application/json"}
 
@@ -32,13 +33,6 @@ def error(response: httpx.Response) -> ErrorBody:
     """The error of a response; every one must have the declared form and say its request id."""
     assert response.headers["x-request-id"]
     return ErrorBody.model_validate_json(response.content)
-
-
-def eventually(what: Callable[[], bool], seconds: float = 10.0) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.005)
 
 
 @pytest.fixture(scope="module")
@@ -313,18 +307,17 @@ class TestQueue:
         first = gated.occupy()
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(f"{gated.server.url}/v1/predict", json=body(item("left"), system="gated"), timeout=0.2)
-        eventually(lambda: gated.waiting == 0)
+        left = 'modelserver_requests_total{path="/v1/predict",status="499"} 1\n'
+        eventually(lambda: left in gated.http.get("/metrics").text)
+        assert gated.waiting == 0
         gated.system.gate.set()
         assert first.result().status_code == 200
         assert gated.system.batches == [["busy"]]
-        metrics = gated.http.get("/metrics").text
-        assert 'modelserver_requests_total{path="/v1/predict",status="499"} 1' in metrics
 
     def test_health_answers_while_the_model_computes(self, gated):
         first = gated.occupy()
-        started = time.monotonic()
         assert gated.http.get("/health").json() == {"status": "ok"}
-        assert time.monotonic() - started < 2
+        assert not first.done()
         gated.system.gate.set()
         first.result()
 

@@ -4,13 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scripts.processes import Part, PartFailed, Supervisor, free_port, port_is_taken, run
+from tests.waiting import eventually
 
 PARENT = """
 import subprocess, sys, time, pathlib
@@ -30,6 +30,10 @@ def part(tmp_path: Path, code: str, *arguments: str, **more: object) -> Part:
     return Part(command=[sys.executable, "-c", code, *arguments], **options)
 
 
+def written(path: Path) -> bool:
+    return path.exists() and path.read_text() != ""
+
+
 def is_alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -37,21 +41,14 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def wait_until(condition, seconds: float = 10.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
-
-
 def test_what_a_program_started_ends_with_it(tmp_path: Path):
     note = tmp_path / "child"
     with Supervisor() as parts:
         parts.start(part(tmp_path, PARENT, str(note)))
-        wait_until(lambda: note.exists() and note.read_text())
+        eventually(lambda: written(note))
         child = int(note.read_text())
         assert is_alive(child)
-    wait_until(lambda: not is_alive(child))
+    eventually(lambda: not is_alive(child))
 
 
 def test_a_program_that_ignores_the_request_is_killed(tmp_path: Path):
@@ -88,7 +85,7 @@ def test_programs_end_in_the_opposite_order(tmp_path: Path):
     with Supervisor() as parts:
         for number, name in enumerate(("first", "second"), start=1):
             parts.start(part(tmp_path, code, name, name=name))
-            wait_until(lambda wanted=number: log.read_text().count("set") == wanted)
+            eventually(lambda wanted=number: log.read_text().count("set") == wanted)
     assert log.read_text().split()[-2:] == ["second", "first"]
 
 
@@ -116,10 +113,10 @@ with Supervisor() as parts:
 """
     note = tmp_path / "pid"
     process = subprocess.Popen([sys.executable, "-c", launcher, str(tmp_path)])
-    wait_until(lambda: note.exists() and note.read_text())
+    eventually(lambda: written(note))
     process.kill()
     process.wait()
-    wait_until(lambda: not is_alive(int(note.read_text())))
+    eventually(lambda: not is_alive(int(note.read_text())))
 
 
 def test_run_returns_the_status():
