@@ -193,7 +193,7 @@ def main() -> int:
     print(f"{database}, granian with 2 processes", flush=True)
     with ExitStack() as stack:
         url = stack.enter_context(servers.postgres()) if options.postgres else None
-        site = stack.enter_context(running_site(database_url=url, worker=False))
+        site = stack.enter_context(running_site(postgres=url, worker=False))
         results = Benchmark(site, options.items, options.seconds).stages()
     if options.out:
         options.out.write_text(json.dumps({"database": database, "stages": results}, indent=1) + "\n")

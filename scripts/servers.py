@@ -58,11 +58,15 @@ def postgres() -> Iterator[str]:
 
 
 @contextmanager
-def postgres_database(server: str) -> Iterator[str]:
-    """Make an empty database on a server and drop it afterwards; ``server`` and the URL given name one."""
+def postgres_database(server: str, *, template: str = "template1") -> Iterator[str]:
+    """Make a copy of a database on a server, an empty one by default, and drop it afterwards.
+
+    ``server`` and the URL given name a database.
+    """
     name = f"site_{secrets.token_hex(6)}"
+    copy = SQL("CREATE DATABASE {} TEMPLATE {}").format(Identifier(name), Identifier(template))
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+        connection.execute(copy)
         try:
             yield f"{server.rpartition('/')[0]}/{name}"
         finally:

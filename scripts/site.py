@@ -10,11 +10,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import psycopg
+
+from scripts import servers
+from scripts.commands import Commands
 from scripts.processes import ROOT, Supervisor, free_port
 from scripts.stack import Stack
 
@@ -29,6 +33,7 @@ class Site:
 
     stack: Stack
     parts: Supervisor
+    commands: Commands
 
     @property
     def url(self) -> str:
@@ -49,19 +54,23 @@ class Site:
             command, cwd=ROOT, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=900,
         )  # fmt: skip
-        if done.returncode != status:
-            raise CommandFailed(
-                f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
-            )
-        return done
+        return _ended(done, " ".join(command), status)
 
     def manage(self, *arguments: str, status: int = 0) -> str:
-        """Run a management command and return what it printed."""
-        return self.run(*self.stack.manage(*arguments), status=status).stdout
+        """Run a management command in a fork, and return what it printed."""
+        return _ended(self.commands.run(*arguments), " ".join(arguments), status).stdout
 
     def python(self, module: str, *arguments: str, status: int = 0) -> str:
         """Run ``python -m module`` and return what it printed."""
         return self.run(sys.executable, "-m", module, *arguments, status=status).stdout
+
+
+def _ended(
+    done: subprocess.CompletedProcess[str], command: str, status: int
+) -> subprocess.CompletedProcess[str]:
+    if done.returncode != status:
+        raise CommandFailed(f"{command} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done
 
 
 def prepare_sqlite(folder: Path) -> str:
@@ -75,10 +84,38 @@ def _prepared() -> Path:
     """A folder that ends with this process. Migrating takes seconds, copying what it made takes none."""
     folder = Path(tempfile.mkdtemp(prefix="touchstone-prepared-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    settings = {"DATABASE_URL": _sqlite(folder), "VAR_DIR": str(folder), "SECRET_KEY": "of-no-site"}
+    _prepare(_sqlite(folder), folder)
+    return folder
+
+
+@contextmanager
+def _postgres(server: str, folder: Path) -> Iterator[str]:
+    """Make a migrated database on a server, and put the static files into a site's folder; give the URL."""
+    shutil.copytree(_prepared() / "static", folder / "static")
+    with servers.postgres_database(server, template=_prepared_postgres(server)) as url:
+        yield url
+
+
+@cache
+def _prepared_postgres(server: str) -> str:
+    """The name of a migrated database that is dropped when this process ends."""
+    lasting = ExitStack()
+    url = lasting.enter_context(servers.postgres_database(server))
+
+    @atexit.register
+    def drop() -> None:
+        with suppress(psycopg.OperationalError):  # the server has ended, and with it all that it held
+            lasting.close()
+
+    with tempfile.TemporaryDirectory(prefix="touchstone-prepared-") as folder:
+        _prepare(url, Path(folder))
+    return url.rpartition("/")[2]
+
+
+def _prepare(database_url: str, var: Path) -> None:
+    settings = {"DATABASE_URL": database_url, "VAR_DIR": str(var), "SECRET_KEY": "of-no-site"}
     env = {**os.environ, **settings, "DEBUG": "false"}
     subprocess.run([sys.executable, "manage.py", "prepare_site"], cwd=ROOT, env=env, check=True)
-    return folder
 
 
 def _sqlite(folder: Path) -> str:
@@ -88,13 +125,13 @@ def _sqlite(folder: Path) -> str:
 @contextmanager
 def running_site(
     *,
-    database_url: str | None = None,
+    postgres: str | None = None,
     fake: Sequence[str] = ("fake",),
     modular: Sequence[str] = (),
     worker: bool = True,
     extra: Mapping[str, str] | None = None,
 ) -> Iterator[Site]:
-    """Run a site on an empty, migrated database: SQLite in its own folder unless a URL is given.
+    """Run a site on an empty, migrated database: SQLite in its own folder, or on a PostgreSQL server (URL).
 
     ``fake`` names the readers of a fake model server, and ``modular`` its modular networks; without the
     former it takes the real one. Without ``worker`` neither broker, worker nor model server run.
@@ -102,17 +139,16 @@ def running_site(
     # What the environment of a test run sets for itself is not for the site.
     settings = {"DEBUG": "false", "LOG_LEVEL": "INFO", "DJANGO_ALLOW_ASYNC_UNSAFE": ""}
     settings |= {"SECRET_KEY": secrets.token_urlsafe(50), **(extra or {})}
-    with tempfile.TemporaryDirectory(prefix="touchstone-site-") as folder, Supervisor() as parts:
-        database = database_url or prepare_sqlite(Path(folder))
-        stack = Stack(Path(folder), free_port(), free_port(), {**settings, "DATABASE_URL": database})
-        site = Site(stack, parts)
+    with ExitStack() as lasting:
+        folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-site-")))
+        database = lasting.enter_context(_postgres(postgres, folder)) if postgres else prepare_sqlite(folder)
+        stack = Stack(folder, free_port(), free_port(), {**settings, "DATABASE_URL": database})
+        parts = lasting.enter_context(Supervisor())
+        commands = lasting.enter_context(Commands(stack.env))
         if worker:
             parts.start(stack.broker())
             parts.start(stack.model_server(fake=fake, modular=modular))
-        if database_url:
-            site.manage("prepare_site")
-        if worker:
             parts.start(stack.worker())
         parts.start(stack.web())
         parts.wait_ready()
-        yield site
+        yield Site(stack, parts, commands)

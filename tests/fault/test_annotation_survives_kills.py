@@ -7,13 +7,11 @@ import json
 import random
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from annotation.bots import Bot, Plan, run_bots
-from scripts import servers
 from tests.site import Site, running_site
 
 ITEMS, KINDS = 24, ("careful", "sloppy", "fast", "offline")
@@ -60,13 +58,10 @@ print(json.dumps({
 """
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.service)])
-def annotation_site(request: pytest.FixtureRequest) -> Iterator[Site]:
-    with ExitStack() as stack:
-        url = None
-        if request.param == "postgres":
-            url = stack.enter_context(servers.postgres_database(request.getfixturevalue("postgres_server")))
-        yield stack.enter_context(running_site(database_url=url, worker=False))
+@pytest.fixture
+def annotation_site(postgres_or_sqlite: str | None) -> Iterator[Site]:
+    with running_site(postgres=postgres_or_sqlite, worker=False) as site:
+        yield site
 
 
 def shell(site: Site, code: str) -> Any:

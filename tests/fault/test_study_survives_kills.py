@@ -8,11 +8,9 @@ import random
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
-from scripts import servers
 from scripts.example import load_example, new_link
 from scripts.walkers import Tally, crowd
 from tests.site import Site, running_site
@@ -29,13 +27,9 @@ print(json.dumps({"answers": {pk: answers for pk, answers in rows}, "people": li
 """
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.service)])
-def study_site(request: pytest.FixtureRequest) -> Iterator[Site]:
-    with ExitStack() as stack:
-        url = None
-        if request.param == "postgres":
-            url = stack.enter_context(servers.postgres_database(request.getfixturevalue("postgres_server")))
-        site = stack.enter_context(running_site(database_url=url, worker=False))
+@pytest.fixture
+def study_site(postgres_or_sqlite: str | None) -> Iterator[Site]:
+    with running_site(postgres=postgres_or_sqlite, worker=False) as site:
         load_example(site, items=ITEMS)
         yield site
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from modelserver.world import generate
 from scripts.example import new_link, predictions, write
+from tests.functional.pages import follow
 from tests.site import Site, running_site
 
 pytestmark = pytest.mark.service
@@ -89,14 +90,14 @@ def fill(page: Page) -> None:
 def walk(page: Page) -> Iterator[str]:
     """Go from the consent page to the end; gives the last part of every address before it is answered."""
     yield "consent"
-    page.get_by_role("button", name="I agree to take part").click()
+    follow(page.get_by_role("button", name="I agree to take part"))
     while True:
         place = page.url.rstrip("/").rpartition("/")[2]
         yield place
         if place == "done":
             return
         fill(page)
-        page.locator("form[data-timed] button").click()
+        follow(page.locator("form[data-timed] button"))
         expect(page).not_to_have_url(re.compile(f"/{place}/$"))
 
 
@@ -134,9 +135,9 @@ def test_the_whole_way_without_javascript(study_site: Site, browser: Browser):
 
 def test_an_error_leads_to_the_written_field(study_site: Site, page: Page):
     page.goto(new_link(study_site, "all-of-it"))
-    page.get_by_role("button", name="I agree to take part").click()
+    follow(page.get_by_role("button", name="I agree to take part"))
     page.get_by_label("For how many years have you read English?").fill("many")
-    page.get_by_role("button", name="Go on").click()
+    follow(page.get_by_role("button", name="Go on"))
     expect(page.get_by_role("alert")).to_be_focused()
     page.get_by_role("link", name="For how many years have you read English?").click()
     field = page.get_by_label("For how many years have you read English?")

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from scripts.example import load_example, new_link
 from scripts.site import Site, running_site
+from tests.functional.pages import enter, follow
 
 pytestmark = pytest.mark.service
 
@@ -59,7 +60,7 @@ def test_the_whole_way_goes_by_keyboard_alone(study_site: Site, page: Page):
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     tab_to(page, "button[value=yes]")
-    page.keyboard.press("Enter")
+    enter(page)
     keys = ["rated_correct", "known_before", "certainty", "helpfulness"]
     for position in (1, 2):
         expect(page).to_have_url(re.compile(rf"/item/{position}/$"))
@@ -68,13 +69,13 @@ def test_the_whole_way_goes_by_keyboard_alone(study_site: Site, page: Page):
             page.keyboard.press("Space")
             page.keyboard.press("ArrowDown")
         tab_to(page, "form button")
-        page.keyboard.press("Enter")
+        enter(page)
     expect(page).to_have_url(re.compile(r"/survey/$"))
     for key in ["trust", "relevant_information", "irrelevant_information", "satisfaction"]:
         tab_to(page, f"[name={key}]")
         page.keyboard.press("Space")
     tab_to(page, "form button")
-    page.keyboard.press("Enter")
+    enter(page)
     expect(page.locator(".code")).not_to_be_empty()
     stored = first_trial(study_site, "pilot")
     assert stored["answers"] == {
@@ -88,9 +89,9 @@ def test_the_whole_way_goes_by_keyboard_alone(study_site: Site, page: Page):
 
 def test_the_links_of_the_error_summary_lead_to_the_questions(study_site: Site, page: Page):
     page.goto(new_link(study_site, mode="bot"))
-    page.get_by_role("button", name="I agree to take part").click()
+    follow(page.get_by_role("button", name="I agree to take part"))
     for _time in range(2):  # again from an address that ends in the fragment of the first time
-        page.get_by_role("button", name="Save and go on").click()
+        follow(page.get_by_role("button", name="Save and go on"))
         expect(page.get_by_role("alert")).to_be_focused()
         page.get_by_role("link", name="I am confident that my choice is correct.").click()
         expect(page.locator("#certainty-1")).to_be_focused()
@@ -103,18 +104,18 @@ def choose_all(page: Page) -> None:
 
 def test_the_clocks_add_up_and_go_on_after_a_reload_and_an_error(study_site: Site, page: Page):
     page.goto(new_link(study_site, mode="live"))
-    page.get_by_role("button", name="I agree to take part").click()
+    follow(page.get_by_role("button", name="I agree to take part"))
     page.wait_for_timeout(400)
     page.reload()
     page.evaluate(HIDE, True)
     page.wait_for_timeout(300)
     page.evaluate(HIDE, False)
-    page.get_by_role("button", name="Save and go on").click()
+    follow(page.get_by_role("button", name="Save and go on"))
     expect(page.get_by_role("alert")).to_be_focused()
     choose_all(page)
     for number in (1, 2, 2):  # the last click changes nothing
         page.locator("label[for^=certainty]").nth(number).click()
-    page.get_by_role("button", name="Save and go on").click()
+    follow(page.get_by_role("button", name="Save and go on"))
     expect(page).to_have_url(re.compile(r"/item/2/$"))
     stored = first_trial(study_site, "live")
     assert stored["client_total_ms"] == stored["client_visible_ms"] + stored["client_hidden_ms"]
@@ -129,7 +130,7 @@ def test_a_double_click_sends_a_form_once(study_site: Site, page: Page):
     posts: list[str] = []
     page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
     page.goto(new_link(study_site, mode="bot"))
-    page.get_by_role("button", name="I agree to take part").click()
+    follow(page.get_by_role("button", name="I agree to take part"))
     choose_all(page)
     page.get_by_role("button", name="Save and go on").dblclick()
     expect(page).to_have_url(re.compile(r"/item/2/$"))
@@ -152,19 +153,19 @@ def test_staff_pages_have_no_accessibility_problems(
 
     page.goto(study_site.url)
     look()
-    page.get_by_role("link", name="Staff login").click()
+    follow(page.get_by_role("link", name="Staff login"))
     page.get_by_label("User name").fill("ada")
     page.get_by_label("Password").fill("wrong")
-    page.get_by_role("button", name="Log in").click()
+    follow(page.get_by_role("button", name="Log in"))
     expect(page.get_by_role("alert")).to_be_focused()
     look()
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
+    follow(page.get_by_role("button", name="Log in"))
     expect(page.get_by_role("heading", name="Studies")).to_be_visible()
     look()
-    page.get_by_role("link", name="Do the explanations help?").click()
+    follow(page.get_by_role("link", name="Do the explanations help?"))
     page.get_by_label("Label").fill("a lab")
-    page.get_by_role("button", name="Make a link").click()
+    follow(page.get_by_role("button", name="Make a link"))
     expect(page.get_by_role("heading", name="The new link")).to_be_visible()
     look()
     assert found == []
@@ -177,13 +178,13 @@ def test_the_progress_of_a_study_refreshes_itself(study_site: Site, browser: Bro
     page.goto(f"{study_site.url}/accounts/login/")
     page.get_by_label("User name").fill("ada")
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
-    page.get_by_role("link", name="Do the explanations help?").click()
+    follow(page.get_by_role("button", name="Log in"))
+    follow(page.get_by_role("link", name="Do the explanations help?"))
     heading = page.get_by_role("heading", name="Live participants")
     before = int(re.findall(r"of (\d+) completed", heading.inner_text())[0])
     person = browser.new_context().new_page()
     person.goto(new_link(study_site, mode="live"))
-    person.get_by_role("button", name="I agree to take part").click()
+    follow(person.get_by_role("button", name="I agree to take part"))
     expect(heading).to_contain_text(f"of {before + 1} completed", timeout=15_000)
     person.context.close()
     context.close()

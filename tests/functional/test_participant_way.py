@@ -21,6 +21,7 @@ from playwright.sync_api import (
 )
 
 from scripts.example import load_example, new_link
+from tests.functional.pages import follow
 from tests.site import Site, running_site
 
 pytestmark = pytest.mark.service
@@ -85,7 +86,7 @@ class Watch:
 
 def enter(page: Page, link: str) -> None:
     page.goto(link)
-    page.get_by_role("button", name="I agree to take part").click()
+    follow(page.get_by_role("button", name="I agree to take part"))
 
 
 def choose(page: Page, number: int = 0) -> None:
@@ -95,7 +96,7 @@ def choose(page: Page, number: int = 0) -> None:
 
 
 def send(page: Page) -> None:
-    page.locator("form[method=post] button").click()
+    follow(page.locator("form[method=post] button"))
 
 
 def test_every_condition_is_walked_from_link_to_code(study_site: Site, browser: Browser):
@@ -136,7 +137,7 @@ def test_a_phone_shows_everything_without_scrolling_sideways(study_site: Site, b
     page = context.new_page()
     page.goto(new_link(study_site, "short"))
     assert_fits(page)
-    page.get_by_role("button", name="I agree to take part").click()
+    follow(page.get_by_role("button", name="I agree to take part"))
     for name in ("item/1", "item/2", "survey"):
         expect(page).to_have_url(re.compile(rf"/{name}/$"))
         assert_fits(page)
@@ -243,7 +244,7 @@ def test_no_page_has_accessibility_problems(study_site: Site, browser: Browser, 
     page = context.new_page()
     page.goto(new_link(study_site, "short"))
     found = problems_of(page, axe_script)
-    page.get_by_role("button", name="I agree to take part").click()
+    follow(page.get_by_role("button", name="I agree to take part"))
     send(page)  # with nothing chosen: the page with errors
     found += problems_of(page, axe_script)
     for _page in range(3):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
+from tests.functional.pages import follow
 from tests.site import Site, running_site
 
 # The database is filled by a process of its own: the site's, which has its settings.
@@ -81,14 +82,14 @@ def test_they_are_accessible(steps_site, browser: Browser, axe_script: str, widt
     page, found = context.new_page(), []
     for token in told["LINK"].values():
         page.goto(f"{site.url}/join/{token}/")
-        page.locator("button[name=consent][value=yes]").click()
+        follow(page.locator("button[name=consent][value=yes]"))
         page.wait_for_url("**/item/1/")
         assert page.locator(".program-step").count() > 1
         found += look(page, axe_script, width)
     page.goto(f"{site.url}/accounts/login/")
     page.get_by_label("User name").fill("boss")
     page.get_by_label("Password").fill("bosspass12")
-    page.get_by_role("button", name="Log in").click()
+    follow(page.get_by_role("button", name="Log in"))
     for address in told["ITEM"].values():
         for path in (address, address.partition("net/")[0]):
             page.goto(f"{site.url}{path}")
@@ -103,7 +104,7 @@ def test_images_are_drawn_without_scripts(steps_site, browser: Browser) -> None:
     page, loaded = context.new_page(), []
     page.on("response", lambda answer: loaded.append(answer.status) if "/image/" in answer.url else None)
     page.goto(f"{site.url}/join/{told['LINK']['scenes']}/")
-    page.locator("button[name=consent][value=yes]").click()
+    follow(page.locator("button[name=consent][value=yes]"))
     page.wait_for_url("**/item/1/", wait_until="networkidle")
     assert page.locator(".program-step svg image").count() > 0
     assert set(loaded) == {200}

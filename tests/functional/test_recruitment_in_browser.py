@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from scripts.example import load_example
 from scripts.site import Site, running_site
+from tests.functional.pages import enter, follow
 
 pytestmark = pytest.mark.service
 
@@ -50,11 +51,11 @@ def check(page: Page, axe_script: str, name: str) -> None:
 
 
 def answer_all(page: Page) -> None:
-    page.get_by_role("button", name="I agree to take part").click()
+    follow(page.get_by_role("button", name="I agree to take part"))
     for keys in (ANSWERS, ANSWERS, SURVEY):
         for key in keys:
             page.locator(f"[name={key}]").first.check()
-        page.locator("form[data-timed] button").click()
+        follow(page.locator("form[data-timed] button"))
 
 
 @pytest.mark.parametrize("width", [1280, 320])
@@ -68,14 +69,14 @@ def test_from_a_platform_and_back(study_site: Site, browser: Browser, axe_script
     expect(back).to_have_attribute("href", "https://app.prolific.com/submissions/complete?cc=CDONE1")
     check(page, axe_script, "done")
     code = page.locator(".withdrawal").inner_text()
-    page.get_by_role("link", name="The page to withdraw").click()
+    follow(page.get_by_role("link", name="The page to withdraw"))
     check(page, axe_script, "withdraw")
     page.get_by_label("Withdrawal code").fill("WRONG")
-    page.keyboard.press("Enter")
+    enter(page)
     expect(page.locator(".errors")).to_be_focused()
     check(page, axe_script, "withdraw-error")
     page.get_by_label("Withdrawal code").fill(f" {code[:6].lower()} {code[6:]}")
-    page.keyboard.press("Enter")
+    enter(page)
     expect(page.get_by_role("heading", name="You have withdrawn")).to_be_visible()
     check(page, axe_script, "withdrawn")
     page.close()
@@ -85,7 +86,7 @@ def test_from_a_platform_and_back(study_site: Site, browser: Browser, axe_script
 def test_who_takes_no_part_gets_back_too(study_site: Site, browser: Browser, axe_script: str, width: int):
     page = browser.new_page(viewport={"width": width, "height": 800})
     page.goto(prolific_link(study_site, f"n{width}"))
-    page.get_by_role("button", name="I do not want to take part").click()
+    follow(page.get_by_role("button", name="I do not want to take part"))
     expect(page.locator(".code")).to_have_text("CNO1")
     check(page, axe_script, "declined")
     page.goto(prolific_link(study_site, "x").partition("?")[0])
@@ -99,19 +100,19 @@ def test_the_privacy_page_of_staff(study_site: Site, browser: Browser, axe_scrip
     person: dict[str, Any] = {"width": width, "height": 800}
     page = browser.new_page(viewport=person)
     page.goto(prolific_link(study_site, f"s{width}"))
-    page.get_by_role("button", name="I agree to take part").click()
+    follow(page.get_by_role("button", name="I agree to take part"))
     staff = browser.new_page(viewport=person)
     staff.goto(f"{study_site.url}/accounts/login/?next=/staff/studies/example/privacy/")
     staff.get_by_label("User name").fill("ada")
     staff.get_by_label("Password").fill(PASSWORD)
-    staff.keyboard.press("Enter")
+    enter(staff)
     expect(staff.get_by_role("heading", name="Take one person out")).to_be_visible()
     check(staff, axe_script, "privacy")
     staff.get_by_label("Participant id or external id").fill(f"s{width}")
     staff.get_by_label("Delete everything").check()
     staff.get_by_label("Reason").fill("asked by mail")
     staff.get_by_label("I know that this cannot be undone").check()
-    staff.get_by_role("button", name="Do it").click()
+    follow(staff.get_by_role("button", name="Do it"))
     expect(staff.get_by_role("status")).to_contain_text("The person was deleted.")
     page.reload()
     expect(page).to_have_url(re.compile(r"/consent/$"))

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from scripts.example import load_example
 from scripts.site import Site, running_site
+from tests.functional.pages import follow
 
 pytestmark = pytest.mark.service
 
@@ -54,7 +55,7 @@ def log_in(page: Page, site: Site) -> None:
     page.goto(f"{site.url}/accounts/login/")
     page.get_by_label("User name").fill("ada")
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
+    follow(page.get_by_role("button", name="Log in"))
     expect(page.get_by_role("heading", name="Studies")).to_be_visible()
 
 
@@ -94,7 +95,7 @@ def test_the_pages_are_accessible(
         if page.evaluate("document.documentElement.scrollWidth") > width:
             found.append(f"{name}: wider than {width} px")
     page.goto(f"{site.url}/staff/sample-size/")
-    page.get_by_role("button", name="Simulate").click()
+    follow(page.get_by_role("button", name="Simulate"))
     expect(page.get_by_text("participants per condition").first).to_be_visible()
     picture(page, "sample-size-result", width)
     page.evaluate(axe_script)
@@ -107,17 +108,17 @@ def test_an_answer_is_judged_and_a_quota_set(study: tuple[Site, str, int], page:
     site, slug, run = study
     log_in(page, site)
     page.goto(f"{site.url}/staff/correctness/{run}/")
-    page.get_by_role("link", name="Judge the next answer").click()
+    follow(page.get_by_role("link", name="Judge the next answer"))
     page.get_by_text("Not correct").click()
-    page.get_by_role("button", name="Store and go on").click()
+    follow(page.get_by_role("button", name="Store and go on"))
     expect(page.get_by_text("Nothing is left for you to judge here.").first).to_be_visible()
     page.goto(f"{site.url}/staff/studies/{slug}/running/")
     form = page.locator("form.row-form").first
     form.get_by_label("Quota").fill("12")
-    form.get_by_role("button", name="Set").click()
+    follow(form.get_by_role("button", name="Set"))
     expect(page.get_by_text("quota 12").first).to_be_visible()
     page.goto(f"{site.url}/staff/studies/{slug}/")
-    page.get_by_role("button", name="Pause").click()
+    follow(page.get_by_role("button", name="Pause"))
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
-    page.get_by_role("button", name="Resume").click()
+    follow(page.get_by_role("button", name="Resume"))
     expect(page).to_have_url(re.compile(rf"/{slug}/$"))

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from scripts.example import load_example
 from scripts.site import Site, running_site
 from studyapp.studio.steps import STEPS
+from tests.functional.pages import follow
 from tests.functional.test_staff_running_in_browser import ADD_STAFF, log_in, picture
 
 pytestmark = pytest.mark.service
@@ -49,7 +50,7 @@ def test_the_pages_are_accessible(site: Site, browser: Browser, axe_script: str,
     page.get_by_label("Title").fill("Do the explanations help?")
     page.get_by_label("Short name").fill(f"look-{width}")
     page.get_by_label("Dataset").select_option(index=1)
-    page.get_by_role("button", name="Make the draft").click()
+    follow(page.get_by_role("button", name="Make the draft"))
     at = f"{site.url}/staff/studio/look-{width}/"
     expect(page.get_by_role("heading", name="Texts")).to_be_visible()
     for step, button in (
@@ -178,7 +179,7 @@ def test_the_preview_needs_no_javascript(site: Site, browser: Browser):
     page.get_by_role("button", name="Show").click()
     frame = page.frame_locator("iframe[name=preview]")
     expect(frame.get_by_text("Words that nobody saved.")).to_be_visible()
-    page.get_by_role("button", name="Save", exact=True).click()
+    follow(page.get_by_role("button", name="Save", exact=True))
     expect(page.get_by_text("Saved.", exact=True)).to_be_visible()
-    page.get_by_role("button", name="Undo").click()
+    follow(page.get_by_role("button", name="Undo"))
     expect(page.get_by_label("Consent")).to_have_value("I take part of my own will.")

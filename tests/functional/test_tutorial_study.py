@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from scripts.processes import ROOT
 from scripts.site import Site, running_site
+from tests.functional.pages import follow
 from tests.functional.test_staff_running_in_browser import ADD_STAFF, log_in
 
 pytestmark = pytest.mark.service
@@ -87,7 +88,7 @@ def fill(page: Page, label: str, value: str) -> None:
 def press(page: Page, name: str) -> None:
     pattern = re.compile(rf"^(\d )?{re.escape(name)}( ?:| \d+ to do|$)")
     found = page.get_by_role("button", name=pattern).or_(page.get_by_role("link", name=pattern))
-    visible(found).click()
+    follow(visible(found))
 
 
 def test_it_works(site: Site, browser: Browser, tmp_path: Path):

@@ -7,13 +7,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from benchmarks.annotation_load import line, missed
-from scripts import servers
 from scripts.processes import ROOT
 from tests.site import Site, running_site
 
@@ -52,13 +50,10 @@ print(json.dumps({{
 """
 
 
-@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.service)])
-def annotation_site(request: pytest.FixtureRequest) -> Iterator[Site]:
-    with ExitStack() as stack:
-        url = None
-        if request.param == "postgres":
-            url = stack.enter_context(servers.postgres_database(request.getfixturevalue("postgres_server")))
-        yield stack.enter_context(running_site(database_url=url, worker=False))
+@pytest.fixture(scope="module")
+def annotation_site(postgres_or_sqlite: str | None) -> Iterator[Site]:
+    with running_site(postgres=postgres_or_sqlite, worker=False) as site:
+        yield site
 
 
 def shell(site: Site, code: str) -> Any:

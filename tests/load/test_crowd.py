@@ -6,13 +6,11 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from benchmarks.participants import MOST_P95_MS, line, missed, stored
-from scripts import servers
 from scripts.example import load_example, new_link
 from scripts.processes import ROOT
 from tests.site import Site, running_site
@@ -30,13 +28,9 @@ print(json.dumps({
 """
 
 
-@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.service)])
-def study_site(request: pytest.FixtureRequest) -> Iterator[Site]:
-    with ExitStack() as stack:
-        url = None
-        if request.param == "postgres":
-            url = stack.enter_context(servers.postgres_database(request.getfixturevalue("postgres_server")))
-        site = stack.enter_context(running_site(database_url=url, worker=False))
+@pytest.fixture(scope="module")
+def study_site(postgres_or_sqlite: str | None) -> Iterator[Site]:
+    with running_site(postgres=postgres_or_sqlite, worker=False) as site:
         load_example(site, items=6)
         yield site
 

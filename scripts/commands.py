@@ -1,0 +1,108 @@
+"""Management commands of a running site, each in a fork of one process that has Django loaded.
+
+Of a command that does little, the start of Python and Django is nearly all; here they start once for a site.
+``python -m scripts.commands`` is that process. It reads a JSON list a line, the arguments of a command and
+the files for what it prints and for its errors, and answers each with the command's status.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+from scripts.processes import ROOT
+
+SECONDS = 900  # that a command may take
+
+
+class Commands:
+    """Runs commands in the environment of a site. The process starts with the first one."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = env
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a management command to its end. Raises TimeoutError when it takes too long."""
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with tempfile.TemporaryDirectory(prefix="touchstone-command-") as folder:
+            output, error = Path(folder, "output"), Path(folder, "error")
+            process.stdin.write(json.dumps([arguments, str(output), str(error)]) + "\n")
+            process.stdin.flush()
+            if not select.select([process.stdout], [], [], SECONDS)[0]:
+                raise TimeoutError(f"{' '.join(arguments)} takes more than {SECONDS} s")
+            status = int(process.stdout.readline())
+            return subprocess.CompletedProcess(
+                arguments, status, output.read_text(encoding="utf-8"), error.read_text(encoding="utf-8")
+            )
+
+    def _started(self) -> subprocess.Popen[str]:
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "scripts.commands"], cwd=ROOT, env=dict(self._env), text=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            )  # fmt: skip
+        return self._process
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the process, which ends by itself when nobody can ask it any more."""
+        if self._process is not None:
+            self._process.communicate()
+
+
+def main() -> None:
+    """Run commands until there are no more to read."""
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    for line in sys.stdin:
+        print(_forked(*json.loads(line)), flush=True)
+
+
+def _forked(arguments: Sequence[str], output: str, error: str) -> int:
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = 1
+    try:
+        for number, path in enumerate((os.devnull, output, error)):
+            os.dup2(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), number)
+        status = _status(arguments)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _status(arguments: Sequence[str]) -> int:
+    """Run a command as ``manage.py`` does; return its status."""
+    from django.core.management import execute_from_command_line
+
+    try:
+        execute_from_command_line(["manage.py", *arguments])
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    main()
