@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import TypeAlias, get_args
 
 import numpy as np
 from rich.console import Console
@@ -34,6 +34,8 @@ from analysis.study import Options, analyse
 from analysis.tables import csv_text
 from analysis.visual_bias import command as visual_bias
 from analysis.xqa import score, score_each
+
+_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -162,7 +164,18 @@ def _preregister(options: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m analysis", description="Statistics on plain files.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _report_command(commands)
+    _scores_command(commands)
+    _correlate_command(commands)
+    faithfulness.add_commands(commands, _print_result)
+    visual_bias.add_command(commands, _visual_bias)
+    alignment_report.add_command(commands, _print_result, _natural)
+    reasons.add_command(commands, _print_result)
+    _design_commands(commands)
+    return parser
 
+
+def _report_command(commands: _Commands) -> None:
     report = commands.add_parser("report", help="the report on a study, from its export bundle")
     report.add_argument("bundle", type=Path, metavar="BUNDLE", help="folder that export_results wrote")
     report.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the report")
@@ -187,6 +200,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     report.set_defaults(command=_report)
 
+
+def _scores_command(commands: _Commands) -> None:
     scores = commands.add_parser("xqa-scores", help="HotpotQA's official scores, as JSON")
     scores.add_argument("--gold", type=Path, required=True, metavar="GOLD.json")
     scores.add_argument("--predictions", type=Path, required=True, metavar="PRED.json")
@@ -196,6 +211,8 @@ def _parser() -> argparse.ArgumentParser:
     scores.add_argument("--system", default="system", help="name of the system in that table")
     scores.set_defaults(command=_xqa_scores)
 
+
+def _correlate_command(commands: _Commands) -> None:
     correlate = commands.add_parser("correlate", help="rank table and correlations of two plain tables")
     correlate.add_argument(
         "--human",
@@ -220,15 +237,9 @@ def _parser() -> argparse.ArgumentParser:
         "--resamples", type=_natural, default=2000, help="bootstrap replicates of participants (default 2000)"
     )
     correlate.set_defaults(command=_correlate)
-    faithfulness.add_commands(commands, _print_result)
-    visual_bias.add_command(commands, _visual_bias)
-    alignment_report.add_command(commands, _print_result, _natural)
-    reasons.add_command(commands, _print_result)
-    _design_commands(commands)
-    return parser
 
 
-def _design_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _design_commands(commands: _Commands) -> None:
     power = commands.add_parser("power", help="sample size by simulation, from a pilot or from assumptions")
     add = power.add_argument
     add("--pilot", type=Path, metavar="BUNDLE", help="bundle of a pilot to take people and trials from")

@@ -19,7 +19,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -50,6 +50,7 @@ from modelserver.service import ServerLimits, Service
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+Seconds = Annotated[str | None, Header()]
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 HTTP_CODES = {
@@ -67,7 +68,13 @@ def create_app(service: Service) -> Edge:
     """Return the application. All errors have the form of ErrorBody."""
     # No interactive pages: they load scripts from other hosts.
     app = FastAPI(title="Touchstone model server", docs_url=None, redoc_url=None, openapi_url="/openapi.json")
+    _answer_watchers(app, service)
+    _answer_callers(app, service)
+    _answer_errors(app)
+    return Edge(app, service=service, paths=frozenset(_paths(app)))
 
+
+def _answer_watchers(app: FastAPI, service: Service) -> None:
     @app.get("/health")
     async def health() -> dict[str, str]:
         if not service.threads.alive:
@@ -89,10 +96,10 @@ def create_app(service: Service) -> Edge:
             service.require_ready()
         return SystemList(systems=service.shelf.infos())
 
+
+def _answer_callers(app: FastAPI, service: Service) -> None:
     @app.post("/v1/load")
-    async def load(
-        body: LoadRequest, request: Request, x_timeout_seconds: Annotated[str | None, Header()] = None
-    ) -> SystemInfo:
+    async def load(body: LoadRequest, request: Request, x_timeout_seconds: Seconds = None) -> SystemInfo:
         edge: _Exchange = request.scope["exchange"]
         edge.fields |= {"system": service.require(body.system)}
         deadline = edge.started + _timeout(x_timeout_seconds, service.limits)
@@ -100,32 +107,29 @@ def create_app(service: Service) -> Edge:
 
     @app.post("/v1/predict")
     async def predict(
-        body: PredictRequest, request: Request, x_timeout_seconds: Annotated[str | None, Header()] = None
+        body: PredictRequest, request: Request, x_timeout_seconds: Seconds = None
     ) -> PredictResponse:
         return await _predicted(service, body, x_timeout_seconds, request.scope, request.receive)
 
     @app.post("/v1/explain", response_model=ExplainResponse)
-    async def explain(
-        body: ExplainRequest, request: Request, x_timeout_seconds: Annotated[str | None, Header()] = None
-    ) -> Response:
+    async def explain(body: ExplainRequest, request: Request, x_timeout_seconds: Seconds = None) -> Response:
         deadline = _accepted(service, body, x_timeout_seconds, request.scope)
-        exchange: _Exchange = request.scope["exchange"]
-        work = service.explanation(body, exchange.request_id)
-        answer = await _raced(work, request.receive, deadline)
-        return Response(answer.model_dump_json(), media_type="application/json")
+        return await _written(service.explanation(body, _request_id(request)), request, deadline)
 
     @app.post("/v1/execute", response_model=ExecuteResponse)
-    async def execute(
-        body: ExecuteRequest, request: Request, x_timeout_seconds: Annotated[str | None, Header()] = None
-    ) -> Response:
+    async def execute(body: ExecuteRequest, request: Request, x_timeout_seconds: Seconds = None) -> Response:
         deadline = _accepted(service, body, x_timeout_seconds, request.scope)
-        exchange: _Exchange = request.scope["exchange"]
-        work = service.execution(body, exchange.request_id)
-        answer = await _raced(work, request.receive, deadline)
-        return Response(answer.model_dump_json(), media_type="application/json")
+        return await _written(service.execution(body, _request_id(request)), request, deadline)
 
-    _answer_errors(app)
-    return Edge(app, service=service, paths=frozenset(_paths(app)))
+
+def _request_id(request: Request) -> str:
+    exchange: _Exchange = request.scope["exchange"]
+    return exchange.request_id
+
+
+async def _written(work: Coroutine[Any, Any, BaseModel], request: Request, deadline: float) -> Response:
+    answer = await _raced(work, request.receive, deadline)
+    return Response(answer.model_dump_json(), media_type="application/json")
 
 
 def _paths(app: FastAPI) -> list[str]:
