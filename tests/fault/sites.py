@@ -3,6 +3,7 @@
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -38,6 +39,7 @@ class Site:
         url = self.urls[number - 1]
         command = [sys.executable, "-m", "tests.fault.slow_model_server"]
         command += ["--port", url.rpartition(":")[2], "--seconds", str(SECONDS_EACH)]
+        command += ["--stop", str(self._stop)]
         self.parts.start(
             Part(
                 name="model server" if number == 1 else f"model server {number}",
@@ -48,6 +50,19 @@ class Site:
             )
         )
         self.parts.wait_ready()
+
+    @property
+    def _stop(self) -> Path:
+        return self.folder / "stop"
+
+    def stop_after(self, items: int) -> None:
+        """Have each model server begin no more items than these, until they may go on."""
+        new = self.folder / "new"
+        new.write_text(f"{items} {time.monotonic_ns()}", encoding="utf-8")
+        new.replace(self._stop)
+
+    def go_on(self) -> None:
+        self._stop.unlink()
 
     def command(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

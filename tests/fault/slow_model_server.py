@@ -1,9 +1,10 @@
-"""Fake systems that pause for each item, so that a test can end programs in mid-run."""
+"""Fake systems that take their time, and wait where they are told to: a test can end programs in mid-run."""
 
 import argparse
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from modelserver.fake import FakeSystem
 from modelserver.fake_modular import FakeModularSystem
@@ -21,19 +22,47 @@ from modelserver.server import Service
 from modelserver.serving import bind, run
 
 
-class SlowSystem(FakeSystem):
-    """The fake system, ``seconds`` slower for each item; its saliency is on the question's first letter."""
+class Pace:
+    """How fast work is done: an item takes some seconds, and there may be a last one for the time being.
 
-    def __init__(self, seconds: float) -> None:
+    While the file ``stop`` is there, no more items are begun than the number in it; each new text in it
+    begins to count anew.
+    """
+
+    def __init__(self, seconds: float, stop: Path) -> None:
+        self.seconds, self.stop = seconds, stop
+        self._told, self._begun = "", 0
+
+    def work(self, items: int) -> None:
+        """Take the time of some items, and wait as long as they may not be begun."""
+        while not self._may_begin():
+            time.sleep(0.01)
+        self._begun += items
+        time.sleep(self.seconds * items)
+
+    def _may_begin(self) -> bool:
+        try:
+            told = self.stop.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return True
+        if told != self._told:
+            self._told, self._begun = told, 0
+        return self._begun < int(told.split()[0])
+
+
+class SlowSystem(FakeSystem):
+    """The fake system at a pace; its saliency is on the question's first letter."""
+
+    def __init__(self, pace: Pace) -> None:
         super().__init__("slow")
-        self.seconds = seconds
+        self.pace = pace
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
-        time.sleep(self.seconds * len(items))
+        self.pace.work(len(items))
         return super().predict(items)
 
     def explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation]:
-        time.sleep(self.seconds * len(items))
+        self.pace.work(len(items))
         score = SaliencyScore(article=None, title=None, index=None, start=0, end=1, score=1.0)
         return [
             Explanation(
@@ -50,14 +79,14 @@ class SlowSystem(FakeSystem):
 
 
 class SlowModularSystem(FakeModularSystem):
-    """The fake modular network, ``seconds`` slower for each item."""
+    """The fake modular network at a pace."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, pace: Pace) -> None:
         super().__init__("slow-modular")
-        self.seconds = seconds
+        self.pace = pace
 
     def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
-        time.sleep(self.seconds * len(items))
+        self.pace.work(len(items))
         return super().execute(items)
 
 
@@ -65,14 +94,11 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--stop", type=Path, required=True)
     options = parser.parse_args()
+    pace = Pace(options.seconds, options.stop)
     log_to_stderr("info")
-    service = Service(
-        {
-            "slow": lambda: SlowSystem(options.seconds),
-            "slow-modular": lambda: SlowModularSystem(options.seconds),
-        }
-    )
+    service = Service({"slow": lambda: SlowSystem(pace), "slow-modular": lambda: SlowModularSystem(pace)})
     return run(service, bind("127.0.0.1", options.port), drain_seconds=5.0)
 
 

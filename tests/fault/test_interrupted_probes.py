@@ -42,10 +42,12 @@ def done(command: subprocess.Popen[str]) -> str:
 
 def through_a_kill(site: Site, counted: str, *arguments: str) -> str:
     """Kill the worker when some of it is there; return what the command says that waited all along."""
+    site.stop_after(N // 2)
     command = site.command(*arguments)
     eventually(lambda: site.value(counted) >= 4)
     site.parts.stop_one("worker", kill=True)
     assert 0 < site.value(counted) < N
+    site.go_on()
     site.worker()
     return done(command)
 
