@@ -237,6 +237,7 @@ def _serve(options: argparse.Namespace) -> int:
             threads=len(hardware),
             preload=options.load == "start",
             memory=options.max_memory,
+            restarts=processes.restarts,
         )
         return run(service, listener, drain_seconds=options.drain_seconds, at_end=processes.end)
 

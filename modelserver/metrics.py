@@ -55,18 +55,18 @@ class Histogram:
             yield f"{self.name}_count{_labels(pairs)} {running}"
 
 
-class Gauge:
-    """A number read when it is asked for."""
+class Reading:
+    """A number read when it is asked for: a gauge, or a counter that is kept elsewhere."""
 
-    def __init__(self, name: str, text: str, read: Callable[[], float]) -> None:
-        self.name, self.text, self._read = name, text, read
+    def __init__(self, name: str, text: str, read: Callable[[], float], kind: str = "gauge") -> None:
+        self.name, self.text, self._read, self._kind = name, text, read, kind
 
     def lines(self) -> Iterator[str]:
-        yield from _head(self.name, self.text, "gauge")
+        yield from _head(self.name, self.text, self._kind)
         yield f"{self.name} {_number(self._read())}"
 
 
-def render(series: Sequence[Counter | Histogram | Gauge]) -> str:
+def render(series: Sequence[Counter | Histogram | Reading]) -> str:
     """Return all series as one page of text."""
     return "".join(f"{line}\n" for one in series for line in one.lines())
 

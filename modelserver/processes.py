@@ -121,6 +121,7 @@ class ModelProcess:
     def __init__(self, setup: Setup, *, batch_seconds: float | None = None) -> None:
         self._setup = setup
         self.batch_seconds = batch_seconds
+        self.restarts = 0
         self._lock = threading.Lock()
         self._current: _Running | None = None
 
@@ -130,6 +131,7 @@ class ModelProcess:
             if self._current is None or self._current.ended or self._current.process.poll() is not None:
                 if self._current is not None:
                     self._current.end()
+                    self.restarts += 1
                 self._current = _Running(self._setup)
             return self._current
 
@@ -307,6 +309,10 @@ class Processes:
                 process.unload(name)
             raise
         return cast(Served, ProcessSystem(name, self.processes, housed))
+
+    def restarts(self) -> int:
+        """How often one of them was started anew."""
+        return sum(process.restarts for process in self.processes)
 
     def end(self) -> None:
         """End all processes, whatever they do."""

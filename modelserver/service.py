@@ -26,7 +26,7 @@ from modelserver.batching import (
     check_each,
 )
 from modelserver.errors import Overloaded, TooLarge, Unavailable, UnknownSystem
-from modelserver.metrics import ITEMS, SECONDS, Counter, Gauge, Histogram, render
+from modelserver.metrics import ITEMS, SECONDS, Counter, Histogram, Reading, render
 from modelserver.schema import (
     ExecuteRequest,
     ExecuteResponse,
@@ -72,7 +72,7 @@ class ServerLimits:
 class Metrics:
     """The series of one server."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, restarts: Callable[[], int]) -> None:
         self.requests = Counter("modelserver_requests_total", "Responses", ("path", "status"))
         self.request_seconds = Histogram("modelserver_request_seconds", "Time to answer", SECONDS, ("path",))
         self.outcomes = Counter("modelserver_items_total", "Items by outcome", ("system", "outcome"))
@@ -81,14 +81,17 @@ class Metrics:
         self.wait_seconds = Histogram("modelserver_wait_seconds", "Longest wait", SECONDS, ("system",))
         self.tokens = Counter("modelserver_tokens_total", "Tokens computed", ("system",))
         self.padding = Counter("modelserver_padding_tokens_total", "Padding computed", ("system",))
-        self.queue = Gauge("modelserver_queue_items", "Items waiting", lambda: service.waiting)
+        self.queue = Reading("modelserver_queue_items", "Items waiting", lambda: service.waiting)
         self.loads = Counter("modelserver_loads_total", "Attempts to load a system", ("system", "outcome"))
         self.load_seconds = Histogram("modelserver_load_seconds", "Time to load", SECONDS, ("system",))
         self.unloads = Counter("modelserver_unloads_total", "Systems put out of memory", ("system",))
-        self.loaded = Gauge("modelserver_loaded_systems", "Systems in memory", lambda: service.shelf.count)
-        self.bytes = Gauge("modelserver_loaded_bytes", "Their weights", lambda: service.shelf.used)
-        self.ready = Gauge(
+        self.loaded = Reading("modelserver_loaded_systems", "Systems in memory", lambda: service.shelf.count)
+        self.bytes = Reading("modelserver_loaded_bytes", "Their weights", lambda: service.shelf.used)
+        self.ready = Reading(
             "modelserver_ready", "1 when predictions are taken", lambda: service.state == "ready"
+        )
+        self.restarts = Reading(
+            "modelserver_process_restarts_total", "Processes started anew", restarts, "counter"
         )
 
     def batch(self, report: BatchReport) -> None:
@@ -123,7 +126,7 @@ class Service:
     """The systems of one process and the way to them: load, check, queue, answer, drain.
 
     With ``preload`` every system is loaded once before the first request is taken; ``memory`` bounds the
-    bytes of loaded weights.
+    bytes of loaded weights. ``restarts`` tells how often a process that computes was started anew.
     """
 
     def __init__(
@@ -135,11 +138,12 @@ class Service:
         threads: int = 1,
         preload: bool = True,
         memory: int | None = None,
+        restarts: Callable[[], int] = lambda: 0,
     ) -> None:
         self.limits = limits or ServerLimits()
         self.token = token
         self.state: Literal["starting", "ready", "draining"] = "starting"
-        self.metrics = Metrics(self)
+        self.metrics = Metrics(self, restarts)
         self.threads = ModelThreads(threads)
         self.batcher = Batcher(self.threads, self.limits.batch, self._batch_ended)
         known = {name: one if isinstance(one, Source) else Source(one) for name, one in sources.items()}

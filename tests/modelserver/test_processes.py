@@ -13,6 +13,7 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from benchmarks.predictions import running
@@ -324,6 +325,9 @@ class TestEnds:
             assert [one["reason"] for one in lines if one["event"] == "process_ended"] == [
                 "the process ended by SIGKILL"
             ]
+            metrics = httpx.get(f"{server.url}/metrics", trust_env=False).text
+            assert "# TYPE modelserver_process_restarts_total counter" in metrics
+            assert "modelserver_process_restarts_total 1\n" in metrics
             # Torch is where systems are computed, and nowhere else.
             (answer,) = client.predict("place", [item("a")]).predictions
             assert isinstance(answer, QAPrediction)
