@@ -29,7 +29,7 @@ class CommandFailed(AssertionError):
 
 @dataclass(frozen=True)
 class Site:
-    """A running site. ``parts`` can end and start single programs of it."""
+    """A running site. ``parts`` can end and start its programs, ``commands`` runs management commands."""
 
     stack: Stack
     parts: Supervisor
