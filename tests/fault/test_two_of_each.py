@@ -45,12 +45,8 @@ def slices_done(site: Site, number: int) -> int:
 
 
 def started(site: Site, dataset: str, *arguments: str) -> subprocess.Popen[str]:
-    """Begin a run, and return once both workers and both servers have had a part in it.
-
-    The servers stop at about two thirds of it until they are told to go on.
-    """
+    """Begin a run, and return once both workers and both servers have had a part in it."""
     site.import_questions(dataset, QUESTIONS)
-    site.stop_after(QUESTIONS // 3)
     before = [slices_done(site, number) for number in (1, 2)], [answered(url) for url in site.urls]
     command = site.predict(dataset, *arguments)
 
@@ -74,7 +70,6 @@ def check_complete(site: Site, dataset: str) -> None:
 def test_a_killed_worker_and_nobody_waiting(site: Site):
     assert finished(started(site, "worker"))[0] == 0
     site.parts.stop_one("worker 2", kill=True)
-    site.go_on()
     check_complete(site, "worker")
     assert site.value(FINISHED, "run_swept", "worker") >= 1
     site.worker(2)
@@ -83,7 +78,6 @@ def test_a_killed_worker_and_nobody_waiting(site: Site):
 def test_a_killed_worker_that_kept_the_time(site: Site):
     waiting = started(site, "beat", "--wait")
     site.parts.stop_one("worker", kill=True)
-    site.go_on()
     status, output, error = finished(waiting)
     assert status == 0, error
     assert f"{QUESTIONS} of {QUESTIONS} questions predicted" in output
@@ -97,7 +91,6 @@ def test_a_killed_model_server(site: Site):
     in_time = answered(site.urls[1])
     site.parts.stop_one("model server 2", kill=True)
     left = QUESTIONS - site.predicted("server")
-    site.go_on()
     check_complete(site, "server")
     assert site.value(FINISHED, "run_swept", "server") == 0  # no slice was lost
     assert answered(site.urls[0]) - first >= left - SLICE
@@ -107,8 +100,6 @@ def test_a_killed_model_server(site: Site):
 
 def test_every_question_is_computed_once_when_nothing_dies(site: Site):
     before = sum(map(answered, site.urls))
-    command = started(site, "calm")
-    site.go_on()
-    command.communicate(timeout=60)
+    started(site, "calm").communicate(timeout=60)
     check_complete(site, "calm")
     assert sum(map(answered, site.urls)) - before == QUESTIONS
