@@ -74,7 +74,9 @@ def import_items(
     ``records`` are checked already (`annotation.formats`). Raises Conflict when the project holds another
     item under an id or an image of another shape, and whatever ``records`` raises; nothing is stored then.
     """
-    Project.objects.select_for_update().get(pk=project.pk)  # positions are counted one after the other
+    Project.objects.select_for_update(no_key=True).get(
+        pk=project.pk
+    )  # positions are counted one after the other
     position = (project.items.aggregate(last=Max("position"))["last"] or 0) + 1
     folder = None if image_folder is None else ImageFolder(image_folder)
     job = _Import(project, purpose, folder, dry_run, timezone.now())

@@ -16,7 +16,7 @@ from annotation import states
 from annotation.actions import audit, places, qualification
 from annotation.editing import OperationIn, apply, open_nodes
 from annotation.errors import BadEdit, NotReady, StaleBase
-from annotation.models import Item, Operation, Work
+from annotation.models import Item, Membership, Operation, Work
 from annotation.payloads import Document
 from annotation.policies import NotAllowed, check_editing, check_owner
 from annotation.subjects import document_of, program_of, subject_of
@@ -78,7 +78,11 @@ _SUBJECT = ("item__images", "item__passage", "item__tokens")
 
 def _own(*columns: str) -> QuerySet[Work]:
     by = slot("by", User)
-    works = Work.objects.select_for_update(of=("self",)).select_related("item", "project").only(*columns)
+    works = (
+        Work.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("item", "project")
+        .only(*columns)
+    )
     member = {"project__memberships__user": by, "project__memberships__active": True}
     return works.filter(pk=slot("work", Work), annotator=by, **member)
 
@@ -157,7 +161,6 @@ def _apply_all(
     return document
 
 
-@transaction.atomic
 def submit(*, work: int, revision: int, by: User) -> Work:
     """Hand a finished work in. Handing in the same revision twice is one act.
 
@@ -166,6 +169,15 @@ def submit(*, work: int, revision: int, by: User) -> Work:
         NotReady: steps are left to do; names them.
         PlaceLost, NotAllowed: as `save_operations`.
     """
+    submitted = _submit(work, revision, by)
+    if submitted.item.purpose == Item.Purpose.QUALIFICATION:
+        memberships = Membership.objects.select_related("project", "user")
+        qualification.judge_if_finished(member=memberships.get(project=submitted.project_id, user=by))
+    return submitted
+
+
+@transaction.atomic
+def _submit(work: int, revision: int, by: User) -> Work:
     held = _locked(work, by)
     if (held.revision, held.status) == (revision, Work.Status.SUBMITTED):
         return held
@@ -181,7 +193,6 @@ def submit(*, work: int, revision: int, by: User) -> Work:
     _HAND_IN(work=held.pk, status=held.status, submitted_at=held.submitted_at)
     if held.task == Work.Task.ANNOTATION and not returned:  # a returned one is counted already
         _COUNT_ONE(item=held.item_id)
-    qualification.judge_if_finished(work=held)
     audit.record(
         project=held.project,
         kind="work_submitted",
@@ -194,7 +205,11 @@ def submit(*, work: int, revision: int, by: User) -> Work:
 @transaction.atomic
 def take_back(*, work: int, by: User) -> Work:
     """Open a submitted work again that nobody has looked at yet."""
-    held = Work.objects.select_for_update(of=("self",)).select_related("item", "project").get(pk=work)
+    held = (
+        Work.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("item", "project")
+        .get(pk=work)
+    )
     check_owner(by, held)
     held.status = states.next_status(states.WORK, "take back", held.status)
     places.set_end(held, timezone.now())
@@ -205,7 +220,8 @@ def take_back(*, work: int, by: User) -> Work:
 
 
 def count_submitted(item: int) -> None:
-    """Bring the item's count of finished works up to date."""
+    """Bring the item's count of finished works up to date. Holds the item, so that no two count at once."""
+    Item.objects.select_for_update(no_key=True).only("pk").get(pk=item)
     finished = (Work.Status.SUBMITTED, Work.Status.IN_REVIEW, Work.Status.RETURNED, Work.Status.ACCEPTED)
     count = Work.objects.filter(item=item, task=Work.Task.ANNOTATION, status__in=finished).count()
     Item.objects.filter(pk=item).update(submitted=count)

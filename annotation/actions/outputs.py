@@ -31,7 +31,9 @@ def import_outputs(
     Raises Conflict when an id is not in the project, an output does not fit its item, or the revision has
     other outputs for it already; and whatever ``records`` raises. Nothing is stored then.
     """
-    Project.objects.select_for_update().get(pk=project.pk)  # the same outputs twice at once are one import
+    Project.objects.select_for_update(no_key=True).get(
+        pk=project.pk
+    )  # the same outputs twice at once are one import
     check_storable(system, (system, revision), ())
     added = 0
     for batch in batches(records):
@@ -133,7 +135,7 @@ def note_shown(*, work: Work, predictions: Sequence[dict[str, Any]] | None, to: 
     if to != work.annotator_id or shown <= set(work.predictions_shown):
         return
     with transaction.atomic():  # only where there is something to write: most reads change nothing
-        held = Work.objects.select_for_update(of=("self",)).get(pk=work.pk)
+        held = Work.objects.select_for_update(of=("self",), no_key=True).get(pk=work.pk)
         held.predictions_shown = sorted(shown | set(held.predictions_shown))
         held.save(update_fields=["predictions_shown"])
     work.predictions_shown = held.predictions_shown

@@ -1,7 +1,7 @@
 """Handing out items: places are taken, kept for a while, given back, and never overbooked."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from accounts.prepared import Prepared, PreparedUpdate, Slot, insert, slot
 from annotation import states
-from annotation.actions import audit
+from annotation.actions import audit, qualification
 from annotation.errors import NothingLeft, PlaceLost
 from annotation.formats.checks import DRAFT
 from annotation.models import Item, Membership, Project, Work
@@ -31,19 +31,27 @@ def next_work(*, member: Membership) -> Work:
         NotAllowed: the project is closed, or the member did not qualify.
         NothingLeft: no item waits for this person.
     """
+    if member.qualified is None:
+        qualification.judge_if_finished(member=member)
     check_annotating(member)
     now = timezone.now()
     if _ONE_OVER.all(project=member.project_id, now=now):
         expire(project=member.project, now=now)
-    with transaction.atomic():
-        return _next_work(member, now)
+    for search in (_claim_in_order, *[_claim_any] * TRIES):
+        try:
+            with transaction.atomic():
+                return _next_work(member, now, search)
+        except PlaceLost:
+            continue
+    raise NothingLeft(_("Others are taking the last items right now. Please try again in a moment."))
 
 
-# Transactions lock rows in the order member, work, item, and wait for no member's row once they hold any
-# other: so no two wait for each other.
+# Transactions wait for rows in the order project, member, work, item, and of each kind in the order of keys:
+# so no two wait for each other (docs/adr/0012-order-of-locks.md).
 
 
-def _next_work(member: Membership, now: datetime) -> Work:
+def _next_work(member: Membership, now: datetime, claim: Callable[[Membership, datetime], Work]) -> Work:
+    """Raises PlaceLost where others were quicker; what the attempt has locked is free again then."""
     _one_at_a_time(member)
     own = _own(member, _BEGUN)
     # "reserved" sorts before "returned": what is begun is finished first.
@@ -52,15 +60,11 @@ def _next_work(member: Membership, now: datetime) -> Work:
             return work
     if (item := _unqualified_item(member)) is not None or (item := _hidden_gold_item(member)) is not None:
         return _hand_out(member, item, now)
-    following = _take_up_again(own) or _claim_next(member, now)
-    following = following or _take_up_again(_own(member, _GIVEN_BACK))
-    if following is None:
-        raise NothingLeft(_("Every item has enough annotators, or you have done it. Thank you!"))
-    return following
+    return _take_up_again(own) or claim(member, now)
 
 
 _MEMBER_HELD = Prepared(
-    lambda: Membership.objects.select_for_update().filter(pk=slot("member", Membership)).only("pk")
+    lambda: Membership.objects.select_for_update(no_key=True).filter(pk=slot("member", Membership)).only("pk")
 )
 
 
@@ -93,22 +97,23 @@ def _own(member: Membership, works: Prepared[Work]) -> list[Work]:
 
 
 def _take_up_again(works: Sequence[Work]) -> Work | None:
-    """Resume the first of some works whose item has a free place again."""
+    """Resume the first of some works whose item has a free place again. Raises PlaceLost as `_next_work`."""
     if not works:
         return None
     free = Q(taken__lt=F("places")) | ~Q(purpose=Item.Purpose.ORDINARY)
     items = Item.objects.filter(free, pk__in=[work.item_id for work in works])
     there = set(items.values_list("pk", flat=True))
-    for work in [work for work in works if work.item_id in there][:TRIES]:
-        held = Work.objects.select_for_update().get(pk=work.pk)
-        held.project = work.project
-        if held.status in Work.HOLDING:  # another tab has just taken it up by saving
-            return held
-        try:
-            return resume(work=held)
-        except PlaceLost:
-            continue
+    for work in works:
+        if work.item_id in there:
+            return _resumed(work)
     return None
+
+
+def _resumed(work: Work) -> Work:
+    """The work with its place, taken again if it had none."""
+    held = Work.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=work.pk)
+    # Another tab may just have taken it up by saving.
+    return held if held.status in Work.HOLDING else resume(work=held)
 
 
 def _over(project: Project | Slot, now: datetime | Slot) -> QuerySet[Work]:
@@ -169,7 +174,7 @@ def resume(*, work: Work) -> Work:
 @transaction.atomic
 def release(*, work: Work, by: User) -> Work:
     """Give the place of an unfinished work back; its document stays. ``by`` is its annotator or a manager."""
-    work = Work.objects.select_for_update().get(pk=work.pk)
+    work = Work.objects.select_for_update(no_key=True).get(pk=work.pk)
     if work.task == Work.Task.ADJUDICATION:
         raise NotAllowed(_("An adjudication stays as it is; another adjudicator can take it over."))
     finished = work.status == Work.Status.RETURNED  # it was handed in once, and counted
@@ -192,7 +197,7 @@ def assign(*, item: Item, member: Membership, by: User) -> Work:
     _one_at_a_time(member)
     same = Work.objects.filter(item=item, annotator=member.user, task=Work.Task.ANNOTATION).first()
     if same is not None:
-        return resume(work=same) if same.status not in Work.HOLDING else same
+        return _resumed(same)
     if not _take(item.pk):
         raise PlaceLost(
             _("All %(places)d places of %(item)s are taken.")
@@ -278,20 +283,27 @@ _FREE_FROM = Prepared(
 )
 
 
-def _claim_next(member: Membership, now: datetime) -> Work | None:
-    """Claim the first item in order that has a free place and that the member has not had."""
+def _claim_in_order(member: Membership, now: datetime) -> Work:
+    """Claim the first item with a free place that the member has not had, of those that nobody holds."""
     for start in dict.fromkeys((member.scanned_to, 0)):
         item = _FREE_FROM.first(user=member.user_id, project=member.project_id, start=start)
-        if item is not None and _take(item.pk):
+        if item is not None:
             return _begin(member, item, now)
-    # What is left is being claimed by others at this moment: try any of it, in no order.
-    free = _free(member.user_id, member.project_id)
-    for _try in range(TRIES):
-        if not (rest := list(free[:TRIES])):
-            return None
-        if _take((item := random.choice(rest)).pk):
-            return _begin(member, item, now)
-    raise NothingLeft(_("Others are taking the last items right now. Please try again in a moment."))
+    raise PlaceLost("others hold what is left, if anything is")
+
+
+def _claim_any(member: Membership, now: datetime) -> Work:
+    """Claim one of the first free items, not the one that all others try too; else one that was given back.
+
+    Raises NothingLeft.
+    """
+    rest = list(_free(member.user_id, member.project_id)[:TRIES])
+    if rest:
+        return _begin(member, random.choice(rest), now)
+    again = _take_up_again(_own(member, _GIVEN_BACK))
+    if again is None:
+        raise NothingLeft(_("Every item has enough annotators, or you have done it. Thank you!"))
+    return again
 
 
 _HANDED_OUT = PreparedUpdate(
@@ -303,6 +315,8 @@ _HANDED_OUT = PreparedUpdate(
 
 
 def _begin(member: Membership, item: Item, now: datetime) -> Work:
+    if not _take(item.pk):
+        raise PlaceLost("others took the last place of the item")
     _HANDED_OUT(member=member.pk, position=item.position)
     return _reserve(member, item, now)
 
@@ -317,7 +331,7 @@ def _look_again(project: Project, position: int) -> None:
 def _unlocked(rows: QuerySet[Row]) -> QuerySet[Row]:
     """Those of the rows that no other transaction holds, held by this one. SQLite has no row locks: there
     every transaction holds the write lock from its start."""
-    return rows.select_for_update(of=("self",), skip_locked=True) if _locks_rows() else rows
+    return rows.select_for_update(of=("self",), no_key=True, skip_locked=True) if _locks_rows() else rows
 
 
 def _locks_rows() -> bool:

@@ -2,9 +2,10 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Max
+from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Greatest
 
 from accounts.models import User
@@ -65,14 +66,16 @@ def set_places(*, project: Project, places: int, by: User) -> int:
 
     An item never has fewer places than are taken already.
     """
-    changed = (
-        project.items.filter(purpose=Item.Purpose.ORDINARY)
-        .exclude(places=places)
-        .update(places=Greatest(places, F("taken")))
-    )
-    Membership.objects.filter(project=project).update(scanned_to=0)
     change_settings(project=project, by=by, annotators_per_item=places)
-    return changed
+    _lock(Membership.objects.filter(project=project)).update(scanned_to=0)
+    items = project.items.filter(purpose=Item.Purpose.ORDINARY).exclude(places=places)
+    return _lock(items).update(places=Greatest(places, F("taken")))
+
+
+def _lock(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Lock rows in the order in which everybody does (`annotation.actions.places`)."""
+    held = rows.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True)
+    return rows.model._default_manager.filter(pk__in=held)
 
 
 @transaction.atomic

@@ -1,6 +1,7 @@
 """Review and gold: returning, accepting, adjudicating, and judging who qualifies. Nothing is overwritten."""
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import User
@@ -18,20 +19,20 @@ from annotation.subjects import document_of, program_of
 @transaction.atomic
 def start_review(*, work: Work, by: User) -> Work:
     """Take a submitted work into review, so that its annotator does not change it meanwhile."""
-    return _move(work, "review", by, "review_started")
+    return _moved(work, "review", by, "review_started")
 
 
 @transaction.atomic
 def return_work(*, work: Work, text: str, by: User, node: int | None = None, object_id: str = "") -> Work:
     """Send a work back to its annotator with a comment on what to change."""
     comment(work=work, node=node, object_id=object_id, text=text, by=by)
-    return _move(work, "return", by, "work_returned")
+    return _moved(work, "return", by, "work_returned")
 
 
 @transaction.atomic
 def accept(*, work: Work, by: User) -> Gold:
     """Make one annotator's work the item's gold, as it is."""
-    held = _move(work, "accept", by, "work_accepted")
+    held = _moved(work, "accept", by, "work_accepted")
     return set_gold(
         item=held.item, document=document_of(held.document), method=Gold.Method.ACCEPTED, by=by, work=held
     )
@@ -43,7 +44,7 @@ def start_adjudication(*, item: Item, document: Document, by: User) -> Work:
 
     It is a work like any other: saved edit by edit, with history, beside what the annotators drew.
     """
-    same = Work.objects.select_for_update().filter(item=item, task=Work.Task.ADJUDICATION).first()
+    same = Work.objects.select_for_update(no_key=True).filter(item=item, task=Work.Task.ADJUDICATION).first()
     if same is not None:
         return _take_over(same, by)
     work = Work.objects.create(
@@ -82,17 +83,19 @@ def settle(*, work: Work, revision: int, by: User) -> Gold:
 
     Raises NotReady when steps are left to do, StaleBase when the person did not see the newest revision.
     """
-    held = Work.objects.select_for_update(of=("self",)).select_related("item", "project").get(pk=work.pk)
+    held = _held(Work.objects.filter(pk=work.pk)).get()
     check_owner(by, held)
     if held.revision != revision:
         raise StaleBase(f"This work is at revision {held.revision}; what was to be settled is {revision}.")
     document = document_of(held.document)
     if left := open_nodes(document, program_of(held.item, held.project.kind)):
         raise NotReady(left)
-    for one in held.item.works.filter(
+    finished = held.item.works.filter(
         task=Work.Task.ANNOTATION, status__in=(Work.Status.SUBMITTED, Work.Status.IN_REVIEW)
-    ):
+    )
+    for one in list(_held(finished).order_by("pk")):
         _move(one, "accept", by, "work_accepted")
+    count_submitted(held.item_id)
     held.status = states.next_status(states.WORK, "settle", held.status)
     held.save(update_fields=["status"])
     return set_gold(item=held.item, document=document, method=Gold.Method.ADJUDICATED, by=by, work=held)
@@ -102,7 +105,7 @@ def set_gold(
     *, item: Item, document: Document, method: Gold.Method, by: User | None, work: Work | None = None
 ) -> Gold:
     """Give an item a new version of its gold; the versions before stay. Called inside a transaction."""
-    Item.objects.select_for_update().get(pk=item.pk)  # versions are counted one after the other
+    Item.objects.select_for_update(no_key=True).get(pk=item.pk)  # versions are counted one after the other
     last = item.golds.order_by("-version").first()
     item.golds.filter(current=True).update(current=False)
     gold = Gold.objects.create(
@@ -145,19 +148,28 @@ def resolve_comment(*, comment: Comment, by: User) -> Comment:
 @transaction.atomic
 def change_project(*, project: Project, act: str, by: User) -> Project:
     """Close a project, or open it again."""
-    held = Project.objects.select_for_update().get(pk=project.pk)
+    held = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     held.status = states.next_status(states.PROJECT, act, held.status)
     held.save(update_fields=["status"])
     audit.record(project=held, kind=f"project_{held.status}", by=by)
     return held
 
 
-def _move(work: Work, act: str, by: User, kind: str) -> Work:
-    held = Work.objects.select_for_update(of=("self",)).select_related("item", "project").get(pk=work.pk)
+def _held(works: QuerySet[Work]) -> QuerySet[Work]:
+    """The works, locked, with what they belong to."""
+    return works.select_for_update(of=("self",), no_key=True).select_related("item", "project")
+
+
+def _moved(work: Work, act: str, by: User, kind: str) -> Work:
+    held = _held(Work.objects.filter(pk=work.pk)).get()
+    _move(held, act, by, kind)
+    count_submitted(held.item_id)
+    return held
+
+
+def _move(held: Work, act: str, by: User, kind: str) -> None:
     held.status = states.next_status(states.WORK, act, held.status)
     held.save(update_fields=["status"])
-    count_submitted(held.item_id)
     audit.record(
         project=held.project, kind=kind, by=by, data={"work": held.pk, "item": held.item.external_id}
     )
-    return held

@@ -40,7 +40,7 @@ def start_run(*, project: Project, system: str, revision: str, by: User | None =
     run, made = OutputRun.objects.get_or_create(
         project=project, system=system, revision=revision, defaults=fresh
     )
-    run = OutputRun.objects.select_for_update().select_related("project").get(pk=run.pk)
+    run = OutputRun.objects.select_for_update(no_key=True).select_related("project").get(pk=run.pk)
     if made:
         audit.record(project=project, kind="outputs_started", by=by, data=_named(run))
         return run

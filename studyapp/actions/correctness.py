@@ -44,7 +44,7 @@ def judge(*, judged: JudgedAnswer, is_correct: bool, by: User, note: str = "") -
     Raises:
         CannotJudge: this person has judged it, or two others have.
     """
-    judged = JudgedAnswer.objects.select_for_update().get(pk=judged.pk)
+    judged = JudgedAnswer.objects.select_for_update(no_key=True).get(pk=judged.pk)
     given = list(judged.judgements.all())
     if any(one.judge_id == by.pk for one in given):
         raise CannotJudge(_("You have judged this answer already."))
@@ -67,7 +67,7 @@ def settle(*, judged: JudgedAnswer, is_correct: bool, how: str, note: str, by: U
         CannotJudge: there is no disagreement to settle, the note is empty, or a third judge is one of the
             two, or the outcome of the discussion is stored by somebody who is neither.
     """
-    judged = JudgedAnswer.objects.select_for_update().get(pk=judged.pk)
+    judged = JudgedAnswer.objects.select_for_update(no_key=True).get(pk=judged.pk)
     verdicts = {one.judge_id: one.is_correct for one in judged.judgements.all()}
     if judged.is_correct is not None or len(verdicts) < 2:
         raise CannotJudge(_("There is no disagreement to settle here any more."))

@@ -52,7 +52,7 @@ def save_draft(
     Raises:
         DraftChanged: another revision counts by now.
     """
-    study = Study.objects.select_for_update().get(pk=study.pk)
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     now = edited(study)
     if now.number != base:
         raise DraftChanged(
@@ -70,7 +70,7 @@ def save_draft(
 @transaction.atomic
 def undo_draft(*, study: Study, by: User | None) -> DraftRevision:
     """Go back to the revision before. Raises NothingToDo where there is none."""
-    study = Study.objects.select_for_update().get(pk=study.pk)
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     revision = undoable(study, edited(study))
     if revision is None:
         raise NothingToDo(_("There is nothing to undo."))
@@ -80,7 +80,7 @@ def undo_draft(*, study: Study, by: User | None) -> DraftRevision:
 @transaction.atomic
 def redo_draft(*, study: Study, by: User | None) -> DraftRevision:
     """Take the last undoing back. Raises NothingToDo where there is none."""
-    study = Study.objects.select_for_update().get(pk=study.pk)
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     revision = redoable(study, edited(study))
     if revision is None:
         raise NothingToDo(_("There is nothing to redo."))
@@ -90,7 +90,7 @@ def redo_draft(*, study: Study, by: User | None) -> DraftRevision:
 @transaction.atomic
 def go_to_revision(*, study: Study, number: int, by: User | None) -> DraftRevision:
     """Make an earlier or later revision the one that counts. Raises NothingToDo where there is none."""
-    study = Study.objects.select_for_update().get(pk=study.pk)
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     revision = study.revisions.filter(number=number).first()
     if revision is None:
         raise NothingToDo(_("There is no such revision."))

@@ -1,14 +1,12 @@
-"""Writes of participants: consent, stages, assignment, pages shown and submitted, completion."""
+"""Writes of participants: consent, stages, assignment, the end of the way."""
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
-from django.db.models.functions import Coalesce, Greatest
+from django.db.models import Count, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -27,34 +25,13 @@ from studyapp.models import (
     Study,
     StudyVersion,
     SurveyResponse,
-    TimedPage,
     Trial,
 )
 from studyapp.policies import REFUSALS, Full, NotAdmitted, check_admission
-from studyapp.queries.flags import HONEYPOT
 from studyapp.queries.studies import frozen, item_keys
-from studyapp.questionnaires import Answer
-from studyapp.stages import is_admitted, is_comprehended
-from studyapp.timing import PageTiming
 
 # Without letters and digits that look alike, for people type the code into another site.
 _CODE_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
-
-
-def _filled(page: type[TimedPage]) -> dict[str, Any]:
-    """The columns of a submitted page. A clock that was set back cannot make it end before it began."""
-    names = ("answers", "changes", *(field.name for field in fields(PageTiming)))
-    return {
-        "submitted_at": Greatest(F("shown_at"), slot("now", page, "submitted_at")),
-        **{name: slot(name, page, name) for name in names},
-    }
-
-
-def _values(
-    now: datetime, answers: Mapping[str, Answer], changes: Mapping[str, int], timing: PageTiming
-) -> dict[str, Any]:
-    """What goes into them."""
-    return {"now": now, "answers": dict(answers), "changes": dict(changes), **asdict(timing)}
 
 
 @transaction.atomic
@@ -69,7 +46,7 @@ def consent(*, link: EntryLink, public_id: str | None = None, language: str = ""
     Raises:
         NotAdmitted: the study is not open, the link is used up, or (Full) no condition or place is open.
     """
-    version = _lock_version(link)
+    version = _lock_newest(link)
     if public_id is not None and (same := _already_in(link, public_id)) is not None:
         return same
     check_admission(link)
@@ -86,11 +63,11 @@ def consent(*, link: EntryLink, public_id: str | None = None, language: str = ""
         language=language,
         consented_at=now,
         last_seen_at=now,
-        withdrawal_code=_new_code(12),
+        withdrawal_code=new_code(12),
     )
     insert(participant)
-    _record(participant, "consented", {})
-    _enter(participant, _stages(frozen(version))[0], now)
+    record(participant, "consented", {})
+    enter_stage(participant, stages_of(frozen(version))[0], now)
     return participant
 
 
@@ -105,7 +82,7 @@ _NEWEST = Prepared(
 )
 
 
-def _lock_version(link: EntryLink) -> StudyVersion | None:
+def _lock_newest(link: EntryLink) -> StudyVersion | None:
     """Lock the newest version, and look at the study anew: it may have been closed since."""
     version = _NEWEST.first(study=link.study_id)
     if version is not None:
@@ -139,7 +116,7 @@ def _claim(link: EntryLink, now: datetime) -> None:
     link.used_at = now
 
 
-def _stages(content: FrozenStudy) -> list[Stage]:
+def stages_of(content: FrozenStudy) -> list[Stage]:
     """The stages that the study has, in order."""
     has = {
         Stage.SCREENING: bool(content.screening),
@@ -151,7 +128,7 @@ def _stages(content: FrozenStudy) -> list[Stage]:
     return [stage for stage in Stage if has[stage]]
 
 
-def _enter(participant: Participant, stage: Stage, now: datetime) -> None:
+def enter_stage(participant: Participant, stage: Stage, now: datetime) -> None:
     """Take a participant to a stage. The checks lie before the assignment, so that who fails has no place.
 
     The version must be locked.
@@ -248,7 +225,7 @@ def _assign(participant: Participant, now: datetime) -> bool:
         participant=participant.pk, **{name: getattr(participant, name) for name in _ASSIGNMENT}
     )
     _lay_out(participant, arms, content)
-    _record(participant, "assigned", {"group": participant.group, "order_row": row, "rotation": rotation})
+    record(participant, "assigned", {"group": participant.group, "order_row": row, "rotation": rotation})
     return True
 
 
@@ -261,7 +238,7 @@ _LOCK = Prepared(
 )
 
 
-def _lock(version: StudyVersion) -> None:
+def lock_version(version: StudyVersion) -> None:
     """Who is assigned at once is counted one after the other."""
     _LOCK.all(version=version.pk)
 
@@ -313,6 +290,23 @@ def _lay_out(participant: Participant, arms: Sequence[Condition], content: Froze
     insert(SurveyResponse(participant=participant))
 
 
+# Transactions wait for rows in the order version, participant, page: so no two wait for each other
+# (docs/adr/0012-order-of-locks.md).
+
+_ON_THEIR_WAY = Prepared(
+    lambda: (
+        Participant.objects.select_for_update(no_key=True)
+        .only("pk")
+        .filter(pk=slot("participant", Participant), status="active", anonymised_on__isnull=True)
+    )
+)
+
+
+def hold(participant: Participant) -> bool:
+    """Lock a participant. False where this person is not on the way any more, but withdrew in another tab."""
+    return bool(_ON_THEIR_WAY.all(participant=participant.pk))
+
+
 @transaction.atomic
 def end(*, participant: Participant, outcome: Outcome) -> None:
     """End the way of an active participant before its last page. Raises ForbiddenTransition if it ended."""
@@ -321,192 +315,12 @@ def end(*, participant: Participant, outcome: Outcome) -> None:
     participant.outcome = outcome
     participant.ended_at = participant.last_seen_at = now
     participant.save(update_fields=["status", "outcome", "ended_at", "last_seen_at"])
-    _record(participant, "ended", {"outcome": outcome.value})
+    record(participant, "ended", {"outcome": outcome.value})
 
 
-@transaction.atomic
-def show_stage(*, page: StageResponse) -> None:
-    """Note when a page before the items was first shown."""
-    now = timezone.now()
-    if StageResponse.objects.filter(pk=page.pk, shown_at__isnull=True).update(shown_at=now):
-        Participant.objects.filter(pk=page.participant_id).update(last_seen_at=now)
-        _record(page.participant, "stage_shown", {"stage": page.stage, "attempt": page.attempt})
-
-
-_STORE_STAGE = PreparedUpdate(
-    lambda: (
-        StageResponse.objects.filter(
-            pk=slot("stage", StageResponse), answers__isnull=True, shown_at__isnull=False
-        ),
-        {"passed": slot("passed", StageResponse, "passed"), **_filled(StageResponse)},
-    )
-)
-
-
-@transaction.atomic
-def submit_stage(
-    *,
-    page: StageResponse,
-    answers: Mapping[str, Answer],
-    changes: Mapping[str, int],
-    timing: PageTiming,
-) -> bool:
-    """Store a page before the items, once, and take the participant on: to the next, or out.
-
-    True if this call stored it; False if it was stored already, or was never shown.
-    """
-    now = timezone.now()
-    participant = page.participant
-    content = frozen(participant.version)
-    passed = _passed(content, page.stage, answers)
-    if not _STORE_STAGE(stage=page.pk, passed=passed, **_values(now, answers, changes, timing)):
-        return False
-    Participant.objects.filter(pk=participant.pk).update(last_seen_at=now)
-    _record(participant, "stage_submitted", {"stage": page.stage, "attempt": page.attempt})
-    if passed is not False:
-        stages = _stages(content)
-        _lock(participant.version)
-        _enter(participant, stages[stages.index(Stage(page.stage)) + 1], now)
-    elif content.comprehension and page.stage == Stage.COMPREHENSION:
-        if page.attempt < content.comprehension.tries:
-            StageResponse.objects.create(participant=participant, stage=page.stage, attempt=page.attempt + 1)
-        else:
-            end(participant=participant, outcome=Outcome.FAILED_COMPREHENSION)
-    else:
-        end(participant=participant, outcome=Outcome.SCREENED_OUT)
-    return True
-
-
-def _passed(content: FrozenStudy, stage: str, answers: Mapping[str, Answer]) -> bool | None:
-    """Whether a page with something to pass was passed."""
-    if stage == Stage.SCREENING:
-        return is_admitted(content.screening, answers)
-    if stage == Stage.COMPREHENSION and content.comprehension:
-        return is_comprehended(content.comprehension, answers)
-    return None
-
-
-_SHOW = PreparedUpdate(
-    lambda: (
-        Trial.objects.filter(pk=slot("trial", Trial), shown_at__isnull=True),
-        {"shown_at": slot("now", Trial, "shown_at")},
-    )
-)
-_NOTE_START = PreparedUpdate(
-    lambda: (
-        Participant.objects.filter(pk=slot("participant", Participant)),
-        {
-            "started_at": Coalesce("started_at", slot("now", Participant, "started_at")),
-            "last_seen_at": slot("now", Participant, "last_seen_at"),
-        },
-    )
-)
-
-
-def show_trial(*, trial: Trial) -> None:
-    """Note when an item was first shown. Showing it again changes nothing, and asks the database nothing."""
-    if trial.shown_at is not None:
-        return
-    now = timezone.now()
-    with transaction.atomic():
-        if _SHOW(trial=trial.pk, now=now):
-            trial.shown_at = now
-            _NOTE_START(participant=trial.participant_id, now=now)
-            _record(trial.participant, "item_shown", {"position": trial.position})
-
-
-_STORE_TRIAL = PreparedUpdate(
-    lambda: (
-        Trial.objects.filter(pk=slot("trial", Trial), answers__isnull=True, shown_at__isnull=False),
-        {"passed": slot("passed", Trial, "passed"), **_filled(Trial)},
-    )
-)
-_COUNT_ITEM = PreparedUpdate(
-    lambda: (
-        Participant.objects.filter(pk=slot("participant", Participant)),
-        {
-            "items_submitted": F("items_submitted") + slot("number", Participant, "items_submitted"),
-            "last_seen_at": slot("now", Participant, "last_seen_at"),
-        },
-    )
-)
-
-
-@transaction.atomic
-def submit_trial(
-    *, trial: Trial, answers: Mapping[str, Answer], changes: Mapping[str, int], timing: PageTiming
-) -> bool:
-    """Store the answers to an item, once.
-
-    True if this call stored them; False if they were stored already, by a double click or a second tab, or
-    if the item was never shown.
-    """
-    now = timezone.now()
-    kind, item_id = trial.item.kind, trial.item.external_id
-    check = frozen(trial.participant.version).attention_item(item_id) if kind == "attention" else None
-    passed = check.passes(answers) if check else None
-    if not _STORE_TRIAL(trial=trial.pk, passed=passed, **_values(now, answers, changes, timing)):
-        return False
-    _COUNT_ITEM(participant=trial.participant_id, number=int(kind == "item"), now=now)
-    _record(trial.participant, "item_submitted", {"position": trial.position})
-    return True
-
-
-def note_honeypot(*, participant: Participant, page: str) -> None:
-    """Note that a field was filled that people do not see. It stops nobody; what it held is not kept."""
-    _record(participant, HONEYPOT, {"page": page})
-
-
-@transaction.atomic
-def show_survey(*, participant: Participant) -> None:
-    """Note when the post survey was first shown."""
-    now = timezone.now()
-    survey = SurveyResponse.objects.filter(participant=participant, shown_at__isnull=True)
-    if survey.update(shown_at=now):
-        Participant.objects.filter(pk=participant.pk).update(last_seen_at=now)
-        _record(participant, "survey_shown", {})
-
-
-def _complete_surveys() -> QuerySet[SurveyResponse]:
-    """That of a participant, while it is shown, not submitted, and no item is left."""
-    left = Trial.objects.filter(participant=OuterRef("participant"), answers__isnull=True)
-    return SurveyResponse.objects.filter(
-        ~Exists(left),
-        participant=slot("participant", Participant),
-        answers__isnull=True,
-        shown_at__isnull=False,
-    )
-
-
-_STORE_SURVEY = PreparedUpdate(lambda: (_complete_surveys(), _filled(SurveyResponse)))
-
-
-@transaction.atomic
-def submit_survey(
-    *, participant: Participant, answers: Mapping[str, Answer], changes: Mapping[str, int], timing: PageTiming
-) -> bool:
-    """Store the post survey, once, and complete the participant with a random code.
-
-    True if this call stored it; False if it was stored already, was never shown, or items are left. The
-    code is to be shown only after this has returned, that is, once it is committed.
-    """
-    now = timezone.now()
-    if not _STORE_SURVEY(participant=participant.pk, **_values(now, answers, changes, timing)):
-        return False
-    participant.status = states.next_status(states.PARTICIPANT, "complete", participant.status)
-    participant.outcome = Outcome.DONE
-    participant.completed_at = participant.ended_at = participant.last_seen_at = now
-    participant.completion_code = _new_code(10)
-    participant.save(
-        update_fields=["status", "outcome", "completed_at", "ended_at", "last_seen_at", "completion_code"]
-    )
-    _record(participant, "completed", {})
-    return True
-
-
-def _new_code(length: int) -> str:
+def new_code(length: int) -> str:
     return "".join(secrets.choice(_CODE_ALPHABET) for _place in range(length))
 
 
-def _record(participant: Participant, kind: str, data: dict[str, Any]) -> None:
+def record(participant: Participant, kind: str, data: dict[str, Any]) -> None:
     events.record(kind=kind, study=participant.version.study, participant=participant, data=data)

@@ -36,7 +36,7 @@ def start_run(*, dataset: Dataset, system: str, revision: str, by: User | None =
         revision=revision,
         defaults={"schema_version": SCHEMA_VERSION, "source": PredictionRun.Source.SERVER},
     )
-    run = PredictionRun.objects.select_for_update().get(pk=run.pk)
+    run = PredictionRun.objects.select_for_update(no_key=True).get(pk=run.pk)
     if run.status == Status.RUNNING:
         return run
     retried, _ = run.failures.all().delete()

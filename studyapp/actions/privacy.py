@@ -103,7 +103,10 @@ def _retire(version: StudyVersion, participants: list[Participant], by: User | N
 
 
 def _locked(participant: Participant) -> Participant:
-    """The participant as stored now, locked, so that no page is submitted in between."""
+    """The participant as stored now, locked, so that no page is submitted in between.
+
+    Nor is any row added that points to it: the one lock of the study app that is for deleting.
+    """
     rows = Participant.objects.select_for_update(of=("self",)).select_related("version__study")
     return rows.defer("version__frozen", "version__study__definition").get(pk=participant.pk)
 

@@ -4,7 +4,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from studyapp.actions import events
-from studyapp.actions.participants import consent
+from studyapp.actions.participants import consent, hold
 from studyapp.models import EntryLink, ExternalIds, Participant, ReceivedNotice, StudyVersion
 from studyapp.queries.recruitment import known_participant
 from studyapp.recruitment import Arrival
@@ -59,6 +59,7 @@ def come_back(*, participant: Participant, arrival: Arrival) -> None:
 
     Coming back under the same submission changes nothing.
     """
+    hold(participant)
     ids = ExternalIds.objects.filter(participant=participant).exclude(session_id=arrival.session)
     if not arrival.session or not ids.update(session_id=arrival.session, study_id_there=arrival.study):
         return
@@ -81,7 +82,7 @@ def act_on_notice(*, notice: Notice) -> bool:
     ids = ExternalIds.objects.select_related("participant__version__study").filter(
         platform="prolific", session_id=notice.submission
     )
-    given_back = [_give_back(found.participant, notice.status) for found in ids]
+    given_back = [_give_back(found.participant, notice.status) for found in ids.order_by("participant")]
     return any(given_back)
 
 

@@ -33,7 +33,7 @@ def import_released_study(*, released: ReleasedStudy, slug: str, by: User | None
     Raises:
         Conflict: the name belongs to another study, or to other data of this one.
     """
-    study = Study.objects.select_for_update().filter(slug=slug).first()
+    study = Study.objects.select_for_update(no_key=True).filter(slug=slug).first()
     if study is not None:
         _check_same(study, released)
         return study, False

@@ -30,7 +30,7 @@ def resume_study(*, study: Study, by: User | None) -> Study:
 
 
 def _turn(study: Study, act: str, kind: str, by: User | None) -> Study:
-    study = Study.objects.select_for_update().get(pk=study.pk)
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     study.status = states.next_status(states.STUDY, act, study.status)
     study.save(update_fields=["status"])
     events.record(kind=kind, study=study, by=by)
@@ -43,7 +43,9 @@ def set_condition(*, condition: Condition, is_open: bool, quota: int | None, by:
 
     A quota counts those who completed or are active. Lowering it below what is there sends nobody away.
     """
-    condition = Condition.objects.select_for_update().select_related("version__study").get(pk=condition.pk)
+    condition = (
+        Condition.objects.select_for_update(no_key=True).select_related("version__study").get(pk=condition.pk)
+    )
     before = {"is_open": condition.is_open, "quota": condition.quota}
     after = {"is_open": is_open, "quota": quota}
     if before == after:
@@ -75,7 +77,7 @@ def write_note(*, study: Study, text: str, by: User | None) -> Event:
 @transaction.atomic
 def archive_study(*, study: Study, by: User | None) -> Study:
     """Take a study out of the list. Raises CannotRun while people can enter it."""
-    study = Study.objects.select_for_update().get(pk=study.pk)
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if study.status in (Study.Status.OPEN, Study.Status.PAUSED):
         raise CannotRun(_("Close the study before you archive it."))
     if study.archived_at is None:
@@ -88,7 +90,7 @@ def archive_study(*, study: Study, by: User | None) -> Study:
 @transaction.atomic
 def restore_study(*, study: Study, by: User | None) -> Study:
     """Take an archived study back into the list."""
-    study = Study.objects.select_for_update().get(pk=study.pk)
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if study.archived_at is not None:
         study.archived_at = None
         study.save(update_fields=["archived_at"])

@@ -20,7 +20,11 @@ def start_saliency(*, run: PredictionRun, options: SaliencyOptions, by: User | N
 
     Raises Conflict where the run has weights of another origin: two kinds in one run could not be told apart.
     """
-    run = PredictionRun.objects.select_for_update().select_related("dataset", "system").get(pk=run.pk)
+    run = (
+        PredictionRun.objects.select_for_update(no_key=True)
+        .select_related("dataset", "system")
+        .get(pk=run.pk)
+    )
     wanted = options.model_dump(mode="json")
     if run.source == PredictionRun.Source.FILE:
         raise Conflict(f"{run}: the predictions came from a file; nobody knows the system that made them")

@@ -29,7 +29,7 @@ def create_study(*, definition: StudyDefinition, by: User | None) -> Study:
     """
     design(definition)
     draft = definition.model_dump(mode="json")
-    study, is_new = Study.objects.select_for_update().get_or_create(
+    study, is_new = Study.objects.select_for_update(no_key=True).get_or_create(
         slug=definition.study,
         defaults={"title": definition.title, "definition": draft, "created_by": by},
     )
@@ -50,7 +50,7 @@ def launch_study(*, study: Study, by: User | None) -> StudyVersion:
     Raises:
         StudyRefused: what the definition refers to is missing, or it is that of a version replaced since.
     """
-    study = Study.objects.select_for_update().get(pk=study.pk)
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     plan = design(definition_of(study))
     version = _existing(study, plan) or _freeze(study, plan, by)
     _move(study, "launch")
@@ -73,7 +73,7 @@ def reopen_study(*, study: Study, by: User | None) -> Study:
 
 
 def _turn(study: Study, act: str, kind: str, by: User | None) -> Study:
-    study = Study.objects.select_for_update().get(pk=study.pk)
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     _move(study, act)
     events.record(kind=kind, study=study, by=by)
     return study

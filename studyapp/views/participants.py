@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from studyapp import ratelimit, tokens
-from studyapp.actions import participants as actions
+from studyapp.actions import pages as actions
 from studyapp.actions.recruitment import enter
 from studyapp.answers import parse_answers, parse_changes
 from studyapp.flags import HONEYPOT_FIELD

@@ -5,7 +5,7 @@ import pytest
 from annotation.actions import places, qualification, review
 from annotation.actions.editing import save_operations, submit
 from annotation.errors import NotReady
-from annotation.models import Comment, Gold, Item, Membership, Role, Work
+from annotation.models import AuditEvent, Comment, Gold, Item, Membership, Role, Work
 from annotation.payloads import Document
 from annotation.queries.qualification import scores
 from annotation.queries.review import items_to_settle
@@ -137,6 +137,20 @@ def test_the_last_qualification_item_decides(dogs: int, expected: bool) -> None:
         submit(work=work.pk, revision=saved.work.revision, by=member.user)
     assert qualified(member) is expected
     assert scores(project)[member.user.username].items == 1
+
+
+def test_gold_that_came_later_decides_before_the_next_item_and_once() -> None:
+    project = make_project(qualification_score=0.9)
+    (item,) = make_items(project, 1, purpose=Item.Purpose.QUALIFICATION)
+    (ordinary,) = make_items(project, 1)
+    member = make_member(project)
+    work = finished(places.next_work(member=member))
+    assert qualified(member) is None
+    review.set_gold(item=item, document=document_of(work.document), method=Gold.Method.IMPORTED, by=None)
+    assert places.next_work(member=member).item == ordinary
+    submit(work=work.pk, revision=work.revision, by=member.user)  # sent again
+    assert qualified(member) is True
+    assert AuditEvent.objects.filter(kind="qualification_judged").count() == 1
 
 
 def test_without_gold_a_manager_decides() -> None:

@@ -2,19 +2,25 @@
 
 import random
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from threading import Barrier
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from annotation.actions import places, review
-from annotation.actions.editing import save_operations, submit
+from annotation.actions.editing import save_operations, submit, take_back
+from annotation.actions.projects import set_places
 from annotation.errors import NothingLeft, PlaceLost
 from annotation.models import Item, Membership, Project, Role, Work
 from annotation.policies import NotAllowed
+from annotation.states import ForbiddenTransition
+from annotation.subjects import document_of
 from tests.annotation.factories import (
     box,
     finished,
@@ -24,6 +30,7 @@ from tests.annotation.factories import (
     make_work,
     operation,
 )
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
@@ -40,23 +47,20 @@ def at_once(project: Project, act) -> list:
     start = Barrier(ANNOTATORS)
 
     def run(number: int):
-        try:
-            start.wait()
-            return act(members[number], number)
-        finally:
-            connection.close()
+        start.wait()
+        return closing(act, members[number], number)
 
     with ThreadPoolExecutor(ANNOTATORS) as threads:
         return list(threads.map(run, range(ANNOTATORS)))
 
 
-def check_counts(project: Project) -> None:
+def check_counts(project: Project, *, finished: Sequence[str] = (Work.Status.SUBMITTED,)) -> None:
     """The counts of every item are those of its works, and nobody has an item twice."""
     for item in project.items.all():
         works = list(item.works.filter(task=Work.Task.ANNOTATION))
         assert item.taken == sum(work.status in Work.HOLDING for work in works)
         assert item.taken <= item.places
-        assert item.submitted == sum(work.status == Work.Status.SUBMITTED for work in works)
+        assert item.submitted == sum(work.status in finished for work in works)
         assert max(Counter(work.annotator_id for work in works).values(), default=0) <= 1
 
 
@@ -111,6 +115,105 @@ def test_expiry_and_release_in_between_lose_no_place_and_make_none(k: int) -> No
                 break
     check_counts(project)
     assert set(project.items.values_list("taken", "submitted")) == {(k, k)}
+
+
+def test_who_was_too_late_for_an_item_holds_it_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one waits for a second item, the first is free: else two could wait for each other's."""
+    if not connection.features.has_select_for_update_nowait:
+        pytest.skip("SQLite has no row locks.")
+    monkeypatch.setattr(random, "choice", lambda rest: rest[0])
+    project = make_project(annotators_per_item=1)
+    first, second = make_items(project, 2)
+    late = make_member(project).pk
+    with ThreadPoolExecutor(1) as thread, taking(first) as one, taking(second) as other:
+        work = thread.submit(closing, next_for, late)
+        eventually(lambda: keeps_waiting(one))
+        one.commit()
+        eventually(lambda: keeps_waiting(other))
+        with transaction.atomic():
+            assert Item.objects.select_for_update(nowait=True).get(pk=first.pk).taken == 1
+        other.rollback()
+        assert work.result().item_id == second.pk
+
+
+@contextmanager
+def taking(item: Item) -> Iterator[BaseDatabaseWrapper]:
+    """Somebody else who has taken a place, and whose transaction goes on."""
+    other = connection.copy()
+    try:
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute("UPDATE annotation_item SET taken = taken + 1 WHERE id = %s", [item.pk])
+        yield other
+    finally:
+        other.close()
+
+
+def keeps_waiting(one: BaseDatabaseWrapper) -> bool:
+    """Whether somebody waits for the end of this connection's transaction."""
+    waiting = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid)))"
+    with connection.cursor() as cursor:
+        cursor.execute(waiting, [one.connection.info.backend_pid])
+        return bool(cursor.fetchone()[0])
+
+
+def closing(act, *arguments):
+    """Call in a thread, which has a connection of its own."""
+    try:
+        return act(*arguments)
+    finally:
+        connection.close()
+
+
+def test_more_places_while_all_are_handed_items() -> None:
+    project = make_project(annotators_per_item=1)
+    make_items(project, 20)
+    manager = make_member(project, Role.MANAGER).user
+
+    def act(pk: int, number: int) -> None:
+        if number % 10 == 0:
+            set_places(project=Project.objects.get(pk=project.pk), places=1 + number // 10, by=manager)
+        else:
+            with suppress(NothingLeft):
+                places.release(work=(work := next_for(pk)), by=work.annotator)
+
+    at_once(project, act)
+    check_counts(project)
+    assert not project.items.exclude(taken=0).exists()
+
+
+def test_settling_while_annotators_take_their_work_back() -> None:
+    """Either the gold was quicker, or the person was: never do both wait, and counts stay true."""
+    project = make_project(annotators_per_item=ANNOTATORS // 5)
+    items = make_items(project, 5)
+    adjudicator = make_member(project, Role.ADJUDICATOR).user
+
+    def hand_in(pk: int, number: int) -> Work:
+        member = Membership.objects.select_related("project", "user").get(pk=pk)
+        work = places.assign(item=items[number % 5], member=member, by=adjudicator)
+        draw(work)
+        return Work.objects.select_related("item").get(pk=work.pk)
+
+    works = at_once(project, hand_in)
+    settled = [
+        review.start_adjudication(item=work.item, document=document_of(work.document), by=adjudicator)
+        for work in works[:5]
+    ]
+
+    def act(pk: int, number: int) -> str:
+        try:
+            if number < 5:
+                review.settle(work=settled[number], revision=0, by=adjudicator)
+                return "settled"
+            take_back(work=works[number].pk, by=works[number].annotator)
+        except ForbiddenTransition:
+            return "too late"
+        return "taken back"
+
+    acts = Counter(at_once(project, act))
+    check_counts(project, finished=(Work.Status.SUBMITTED, Work.Status.ACCEPTED))
+    assert acts["settled"] == 5
+    assert acts["taken back"] == project.works.filter(status=Work.Status.RESERVED).count()
 
 
 def treat(work: Work, act: str) -> None:

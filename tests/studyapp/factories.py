@@ -11,8 +11,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from studyapp.actions.links import create_link
-from studyapp.actions.participants import (
-    consent,
+from studyapp.actions.pages import (
     show_stage,
     show_survey,
     show_trial,
@@ -20,6 +19,7 @@ from studyapp.actions.participants import (
     submit_survey,
     submit_trial,
 )
+from studyapp.actions.participants import consent
 from studyapp.actions.studies import create_study, launch_study
 from studyapp.definition import StudyDefinition, load_definition
 from studyapp.models import (

@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from analysis.exclusions import apply_rules
-from studyapp.actions.participants import show_stage, submit_stage
+from studyapp.actions.pages import show_stage, submit_stage
 from studyapp.exports.bundle import write_bundle
 from studyapp.flags import FLAGS, MEANINGS, ItemPage, own_flags, pattern, shared
 from studyapp.models import Event, Trial

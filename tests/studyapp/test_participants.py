@@ -9,9 +9,19 @@ from django.db import connection
 from django.utils import timezone
 
 from studyapp import assignment
-from studyapp.actions.participants import consent, show_survey, show_trial, submit_survey, submit_trial
+from studyapp.actions.pages import show_survey, show_trial, submit_survey, submit_trial
+from studyapp.actions.participants import consent
+from studyapp.actions.privacy import anonymise_participant, delete_participant, withdraw
 from studyapp.actions.studies import close_study, launch_study
-from studyapp.models import Condition, EntryLink, Event, Participant, StudyVersion, Trial
+from studyapp.models import (
+    Condition,
+    EntryLink,
+    Event,
+    Participant,
+    StudyVersion,
+    SurveyResponse,
+    Trial,
+)
 from studyapp.policies import NotAdmitted
 from studyapp.queries.studies import current_page
 from studyapp.timing import PageTiming
@@ -329,6 +339,31 @@ class TestSurvey:
 
 
 @pytest.mark.django_db
+class TestWithdrawnInAnotherTab:
+    """A page that was open when the person withdrew: what it sends or shows is not stored any more."""
+
+    def test_the_last_page_leaves_it_withdrawn(self):
+        participant = make_participant(items=3)
+        show_survey(participant=participant)
+        tab = fetched(participant)
+        withdraw(participant=participant)
+        sent = {"answers": SURVEY_ANSWERS, "changes": {}, "timing": PageTiming()}
+        assert not submit_survey(participant=tab, **sent)
+        assert Participant.objects.get(pk=participant.pk).status == "withdrawn"
+        assert not SurveyResponse.objects.filter(answers__isnull=False).exists()
+
+    def test_no_page_after_anonymising_gives_the_day_away(self):
+        participant = make_participant()
+        page, later = page_of(fetched(participant)).trial, participant.trials.all()[1]
+        show_trial(trial=page)
+        anonymise_participant(participant=participant, by=None, reason="asked")
+        assert not submit(page)
+        show_trial(trial=later)
+        assert later.shown_at is None
+        assert not Trial.objects.filter(answers__isnull=False).exists()
+
+
+@pytest.mark.django_db
 class TestCurrentPage:
     def test_the_way(self):
         participant = make_participant()
@@ -361,20 +396,20 @@ class TestQueries:
             assert participant.version.study.slug
             assert participant.condition.name
 
-    def test_showing_for_the_first_time_is_three_writes(self, django_assert_num_queries):
+    def test_showing_for_the_first_time_is_a_lock_and_three_writes(self, django_assert_num_queries):
         page = page_of(fetched(make_participant()))
-        with django_assert_num_queries(3 + 2) as seen:
+        with django_assert_num_queries(1 + 3 + 2) as seen:
             show_trial(trial=page.trial)
-        assert not any(query["sql"].startswith("SELECT") for query in seen.captured_queries)
+        assert sum(query["sql"].startswith("SELECT") for query in seen.captured_queries) == 1
         with django_assert_num_queries(0):
             show_trial(trial=page.trial)
 
-    def test_submitting_is_three_writes(self, django_assert_num_queries):
+    def test_submitting_is_a_lock_and_three_writes(self, django_assert_num_queries):
         page = page_of(fetched(make_participant()))
         show_trial(trial=page.trial)
-        with django_assert_num_queries(3 + 2) as seen:
+        with django_assert_num_queries(1 + 3 + 2) as seen:
             assert submit(page.trial)
-        assert not any(query["sql"].startswith("SELECT") for query in seen.captured_queries)
+        assert sum(query["sql"].startswith("SELECT") for query in seen.captured_queries) == 1
 
     def test_done_is_no_query(self, django_assert_num_queries):
         participant = fetched(make_participant(completed=True))
@@ -457,6 +492,30 @@ class TestAtOnce:
         winner = people[stored.index(True)]
         assert Participant.objects.get(pk=participant.pk).completion_code == winner.completion_code
         assert Event.objects.filter(kind="completed").count() == 1
+
+    @pytest.mark.parametrize("act", [withdraw, anonymise_participant, delete_participant])
+    def test_data_taken_out_while_a_page_is_sent(self, act):
+        """Never do both wait for each other; and nothing comes in after what was to be taken out is gone."""
+        study = factories.make_study()
+        people = [make_participant(study=study) for _ in range(25)]
+        for participant in people:
+            show_trial(trial=page_of(participant).trial)
+        pages = [page_of(fetched(participant)).trial for participant in people]
+        reason = {} if act is withdraw else {"by": None, "reason": "asked"}
+
+        def run(number):
+            if number % 2:
+                return submit(pages[number // 2])
+            return act(participant=people[number // 2], **reason)
+
+        stored = at_once(50, run)[1::2]
+        there = {trial.participant_id for trial in Trial.objects.filter(answers__isnull=False)}
+        if act is not delete_participant:
+            assert there == {one.pk for one, kept in zip(people, stored, strict=True) if kept}
+        else:
+            assert not there
+        if act is withdraw:
+            assert set(Participant.objects.values_list("status", flat=True)) == {"withdrawn"}
 
     def test_parallel_launches_make_one_version(self):
         study = factories.make_study(launched=False)

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from studyapp.actions import privacy
-from studyapp.actions.participants import show_survey, submit_survey
+from studyapp.actions.pages import show_survey, submit_survey
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import Event, ExternalIds, Participant, ReceivedNotice, StageResponse, Trial
 from studyapp.queries.privacy import participant_with_code

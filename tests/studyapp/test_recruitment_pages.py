@@ -1,5 +1,6 @@
 """Participants who come from a platform: entering, coming twice, the ways back, links with quotas."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier, Thread
 
@@ -8,11 +9,15 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from studyapp.actions.pages import show_stage, submit_stage
 from studyapp.actions.participants import end
 from studyapp.actions.recruitment import enter
 from studyapp.models import EntryLink, Event, ExternalIds, Outcome, Participant
 from studyapp.policies import Full
+from studyapp.queries.bots import plan_of
+from studyapp.queries.studies import current_page
 from studyapp.recruitment import Arrival, Recruitment
+from studyapp.timing import PageTiming
 from studyapp.tokens import sign_participant
 from tests.studyapp import factories
 from tests.studyapp.platform_standin import prolific, query
@@ -177,6 +182,36 @@ def test_one_person_in_many_tabs_at_once_is_one_participant():
         tab.join()
     assert len(found) == 8
     assert len(set(found)) == Participant.objects.count() == ExternalIds.objects.count() == 1
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_coming_back_while_another_tab_sends_its_page():
+    """One locks the version and then the person, and so must the other, which is about to be assigned."""
+    link = factories.make_link(study=factories.make_everything(recruitment=PROLIFIC))
+    people = [enter(link=link, arrival=Arrival("prolific", f"p{n}", "S1", "sub1")) for n in range(20)]
+    answers = plan_of(link.study).heeded["screening"]
+    pages = [current_page(one).stage for one in people]
+    for page in pages:
+        show_stage(page=page)
+    barrier = Barrier(40)
+
+    def run(number):
+        barrier.wait()
+        try:
+            if number % 2:
+                sent = {"answers": answers, "changes": {}, "timing": PageTiming(9_000)}
+                return submit_stage(page=pages[number // 2], **sent)
+            fresh = EntryLink.objects.get(pk=link.pk)
+            return enter(link=fresh, arrival=Arrival("prolific", f"p{number // 2}", "S1", "sub2")).pk
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(40) as threads:
+        found = list(threads.map(run, range(40)))
+    assert all(found[1::2])
+    assert found[::2] == [one.pk for one in people]
+    assert ExternalIds.objects.filter(session_id="sub2").count() == 20
 
 
 @pytest.mark.django_db

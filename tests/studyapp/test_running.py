@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from studyapp.actions.participants import consent, show_stage, submit_stage
+from studyapp.actions.pages import show_stage, submit_stage
+from studyapp.actions.participants import consent
 from studyapp.actions.running import CannotRun, archive_study, duplicate_study, pause_study, set_condition
 from studyapp.exports.estimates import running_estimates
 from studyapp.models import Condition, Event, Participant, Stimulus, Study

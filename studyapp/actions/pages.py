@@ -1,0 +1,242 @@
+"""Writes of participants on their pages: shown, submitted once, completed."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models.functions import Coalesce, Greatest
+from django.utils import timezone
+
+from accounts.prepared import PreparedUpdate, slot
+from studyapp import states
+from studyapp.actions.participants import (
+    end,
+    enter_stage,
+    hold,
+    lock_version,
+    new_code,
+    record,
+    stages_of,
+)
+from studyapp.freezing import FrozenStudy
+from studyapp.models import (
+    Outcome,
+    Participant,
+    Stage,
+    StageResponse,
+    SurveyResponse,
+    TimedPage,
+    Trial,
+)
+from studyapp.queries.flags import HONEYPOT
+from studyapp.queries.studies import frozen
+from studyapp.questionnaires import Answer
+from studyapp.stages import is_admitted, is_comprehended
+from studyapp.timing import PageTiming
+
+
+def _filled(page: type[TimedPage]) -> dict[str, Any]:
+    """The columns of a submitted page. A clock that was set back cannot make it end before it began."""
+    names = ("answers", "changes", *(field.name for field in fields(PageTiming)))
+    return {
+        "submitted_at": Greatest(F("shown_at"), slot("now", page, "submitted_at")),
+        **{name: slot(name, page, name) for name in names},
+    }
+
+
+def _values(
+    now: datetime, answers: Mapping[str, Answer], changes: Mapping[str, int], timing: PageTiming
+) -> dict[str, Any]:
+    """What goes into them."""
+    return {"now": now, "answers": dict(answers), "changes": dict(changes), **asdict(timing)}
+
+
+@transaction.atomic
+def show_stage(*, page: StageResponse) -> None:
+    """Note when a page before the items was first shown."""
+    now = timezone.now()
+    pages = StageResponse.objects.filter(pk=page.pk, shown_at__isnull=True)
+    if hold(page.participant) and pages.update(shown_at=now):
+        Participant.objects.filter(pk=page.participant_id).update(last_seen_at=now)
+        record(page.participant, "stage_shown", {"stage": page.stage, "attempt": page.attempt})
+
+
+_STORE_STAGE = PreparedUpdate(
+    lambda: (
+        StageResponse.objects.filter(
+            pk=slot("stage", StageResponse), answers__isnull=True, shown_at__isnull=False
+        ),
+        {"passed": slot("passed", StageResponse, "passed"), **_filled(StageResponse)},
+    )
+)
+
+
+@transaction.atomic
+def submit_stage(
+    *,
+    page: StageResponse,
+    answers: Mapping[str, Answer],
+    changes: Mapping[str, int],
+    timing: PageTiming,
+) -> bool:
+    """Store a page before the items, once, and take the participant on: to the next, or out.
+
+    True if this call stored it; False if it was stored already, was never shown, or the person withdrew.
+    """
+    now = timezone.now()
+    participant = page.participant
+    content = frozen(participant.version)
+    passed = _passed(content, page.stage, answers)
+    goes_on = passed is not False
+    if goes_on:
+        lock_version(participant.version)
+    stored = _values(now, answers, changes, timing)
+    if not (hold(participant) and _STORE_STAGE(stage=page.pk, passed=passed, **stored)):
+        return False
+    Participant.objects.filter(pk=participant.pk).update(last_seen_at=now)
+    record(participant, "stage_submitted", {"stage": page.stage, "attempt": page.attempt})
+    if goes_on:
+        stages = stages_of(content)
+        enter_stage(participant, stages[stages.index(Stage(page.stage)) + 1], now)
+    elif content.comprehension and page.stage == Stage.COMPREHENSION:
+        if page.attempt < content.comprehension.tries:
+            StageResponse.objects.create(participant=participant, stage=page.stage, attempt=page.attempt + 1)
+        else:
+            end(participant=participant, outcome=Outcome.FAILED_COMPREHENSION)
+    else:
+        end(participant=participant, outcome=Outcome.SCREENED_OUT)
+    return True
+
+
+def _passed(content: FrozenStudy, stage: str, answers: Mapping[str, Answer]) -> bool | None:
+    """Whether a page with something to pass was passed."""
+    if stage == Stage.SCREENING:
+        return is_admitted(content.screening, answers)
+    if stage == Stage.COMPREHENSION and content.comprehension:
+        return is_comprehended(content.comprehension, answers)
+    return None
+
+
+_SHOW = PreparedUpdate(
+    lambda: (
+        Trial.objects.filter(pk=slot("trial", Trial), shown_at__isnull=True),
+        {"shown_at": slot("now", Trial, "shown_at")},
+    )
+)
+_NOTE_START = PreparedUpdate(
+    lambda: (
+        Participant.objects.filter(pk=slot("participant", Participant)),
+        {
+            "started_at": Coalesce("started_at", slot("now", Participant, "started_at")),
+            "last_seen_at": slot("now", Participant, "last_seen_at"),
+        },
+    )
+)
+
+
+def show_trial(*, trial: Trial) -> None:
+    """Note when an item was first shown. Showing it again changes nothing, and asks the database nothing."""
+    if trial.shown_at is not None:
+        return
+    now = timezone.now()
+    with transaction.atomic():
+        if hold(trial.participant) and _SHOW(trial=trial.pk, now=now):
+            trial.shown_at = now
+            _NOTE_START(participant=trial.participant_id, now=now)
+            record(trial.participant, "item_shown", {"position": trial.position})
+
+
+_STORE_TRIAL = PreparedUpdate(
+    lambda: (
+        Trial.objects.filter(pk=slot("trial", Trial), answers__isnull=True, shown_at__isnull=False),
+        {"passed": slot("passed", Trial, "passed"), **_filled(Trial)},
+    )
+)
+_COUNT_ITEM = PreparedUpdate(
+    lambda: (
+        Participant.objects.filter(pk=slot("participant", Participant)),
+        {
+            "items_submitted": F("items_submitted") + slot("number", Participant, "items_submitted"),
+            "last_seen_at": slot("now", Participant, "last_seen_at"),
+        },
+    )
+)
+
+
+@transaction.atomic
+def submit_trial(
+    *, trial: Trial, answers: Mapping[str, Answer], changes: Mapping[str, int], timing: PageTiming
+) -> bool:
+    """Store the answers to an item, once.
+
+    True if this call stored them; False if they were stored already, by a double click or a second tab, if
+    the item was never shown, or if the person withdrew.
+    """
+    now = timezone.now()
+    kind, item_id = trial.item.kind, trial.item.external_id
+    check = frozen(trial.participant.version).attention_item(item_id) if kind == "attention" else None
+    passed = check.passes(answers) if check else None
+    stored = _values(now, answers, changes, timing)
+    if not (hold(trial.participant) and _STORE_TRIAL(trial=trial.pk, passed=passed, **stored)):
+        return False
+    _COUNT_ITEM(participant=trial.participant_id, number=int(kind == "item"), now=now)
+    record(trial.participant, "item_submitted", {"position": trial.position})
+    return True
+
+
+def note_honeypot(*, participant: Participant, page: str) -> None:
+    """Note that a field was filled that people do not see. It stops nobody; what it held is not kept."""
+    with transaction.atomic():
+        if hold(participant):
+            record(participant, HONEYPOT, {"page": page})
+
+
+@transaction.atomic
+def show_survey(*, participant: Participant) -> None:
+    """Note when the post survey was first shown."""
+    now = timezone.now()
+    survey = SurveyResponse.objects.filter(participant=participant, shown_at__isnull=True)
+    if hold(participant) and survey.update(shown_at=now):
+        Participant.objects.filter(pk=participant.pk).update(last_seen_at=now)
+        record(participant, "survey_shown", {})
+
+
+def _complete_surveys() -> QuerySet[SurveyResponse]:
+    """That of a participant, while it is shown, not submitted, and no item is left."""
+    left = Trial.objects.filter(participant=OuterRef("participant"), answers__isnull=True)
+    return SurveyResponse.objects.filter(
+        ~Exists(left),
+        participant=slot("participant", Participant),
+        answers__isnull=True,
+        shown_at__isnull=False,
+    )
+
+
+_STORE_SURVEY = PreparedUpdate(lambda: (_complete_surveys(), _filled(SurveyResponse)))
+
+
+@transaction.atomic
+def submit_survey(
+    *, participant: Participant, answers: Mapping[str, Answer], changes: Mapping[str, int], timing: PageTiming
+) -> bool:
+    """Store the post survey, once, and complete the participant with a random code.
+
+    True if this call stored it; False if it was stored already, was never shown, items are left, or the
+    person withdrew. The code is to be shown only after this has returned, that is, once it is committed.
+    """
+    now = timezone.now()
+    stored = _values(now, answers, changes, timing)
+    if not (hold(participant) and _STORE_SURVEY(participant=participant.pk, **stored)):
+        return False
+    participant.status = states.next_status(states.PARTICIPANT, "complete", participant.status)
+    participant.outcome = Outcome.DONE
+    participant.completed_at = participant.ended_at = participant.last_seen_at = now
+    participant.completion_code = new_code(10)
+    participant.save(
+        update_fields=["status", "outcome", "completed_at", "ended_at", "last_seen_at", "completion_code"]
+    )
+    record(participant, "completed", {})
+    return True
