@@ -40,6 +40,8 @@ class _Served(Generic[S]):
         self.examiner: object = getattr(inner, "examiner", None)
         self._inner: S = inner
         self._hardware = hardware
+        self.cost: Callable[[Any], int] = inner.cost
+        self.check: Callable[[Any], None] = inner.check
 
     def _precision(self) -> contextlib.AbstractContextManager[object]:
         return in_half(self._hardware.device) if self._hardware.half else contextlib.nullcontext()
@@ -47,14 +49,6 @@ class _Served(Generic[S]):
 
 class ServedReader(_Served[Predictor]):
     """A reader."""
-
-    def cost(self, item: QAItem) -> int:
-        """As the system says."""
-        return self._inner.cost(item)
-
-    def check(self, item: QAItem) -> None:
-        """As the system does."""
-        self._inner.check(item)
 
     def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:
         """As the system does."""
@@ -79,14 +73,6 @@ class ServedNetwork(_Served[Executor]):
     def __init__(self, name: str, inner: Executor, hardware: Hardware) -> None:
         super().__init__(name, inner, hardware)
         self.warm_up = inner.warm_up
-
-    def cost(self, item: ModuleItem) -> int:
-        """As the system says."""
-        return self._inner.cost(item)
-
-    def check(self, item: ModuleItem) -> None:
-        """As the system does."""
-        self._inner.check(item)
 
     def execute(self, items: Sequence[ModuleItem]) -> Sequence[Outcome]:
         """As the system does."""

@@ -1,5 +1,6 @@
 """A site whose programs a test kills and starts again, and what its database holds meanwhile."""
 
+import re
 import sqlite3
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from scripts.processes import ROOT, Part, Supervisor, answers, free_port
 from scripts.site import prepare_sqlite
 from scripts.stack import Stack
 from tests.studyapp.questions import entries, write_json
+from tests.waiting import eventually
 
 SECONDS_EACH = 0.08
 
@@ -32,8 +34,18 @@ class Site:
         self.parts.wait_ready()
 
     def worker(self, number: int = 1) -> None:
+        """Start a worker, and wait for it: that one waits at the broker may be true of another already."""
+        before = self._worker_starts(number)
         self.parts.start(self.stack.worker(number))
         self.parts.wait_ready()
+        eventually(lambda: self._worker_starts(number) > before)
+
+    def worker_log(self, number: int) -> str:
+        log = self.folder / "log" / ("worker.log" if number == 1 else f"worker-{number}.log")
+        return log.read_text(encoding="utf-8") if log.exists() else ""
+
+    def _worker_starts(self, number: int) -> int:
+        return len(re.findall(rf"worker{number}@\S+ ready\.", self.worker_log(number)))
 
     def model_server(self, number: int = 1) -> None:
         url = self.urls[number - 1]

@@ -39,9 +39,7 @@ def answered(url: str) -> int:
 
 def slices_done(site: Site, number: int) -> int:
     """How many slices a worker has finished, by its log."""
-    name = "worker" if number == 1 else f"worker-{number}"
-    log = (site.folder / "log" / f"{name}.log").read_text(encoding="utf-8")
-    return len(re.findall(r"predict_slice\[[\w-]+\] succeeded", log))
+    return len(re.findall(r"predict_slice\[[\w-]+\] succeeded", site.worker_log(number)))
 
 
 def started(site: Site, dataset: str, *arguments: str) -> subprocess.Popen[str]:
