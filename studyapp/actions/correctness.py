@@ -27,7 +27,7 @@ def queue_answers(*, answers: Iterable[Answer], by: User, study: Study | None = 
     JudgedAnswer.objects.bulk_create(
         (
             JudgedAnswer(question_id=question, answer=answer, digest=key)
-            for (question, key), answer in rows.items()
+            for (question, key), answer in sorted(rows.items())  # so that two at once do not deadlock
         ),
         ignore_conflicts=True,
         batch_size=500,

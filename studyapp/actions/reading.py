@@ -32,6 +32,7 @@ def store_instances(*, dataset: Dataset, instances: Sequence[Instance]) -> list[
 
     Raises NotFound for an instance of a question that the dataset does not hold.
     """
+    Dataset.objects.select_for_update(no_key=True).only("pk").get(pk=dataset.pk)  # one at a time
     keys: list[int] = []
     stream = iter(instances)
     while batch := list(islice(stream, BATCH)):
@@ -85,6 +86,7 @@ def start_probe(
         method=method_name(options),
         defaults={"saliency": None if options is None else options.model_dump(mode="json")},
     )
+    ReadingProbe.objects.select_for_update(no_key=True).only("pk").get(pk=probe.pk)  # one at a time
     for at in range(0, len(instances), BATCH):
         rows = [ReadingRecord(probe=probe, instance_id=key) for key in instances[at : at + BATCH]]
         ReadingRecord.objects.bulk_create(rows, ignore_conflicts=True)
