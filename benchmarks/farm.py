@@ -32,8 +32,9 @@ from modelserver.evaluation import Scores, farm_scores
 from modelserver.gold import parse_gold
 from modelserver.schema import QAItem, QAPrediction
 from modelserver.systems.base import System
+from modelserver.systems.batches import collate
 from modelserver.systems.reader import RecurrentSystem
-from modelserver.systems.recurrent import Qi2019, collate
+from modelserver.systems.recurrent import Qi2019
 from modelserver.world import generate
 
 T = TypeVar("T")

@@ -28,10 +28,11 @@ from modelserver.gold import GoldExample, parse_gold
 from modelserver.saliency.attribution import PASS_TOKENS, Explainable, Subject
 from modelserver.schema import QAItem, SaliencyMethod, SaliencyOptions
 from modelserver.systems import extractive
+from modelserver.systems.batches import collate
 from modelserver.systems.extractive import ExtractiveSystem
 from modelserver.systems.extractive_saliency import ExtractiveSaliency
 from modelserver.systems.reader import RecurrentSystem
-from modelserver.systems.recurrent import Qi2019, SelectAndForget, collate
+from modelserver.systems.recurrent import Qi2019, SelectAndForget
 from modelserver.systems.recurrent_saliency import RecurrentSaliency
 from modelserver.training import texts
 from modelserver.world import generate

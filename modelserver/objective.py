@@ -13,7 +13,8 @@ from torch.nn import functional as F  # noqa: N812 - the name everyone uses
 
 from modelserver.gold import GoldExample
 from modelserver.regulariser import Coupling, answer_probability, coupling_cost, explanation_probability
-from modelserver.systems.recurrent import ANSWER_TYPES, Batch, Outputs
+from modelserver.systems.batches import Batch
+from modelserver.systems.recurrent import ANSWER_TYPES, Outputs
 from modelserver.text import Features, find_answer
 
 IGNORED = -100  # a label that torch's cross-entropy leaves out

@@ -39,6 +39,7 @@ from modelserver.objective import batches, label, loss
 from modelserver.regulariser import FORMS, Coupling
 from modelserver.schema import QAItem
 from modelserver.systems import reader, recurrent
+from modelserver.systems.batches import collate
 from modelserver.systems.contextual import Contextual, Encoder
 from modelserver.systems.reader import RecurrentSystem
 from modelserver.systems.recurrent import Config, Embedding
@@ -147,7 +148,7 @@ class Trainer:
     def step(self) -> float:
         """Learn from one batch and return its loss."""
         examples = next(self.source)
-        batch = recurrent.collate([e.features for e in examples], self.device)
+        batch = collate([e.features for e in examples], self.device)
         gold = torch.from_numpy(np.concatenate([e.facts for e in examples])).to(self.device)
         self.model.train()
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.mixed):

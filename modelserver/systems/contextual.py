@@ -25,8 +25,9 @@ from torch import Tensor, nn
 from modelserver.decoding import Bools
 from modelserver.encoders import PART, longest_window, open_tokenizer, open_untrained
 from modelserver.schema import QAItem
+from modelserver.systems.batches import Batch
 from modelserver.systems.extractive import FORWARD_TOKENS, batches, window_reader
-from modelserver.systems.recurrent import Batch, Config, Embedder
+from modelserver.systems.recurrent import Config, Embedder
 from modelserver.text import Features, Ints, tokenise
 from modelserver.windows import Encoded, Reading, Window
 

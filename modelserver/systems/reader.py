@@ -20,15 +20,9 @@ from modelserver.errors import UnreadableWeights
 from modelserver.saliency.attribution import explain
 from modelserver.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
 from modelserver.systems import contextual
+from modelserver.systems.batches import collate
 from modelserver.systems.contextual import Contextual, Encoder
-from modelserver.systems.recurrent import (
-    ANSWER_TYPES,
-    Config,
-    Qi2019,
-    SelectAndForget,
-    build,
-    collate,
-)
+from modelserver.systems.recurrent import ANSWER_TYPES, Config, Qi2019, SelectAndForget, build
 from modelserver.systems.recurrent_saliency import RecurrentSaliency
 from modelserver.text import Features, Vocabulary, WordLimit, featurise
 

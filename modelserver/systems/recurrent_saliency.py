@@ -19,7 +19,8 @@ from modelserver.decoding import Bools, best_span
 from modelserver.errors import PredictionFailed
 from modelserver.saliency.attribution import IN_QUESTION, Subject
 from modelserver.schema import QAItem, SaliencyOptions
-from modelserver.systems.recurrent import Batch, Outputs, Qi2019, SelectAndForget, collate
+from modelserver.systems.batches import Batch, collate
+from modelserver.systems.recurrent import Outputs, Qi2019, SelectAndForget
 from modelserver.text import NUMBER_FEATURES, Features, Ints, tokenise
 
 ASKED = -1 - NUMBER_FEATURES  # the column of a word's vector that says whether the question has it

@@ -12,16 +12,9 @@ from modelserver.decoding import LONGEST, best_span, prediction
 from modelserver.errors import InvalidRequest, UnknownSystem, UnreadableWeights
 from modelserver.gold import parse_gold
 from modelserver.schema import QAItem
+from modelserver.systems.batches import Groups, collate
 from modelserver.systems.reader import RecurrentSystem, load, save
-from modelserver.systems.recurrent import (
-    THRESHOLD,
-    BiSRU,
-    Config,
-    Groups,
-    Recurrence,
-    build,
-    collate,
-)
+from modelserver.systems.recurrent import THRESHOLD, BiSRU, Config, Recurrence, build
 from modelserver.text import Vocabulary, featurise
 from modelserver.world import generate
 

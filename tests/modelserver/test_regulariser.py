@@ -8,7 +8,8 @@ import torch
 from modelserver.gold import parse_gold
 from modelserver.objective import label, loss
 from modelserver.regulariser import Coupling, answer_probability, coupling_cost, explanation_probability
-from modelserver.systems.recurrent import Config, build, collate
+from modelserver.systems.batches import collate
+from modelserver.systems.recurrent import Config, build
 from modelserver.text import Vocabulary, featurise
 from modelserver.world import generate
 

@@ -21,7 +21,8 @@ from modelserver.gold import GoldExample, parse_gold, read_gold
 from modelserver.objective import IGNORED, batches, label, loss
 from modelserver.regulariser import Coupling
 from modelserver.schema import QAItem
-from modelserver.systems.recurrent import Config, build, collate
+from modelserver.systems.batches import collate
+from modelserver.systems.recurrent import Config, build
 from modelserver.text import NO_FACT, Vocabulary, featurise
 from modelserver.training import STATE, Recipe, Trainer, pace, train
 from modelserver.world import generate, write_split

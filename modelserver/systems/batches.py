@@ -1,0 +1,134 @@
+"""Several items as tensors, without padding: what goes into the readers of `recurrent`.
+
+Sizes in the comments:
+
+    N examples, K context tokens of them all (no padding), M question tokens (padded), F facts of them all,
+    U spellings, T tokens of the longest context.
+
+Tokens are kept flat, [K, …], and padded only inside a layer, so that padding never reaches a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from modelserver.text import NO_FACT, Features
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which of G groups each of K rows belongs to, rows of a group lying together in order."""
+
+    row: Tensor  # [K] where the row goes in a padded [G * L] array
+    reverse: Tensor  # [K] where it goes when each group is read backwards
+    mask: Tensor  # [G, L] true where a row is
+
+    @classmethod
+    def of(cls, ids: Tensor, n: int) -> Groups:
+        count = torch.bincount(ids, minlength=n)  # [G]
+        start = count.cumsum(0) - count
+        place = torch.arange(len(ids), device=ids.device) - start[ids]  # [K]
+        longest = max(1, int(count.max())) if n else 1
+        mask = torch.arange(longest, device=ids.device) < count[:, None]
+        return cls(ids * longest + place, ids * longest + count[ids] - 1 - place, mask)
+
+    def pad(self, rows: Tensor, *, backwards: bool = False) -> Tensor:  # [K, d] -> [G, L, d]
+        groups, longest = self.mask.shape
+        flat = rows.new_zeros(groups * longest, *rows.shape[1:])
+        index = self.reverse if backwards else self.row
+        return flat.index_copy(0, index, rows).view(groups, longest, *rows.shape[1:])
+
+    def flatten(self, padded: Tensor, *, backwards: bool = False) -> Tensor:  # [G, L, d] -> [K, d]
+        return padded.flatten(0, 1)[self.reverse if backwards else self.row]
+
+
+@dataclass(frozen=True)
+class Context:
+    """The context tokens that a layer may see: K rows, with the example, article and fact of each."""
+
+    example: Tensor  # [K]
+    article: Tensor  # [K] numbered through the batch
+    fact: Tensor  # [K] numbered through the batch; NO_FACT in a title
+    key: Tensor  # [K] equal for equal words
+    n: int  # examples
+    by_article: Groups = field(init=False)
+    by_example: Groups = field(init=False)
+    same: Tensor = field(init=False)  # [N, T, T] where two tokens of an example are the same word
+    shared: Tensor = field(init=False)  # [K] where the word stands in another article of the example too
+
+    def __post_init__(self) -> None:
+        _, dense = torch.unique_consecutive(self.article, return_inverse=True)
+        articles = int(dense[-1]) + 1 if len(dense) else 0
+        by_example = Groups.of(self.example, self.n)
+        keys = by_example.pad(self.key)  # [N, T]
+        articles_of = by_example.pad(self.article + 1)  # [N, T]; 0 is padding
+        same = keys[:, :, None] == keys[:, None, :]
+        elsewhere = (articles_of[:, :, None] != articles_of[:, None, :]) & (articles_of > 0)[:, None, :]
+        object.__setattr__(self, "by_article", Groups.of(dense, articles))
+        object.__setattr__(self, "by_example", by_example)
+        object.__setattr__(self, "same", same)
+        object.__setattr__(self, "shared", by_example.flatten((same & elsewhere).any(2)))
+
+    def only(self, kept: Tensor) -> Context:
+        """Return the context without the rows where ``kept`` [K] is false; they leave not even a gap."""
+        return Context(self.example[kept], self.article[kept], self.fact[kept], self.key[kept], self.n)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Several items as tensors."""
+
+    question_word: Tensor  # [N, M]
+    question_form: Tensor  # [N, M]
+    question_key: Tensor  # [N, M]
+    question_mask: Tensor  # [N, M]
+    word: Tensor  # [K]
+    form: Tensor  # [K]
+    number: Tensor  # [K, NUMBER_FEATURES]
+    asked: Tensor  # [K] 1 where the word is in the question
+    forms: Tensor  # [U, FORM_LENGTH]
+    context: Context
+    facts: int  # F
+    fact_example: Tensor  # [F]
+    features: tuple[Features, ...]  # N, what the tensors were made from
+
+
+def collate(features: Sequence[Features], device: torch.device) -> Batch:
+    """Join items into one batch."""
+
+    def flat(arrays: Sequence[np.ndarray]) -> Tensor:
+        return torch.from_numpy(np.concatenate(arrays)).to(device)
+
+    def padded(arrays: Sequence[np.ndarray]) -> Tensor:
+        return nn.utils.rnn.pad_sequence([torch.from_numpy(a) for a in arrays], batch_first=True).to(device)
+
+    forms = np.cumsum([0] + [len(f.forms) for f in features])
+    facts = np.cumsum([0] + [len(f.facts) for f in features])
+    articles = np.cumsum([0] + [1 + int(f.article.max(initial=0)) for f in features])
+    context = Context(
+        example=flat([np.full(len(f.word), i) for i, f in enumerate(features)]),
+        article=flat([f.article + articles[i] for i, f in enumerate(features)]),
+        fact=flat([np.where(f.fact == NO_FACT, NO_FACT, f.fact + facts[i]) for i, f in enumerate(features)]),
+        key=flat([f.key for f in features]),
+        n=len(features),
+    )
+    return Batch(
+        question_word=padded([f.question_word for f in features]),
+        question_form=padded([f.question_form + forms[i] for i, f in enumerate(features)]),
+        question_key=padded([f.question_key for f in features]),
+        question_mask=padded([np.ones(len(f.question_word), dtype=bool) for f in features]),
+        word=flat([f.word for f in features]),
+        form=flat([f.form + forms[i] for i, f in enumerate(features)]),
+        number=flat([f.number for f in features]),
+        asked=flat([np.isin(f.key, f.question_key) for f in features]),
+        forms=flat([f.forms for f in features]),
+        context=context,
+        facts=int(facts[-1]),
+        fact_example=flat([np.full(len(f.facts), i) for i, f in enumerate(features)]),
+        features=tuple(features),
+    )
