@@ -168,47 +168,41 @@ class Features:
         return Place(*self.places[token].tolist())
 
 
-class _Forms:
-    """Numbers the distinct spellings of one item."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
-    def number(self, tokens: Sequence[str]) -> Ints:
-        return _ints([self.numbers.setdefault(text, len(self.numbers)) for text in tokens])
-
-    def characters(self) -> Ints:
-        return _ints([_characters(text) for text in self.numbers]).reshape(-1, FORM_LENGTH)
-
-
 def featurise(item: QAItem, vocabulary: Vocabulary) -> Features:
     """Turn an item into numbers. Empty sentences and articles are allowed, and give no tokens."""
-    question = [token.text for token in tokenise(item.question)]
     texts: list[str] = []
-    places: list[Place] = []
+    spans: list[tuple[int, int]] = []
     numbers: dict[Fact, int] = {}
-    fact: list[int] = []
+    of_text: list[tuple[int, int, int, int]] = []  # article, sentence, fact number, tokens
     for article, (title, sentences) in enumerate(item.context):
         for index, text in enumerate((title, *sentences)):
-            sentence = index - 1  # IN_TITLE for the title
-            number = numbers.setdefault((title, sentence), len(numbers)) if index else NO_FACT
-            tokens = tokenise(text)
-            texts.extend(token.text for token in tokens)
-            places.extend(Place(article, sentence, token.start, token.end) for token in tokens)
-            fact.extend([number] * len(tokens))
-    forms = _Forms()
+            number = numbers.setdefault((title, index - 1), len(numbers)) if index else NO_FACT
+            before = len(texts)
+            for match in _TOKEN.finditer(text):
+                texts.append(match.group())
+                spans.append(match.span())
+            of_text.append((article, index - 1 if index else IN_TITLE, number, len(texts) - before))
+    forms: dict[str, int] = {}
+    question_form = _ints([forms.setdefault(text, len(forms)) for text in _TOKEN.findall(item.question)])
+    form = _ints([forms.setdefault(text, len(forms)) for text in texts])
+    # What the spelling alone decides is found out once for each.
+    word = _ints([vocabulary.id(text.lower()) for text in forms])
+    key = _ints([_key(text) for text in forms])
+    number_of = np.array([number_features(text) for text in forms], np.float32).reshape(-1, NUMBER_FEATURES)
+    of_token = _ints(of_text).reshape(-1, 4)
+    of_token = of_token.repeat(of_token[:, 3], axis=0)  # [K, 4]
     return Features(
-        question_word=_ints([vocabulary.id(text.lower()) for text in question]),
-        question_form=forms.number(question),
-        question_key=_ints([_key(text) for text in question]),
-        word=_ints([vocabulary.id(text.lower()) for text in texts]),
-        form=forms.number(texts),
-        key=_ints([_key(text) for text in texts]),
-        number=np.array([number_features(text) for text in texts], np.float32).reshape(-1, NUMBER_FEATURES),
-        fact=_ints(fact),
-        forms=forms.characters(),
+        question_word=word[question_form],
+        question_form=question_form,
+        question_key=key[question_form],
+        word=word[form],
+        form=form,
+        key=key[form],
+        number=number_of[form],
+        fact=of_token[:, 2],
+        forms=_ints([_characters(text) for text in forms]).reshape(-1, FORM_LENGTH),
         facts=tuple(numbers),
-        places=_ints(places).reshape(-1, 4),
+        places=np.hstack((of_token[:, :2], _ints(spans).reshape(-1, 2))),
     )
 
 
