@@ -75,7 +75,9 @@ class Prepared(Generic[Row]):
         self._kept = _Kept(lambda: _select(build()))
 
     def all(self, **values: Any) -> list[Row]:
-        """The rows that there are for these values. One query."""
+        """The rows that there are for these values. One query, or none for a number that no column holds."""
+        if _beyond(values):
+            return []
         statement, params = self._kept.bound(values)
         with connection.cursor() as cursor:
             cursor.execute(statement.sql, params)
@@ -95,10 +97,17 @@ class PreparedUpdate:
 
     def __call__(self, **values: Any) -> int:
         """Update, and return how many rows it were."""
+        if _beyond(values):
+            return 0
         statement, params = self._kept.bound(values)
         with connection.cursor() as cursor:
             cursor.execute(statement.sql, params)
             return int(cursor.rowcount)
+
+
+def _beyond(values: dict[str, Any]) -> bool:
+    """Whether a value is a number that no column holds: a query of Django's own finds nothing then."""
+    return any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in values.values())
 
 
 def insert(*rows: models.Model) -> None:

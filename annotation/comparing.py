@@ -62,8 +62,10 @@ class Step:
 
     @property
     def unanimous(self) -> bool:
-        """Whether everybody is done here and marked the same objects."""
-        finished = all(layer.state in ("done", "nothing") for layer in self.layers.values())
+        """Whether everybody is done here and marked the same objects; where nobody says anything, no."""
+        finished = bool(self.layers) and all(
+            layer.state in ("done", "nothing") for layer in self.layers.values()
+        )
         return finished and all(len(one.members) == len(self.layers) for one in self.clusters)
 
 

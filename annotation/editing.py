@@ -91,6 +91,7 @@ def apply(
     _drop_hanging(layers, program)
     _check_uniqueness(layers)
     problem = edit.problem if "problem" in edit.model_fields_set else document.problem
+    _check_problem(problem, program)
     after = Document(layers={node: layers[node] for node in sorted(layers)}, problem=problem)
     return after, _inverse(before, layers, edit, document.problem)
 
@@ -118,6 +119,11 @@ def _apply_change(
             raise BadEdit("a step with objects cannot say that nothing is here", field=f"{prefix}state")
         given["state"] = "done"
     layers[change.node] = layer.model_copy(update=given)
+
+
+def _check_problem(problem: Problem | None, program: Program) -> None:
+    if problem is not None and problem.node is not None and problem.node >= len(program.nodes):
+        raise BadEdit(f"the program has no step {problem.node}", field="problem.node")
 
 
 def _node(index: int, program: Program, prefix: str) -> Node:
@@ -353,6 +359,5 @@ def checked(document: Document, program: Program, subject: Subject) -> Document:
         change = Change.model_construct(node=index, put=layer.objects)
         _check_references(document.layers, change, program, f"{place}.", "objects")
     _check_uniqueness(document.layers, "layers")
-    if document.problem is not None and document.problem.node is not None:
-        _node(document.problem.node, program, "problem.")
+    _check_problem(document.problem, program)
     return document

@@ -112,7 +112,15 @@ class GuidelineForm(forms.ModelForm):
         self.fields["module"].choices = [("", _("The whole project")), *((name, name) for name in asked)]  # type: ignore[attr-defined]
 
 
-class ReturnForm(forms.Form):
+class DecisionForm(forms.Form):
+    """Which work a decision is about, as the person saw it: others hand in and take back meanwhile."""
+
+    work = forms.IntegerField(min_value=0, max_value=2**63 - 1)
+    revision = forms.IntegerField(min_value=0)
+    letter = forms.CharField(max_length=10)
+
+
+class ReturnForm(DecisionForm):
     """Why a work goes back."""
 
     text = forms.CharField(label=_("What is to be changed"), widget=forms.Textarea(attrs={"rows": 3}))

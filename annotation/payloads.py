@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_val
 
 Kind = Literal["boxes", "spans"]
 State = Literal["open", "done", "nothing", "unsure"]
-Value = bool | int | float | str
+Plain = Annotated[str, Field(pattern=r"^[^\x00]*$")]  # PostgreSQL stores no NUL
+Value = bool | int | Annotated[float, Field(allow_inf_nan=False)] | Plain
 ObjectId = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.:-]+$")]
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Position = Annotated[int, Field(ge=0, lt=2**31)]  # what both databases can store
@@ -114,7 +115,7 @@ class Document(Payload):
 class Image(Payload):
     """An image of an item: where its file lies, and its size in pixels as shown (None: not opened yet)."""
 
-    name: str
+    name: Plain
     width: Annotated[int, Field(gt=0)] | None = None
     height: Annotated[int, Field(gt=0)] | None = None
 
@@ -134,7 +135,7 @@ class Annotation(Payload):
 class ItemRecord(Payload):
     """An item of an annotation project, as files carry it in and out."""
 
-    external_id: Annotated[str, Field(min_length=1, max_length=200)]
+    external_id: Annotated[Plain, Field(min_length=1, max_length=200)]
     kind: Kind
     program: str  # nested text, as `analysis.programs` prints it
     text: str  # the sentence about the images, or the question about the passage
@@ -154,7 +155,7 @@ class ModuleOutput(Payload):
     """
 
     index: Position | None = None
-    module: str
+    module: Plain
     probabilities: tuple[Fraction, ...] = ()
     attention: tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...] = ()
     value: Value | None = None
@@ -166,7 +167,7 @@ class SystemRecord(Payload):
     ``answer`` is what the whole program came to; None where it is not known.
     """
 
-    id: str
+    id: Plain
     proposals: tuple[tuple[tuple[Fraction, Fraction, Fraction, Fraction], ...], ...] = ()
     modules: tuple[ModuleOutput, ...]
     answer: Value | None = None

@@ -49,7 +49,9 @@ def check_seeing(member: Membership, work: Work) -> None:
 
 
 def can_see(member: Membership, work: Work) -> bool:
-    return work.annotator_id == member.user_id or has_role(member, Role.ADJUDICATOR)
+    """An adjudication shows what everybody drew: who adjudicates no more does not see it any more."""
+    own = work.annotator_id == member.user_id and work.task == Work.Task.ANNOTATION
+    return own or has_role(member, Role.ADJUDICATOR)
 
 
 def check_owner(user: User, work: Work) -> None:

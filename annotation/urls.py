@@ -1,12 +1,29 @@
 """URLs of the annotation app: pages, and the API of the editor."""
 
-from django.urls import path
+from urllib.parse import quote, unquote
+
+from django.urls import path, register_converter
 
 from annotation.api import urls as data_api
 from annotation.api import work as work_api
 from annotation.views import annotators, managers, outputs, reviewers
 
 app_name = "annotation"
+
+
+class Name:
+    """A name that may hold a slash, as those of the Hugging Face hub do."""
+
+    regex = "[^/]+"
+
+    def to_python(self, value: str) -> str:
+        return unquote(value)
+
+    def to_url(self, value: object) -> str:
+        return quote(str(value), safe="")
+
+
+register_converter(Name, "name")
 
 urlpatterns = [
     path("annotate/", annotators.home, name="home"),
@@ -20,17 +37,17 @@ urlpatterns = [
     path("annotate/<slug:slug>/runs/", outputs.runs, name="output_runs"),
     path("annotate/<slug:slug>/runs/start/", outputs.start, name="start_outputs"),
     path("annotate/<slug:slug>/runs/<int:pk>/stop/", outputs.stop, name="stop_outputs"),
-    path("annotate/<slug:slug>/outputs/<str:system>/<str:revision>/", outputs.one, name="faithfulness"),
+    path("annotate/<slug:slug>/outputs/<name:system>/<name:revision>/", outputs.one, name="faithfulness"),
     path(
-        "annotate/<slug:slug>/outputs/<str:system>/<str:revision>/<int:pk>/",
+        "annotate/<slug:slug>/outputs/<name:system>/<name:revision>/<int:pk>/",
         outputs.nodes,
         name="node_outputs",
     ),
     path("annotate/<slug:slug>/agreement/", reviewers.agreement, name="agreement"),
     path("annotate/<slug:slug>/items/<int:pk>/", reviewers.item, name="item"),
     path("annotate/<slug:slug>/items/<int:pk>/adjudicate/", reviewers.adjudicate, name="adjudicate"),
-    path("annotate/<slug:slug>/items/<int:pk>/accept/<str:letter>/", reviewers.accept, name="accept"),
-    path("annotate/<slug:slug>/items/<int:pk>/return/<str:letter>/", reviewers.send_back, name="return"),
+    path("annotate/<slug:slug>/items/<int:pk>/accept/", reviewers.accept, name="accept"),
+    path("annotate/<slug:slug>/items/<int:pk>/return/", reviewers.send_back, name="return"),
     path("annotate/<slug:slug>/dashboard/", managers.dashboard, name="dashboard"),
     path("annotate/<slug:slug>/people.csv", managers.people_csv, name="people_csv"),
     path("annotate/<slug:slug>/members/", managers.set_member, name="member"),

@@ -14,7 +14,7 @@ from django.db import connection, models
 
 from annotation.errors import Conflict
 
-as_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode  # a value of a JSON column as text
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON texts write it
 
 
@@ -38,6 +38,14 @@ def insert(model: type[models.Model], names: Sequence[str], rows: Iterable[tuple
             # Table and columns are the model's own names, quoted; the values are parameters.
             places = ", ".join(["%s"] * len(names))
             cursor.executemany(f"INSERT INTO {into} VALUES ({places})", list(rows))  # noqa: S608
+
+
+def as_json(value: object, where: str = "a value") -> str:
+    """A value of a JSON column as text. Raises Conflict, which says where, for a number that is none."""
+    try:
+        return _encode(value)
+    except ValueError as error:
+        raise Conflict(f"{where}: holds NaN or an infinite number, which cannot be stored") from error
 
 
 def as_time(moment: datetime | None) -> Any:

@@ -193,7 +193,10 @@ class _Import:
 
     def _row(self, one: ItemRecord, position: int) -> tuple[Any, ...]:
         tokens, names = as_json(one.tokens), as_json([image.name for image in one.images])
-        answer, extra = None if one.answer is None else as_json(one.answer), as_json(one.extra)
+        answer, extra = (
+            None if one.answer is None else as_json(one.answer),
+            as_json(one.extra, f"{one.external_id}: extra"),
+        )
         check_storable(
             one.external_id, (one.external_id, one.text, one.passage), (names, answer or "", extra)
         )
@@ -261,21 +264,26 @@ class _Import:
 
     def _keep_images(self, records: list[ItemRecord]) -> int:
         """Store the images that items name and the project lacks; with a folder, their files too."""
-        named = {image.name: image for one in records for image in one.images}
+        named: dict[str, Image] = {}
+        for image in (image for one in records for image in one.images):
+            first = named.setdefault(image.name, image)
+            _require_shape(image.name, _Kept(first.width, first.height, ""), image)
+            if not (first.width and first.height):
+                named[image.name] = image
         rows = self.project.image_files.filter(name__in=named).values_list("name", "width", "height", "path")
         there = {name: _Kept(width, height, path) for name, width, height, path in rows} if named else {}
         new = []
         for name, image in named.items():
             kept = there.get(name)
+            if kept is not None:
+                _require_shape(name, kept, image)
             if kept is None or (self.folder is not None and not kept.path):
                 file = self._file(image)
                 if kept is None:
-                    check_storable(name, (name,), ())
                     new.append((self.project.pk, name, *file))
                 else:
+                    _require_shape(name, kept, Image(name=name, width=file.width, height=file.height))
                     self.project.image_files.filter(name=name).update(**file._asdict())
-            else:
-                _require_shape(name, kept, image)
         insert(ImageFile, IMAGE, new)
         return len(new)
 
@@ -337,4 +345,14 @@ def _status(annotation: Annotation) -> str:
 
 
 def _aware(moment: datetime | None) -> datetime | None:
-    return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)
+    """A moment as UTC, which one without a time zone is meant to be. Raises Conflict beyond the calendar."""
+    try:
+        return (
+            None
+            if moment is None
+            else moment.astimezone(UTC)
+            if moment.tzinfo
+            else moment.replace(tzinfo=UTC)
+        )
+    except OverflowError as error:
+        raise Conflict(f"{moment}: the year lies beyond the calendar") from error

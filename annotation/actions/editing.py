@@ -6,7 +6,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -16,7 +16,7 @@ from annotation import states
 from annotation.actions import audit, places, qualification
 from annotation.editing import OperationIn, apply, open_nodes
 from annotation.errors import BadEdit, NotReady, StaleBase
-from annotation.models import Item, Membership, Operation, Work
+from annotation.models import Item, Membership, Operation, Role, Work
 from annotation.payloads import Document
 from annotation.policies import NotAllowed, check_editing, check_owner
 from annotation.subjects import document_of, program_of, subject_of
@@ -47,7 +47,7 @@ def save_operations(*, work: int, operations: Sequence[OperationIn], by: User) -
     """
     held = lock(work, by, subject=True)
     known = _known(held, operations)
-    new = [one for one in operations if one.id not in known]
+    new = list({one.id: one for one in operations if one.id not in known}.values())
     document = document_of(held.document)
     if new:
         if new[0].base != held.revision:
@@ -84,7 +84,9 @@ def _own(*columns: str) -> QuerySet[Work]:
         .only(*columns)
     )
     member = {"project__memberships__user": by, "project__memberships__active": True}
-    return works.filter(pk=slot("work", Work), annotator=by, **member)
+    adjudicates = Q(project__memberships__role__in=(Role.ADJUDICATOR, Role.MANAGER))
+    may = Q(task=Work.Task.ANNOTATION) | adjudicates
+    return works.filter(may, pk=slot("work", Work), annotator=by, **member)
 
 
 _HELD = Prepared(lambda: _own(*_COLUMNS))

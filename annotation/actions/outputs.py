@@ -9,7 +9,7 @@ from accounts.models import User
 from analysis.faithfulness.examples import canonical
 from analysis.programs import Program
 from annotation.actions import audit
-from annotation.actions.bulk import check_storable
+from annotation.actions.bulk import as_json, check_storable
 from annotation.actions.data import batches
 from annotation.errors import Conflict
 from annotation.models import Item, Project, SystemOutput, Work
@@ -73,11 +73,13 @@ def _import_batch(batch: Sequence[SystemRecord], project: Project, system: str, 
 def columns_of(one: SystemRecord, item: Item, kind: str) -> dict[str, Any]:
     """The column values of an output. Raises Conflict, which names item and step, where it does not fit."""
     modules = [_fitted(one, place, item, kind) for place in _placed(one, item, kind)]
-    return {
+    columns = {
         "proposals": [[list(box) for box in image] for image in one.proposals],
         "modules": [module.model_dump(mode="json", exclude_defaults=True) for module in modules],
         "answer": one.answer,
     }
+    check_storable(one.id, (), [as_json(columns, one.id)])
+    return columns
 
 
 def _placed(one: SystemRecord, item: Item, kind: str) -> list[ModuleOutput]:

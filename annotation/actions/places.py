@@ -58,7 +58,9 @@ def _next_work(member: Membership, now: datetime, claim: Callable[[Membership, d
     for work in own:
         if work.status != Work.Status.EXPIRED and extend(work=work, now=now):
             return work
-    if (item := _unqualified_item(member)) is not None or (item := _hidden_gold_item(member)) is not None:
+    if (qualifying := _to_qualify(member, now)) is not None:
+        return qualifying
+    if (item := _hidden_gold_item(member)) is not None:
         return _hand_out(member, item, now)
     return _take_up_again(own) or claim(member, now)
 
@@ -251,14 +253,29 @@ def _not_yet(user: int | Slot, items: QuerySet[Item]) -> QuerySet[Item]:
     return items.filter(~Exists(mine)).order_by("position")
 
 
-def _unqualified_item(member: Membership) -> Item | None:
-    """The next qualification item of a member who has not qualified yet."""
+def _to_qualify(member: Membership, now: datetime) -> Work | None:
+    """The next qualification work of a member who has not qualified yet: what ran out, else a new item, else
+    what was given back."""
     if member.project.qualification_score is None or member.qualified is not None:
         return None
-    left = _not_yet(member.user_id, member.project.items.filter(purpose=Item.Purpose.QUALIFICATION)).first()
-    if left is None and member.project.items.filter(purpose=Item.Purpose.QUALIFICATION).exists():
+    items = member.project.items.filter(purpose=Item.Purpose.QUALIFICATION)
+    undone = member.project.works.filter(
+        item__in=items,
+        annotator=member.user_id,
+        task=Work.Task.ANNOTATION,
+        status__in=(Work.Status.EXPIRED, Work.Status.RELEASED),
+    )
+    begun = undone.order_by("status", "pk").first()
+    if begun is not None and begun.status == Work.Status.EXPIRED:
+        return _resumed(begun)
+    left = _not_yet(member.user_id, items).first()
+    if left is not None:
+        return _hand_out(member, left, now)
+    if begun is not None:
+        return _resumed(begun)
+    if items.exists():
         raise NothingLeft(_("All qualification items are done; they are being looked at."))
-    return left
+    return None
 
 
 def _hidden_gold_item(member: Membership) -> Item | None:

@@ -81,6 +81,7 @@ def _lock(rows: QuerySet[Any]) -> QuerySet[Any]:
 @transaction.atomic
 def write_guideline(*, project: Project, module: str, text: str, by: User) -> Guideline:
     """Add a version of a module's guideline ("" for the project's own). The same text changes nothing."""
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # versions are counted one at a time
     versions = project.guidelines.filter(module=module)
     last = versions.order_by("-version").first()
     if last is not None and last.text == text:

@@ -1,8 +1,9 @@
 """Review and gold: returning, accepting, adjudicating, and judging who qualifies. Nothing is overwritten."""
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation import states
@@ -23,16 +24,23 @@ def start_review(*, work: Work, by: User) -> Work:
 
 
 @transaction.atomic
-def return_work(*, work: Work, text: str, by: User, node: int | None = None, object_id: str = "") -> Work:
-    """Send a work back to its annotator with a comment on what to change."""
-    comment(work=work, node=node, object_id=object_id, text=text, by=by)
-    return _moved(work, "return", by, "work_returned")
+def return_work(*, work: Work, revision: int, text: str, by: User, node: int | None = None) -> Work:
+    """Send a work back to its annotator with a comment on what to change.
+
+    Raises StaleBase when the person did not see the newest revision.
+    """
+    held = _moved(work, "return", by, "work_returned", revision)
+    comment(work=held, node=node, text=text, by=by)
+    return held
 
 
 @transaction.atomic
-def accept(*, work: Work, by: User) -> Gold:
-    """Make one annotator's work the item's gold, as it is."""
-    held = _moved(work, "accept", by, "work_accepted")
+def accept(*, work: Work, revision: int, by: User) -> Gold:
+    """Make one annotator's work the item's gold, as it is.
+
+    Raises StaleBase when the person did not see the newest revision.
+    """
+    held = _moved(work, "accept", by, "work_accepted", revision)
     return set_gold(
         item=held.item, document=document_of(held.document), method=Gold.Method.ACCEPTED, by=by, work=held
     )
@@ -44,18 +52,22 @@ def start_adjudication(*, item: Item, document: Document, by: User) -> Work:
 
     It is a work like any other: saved edit by edit, with history, beside what the annotators drew.
     """
-    same = Work.objects.select_for_update(no_key=True).filter(item=item, task=Work.Task.ADJUDICATION).first()
-    if same is not None:
+    one = _held(Work.objects.filter(item=item, task=Work.Task.ADJUDICATION))
+    if (same := one.first()) is not None:
         return _take_over(same, by)
-    work = Work.objects.create(
-        item=item,
-        project=item.project,
-        annotator=by,
-        task=Work.Task.ADJUDICATION,
-        status=Work.Status.RETURNED,  # it is nobody's to expire
-        document=document.model_dump(mode="json"),
-        submitted_at=timezone.now(),
-    )
+    try:
+        with transaction.atomic():
+            work = Work.objects.create(
+                item=item,
+                project=item.project,
+                annotator=by,
+                task=Work.Task.ADJUDICATION,
+                status=Work.Status.RETURNED,  # it is nobody's to expire
+                document=document.model_dump(mode="json"),
+                submitted_at=timezone.now(),
+            )
+    except IntegrityError:  # somebody was quicker
+        return _take_over(one.get(), by)
     audit.record(project=item.project, kind="adjudication_started", by=by, data={"item": item.external_id})
     return work
 
@@ -160,8 +172,10 @@ def _held(works: QuerySet[Work]) -> QuerySet[Work]:
     return works.select_for_update(of=("self",), no_key=True).select_related("item", "project")
 
 
-def _moved(work: Work, act: str, by: User, kind: str) -> Work:
+def _moved(work: Work, act: str, by: User, kind: str, revision: int | None = None) -> Work:
     held = _held(Work.objects.filter(pk=work.pk)).get()
+    if revision not in (None, held.revision):
+        raise StaleBase(_("This work was changed after you opened the page. Please look at it again."))
     _move(held, act, by, kind)
     count_submitted(held.item_id)
     return held

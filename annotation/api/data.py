@@ -42,6 +42,7 @@ from annotation.formats.checks import check_record
 from annotation.formats.texts import tokenize
 from annotation.models import Role
 from annotation.payloads import ItemRecord, Payload, SystemRecord
+from annotation.policies import check_role
 from annotation.queries import records
 from annotation.views.access import member_or_404, project_item_or_404, project_work_or_404, user_of
 
@@ -101,6 +102,7 @@ class ItemsView(EditorView):
         query = read_query(request, ItemQuery)
         found = records.items_for(member).filter(position__gt=query.after)
         if query.status is not None:
+            check_role(member, Role.ADJUDICATOR)  # it would tell hidden gold and others' counts
             found = records.with_status(found, query.status)
         if query.external_id is not None:
             found = found.filter(external_id=query.external_id)

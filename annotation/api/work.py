@@ -146,7 +146,7 @@ class TakeBackView(EditorView):
     def post(self, request: Request, pk: int) -> Response:
         work, _member = work_or_404(request, pk)
         editing.take_back(work=work.pk, by=user_of(request))
-        return Response(works.work_state(work_or_404(request, pk, item=True)[0]))
+        return Response(_shown(*work_or_404(request, pk, item=True)))
 
 
 class CommentsView(EditorView):

@@ -31,7 +31,8 @@ def items_for(member: Membership) -> QuerySet[Item]:
     items = member.project.items.annotate(has_gold=Exists(gold)).order_by("position")
     if has_role(member, Role.ADJUDICATOR):
         return items
-    return items.filter(Exists(Work.objects.filter(item=OuterRef("pk"), annotator=member.user)))
+    own = Work.objects.filter(item=OuterRef("pk"), annotator=member.user, task=Work.Task.ANNOTATION)
+    return items.filter(Exists(own))
 
 
 def with_status(items: QuerySet[Item], status: str) -> QuerySet[Item]:
@@ -49,7 +50,8 @@ def works_for(member: Membership) -> QuerySet[Work]:
     """The works that a member may look at, oldest first: all, or for annotators their own."""
     found = member.project.works.select_related("item", "annotator")
     works = found.defer(*_heavy("item")).order_by("pk")
-    return works if has_role(member, Role.ADJUDICATOR) else works.filter(annotator=member.user)
+    own = works.filter(annotator=member.user, task=Work.Task.ANNOTATION)
+    return works if has_role(member, Role.ADJUDICATOR) else own
 
 
 def golds(project: Project) -> QuerySet[Gold]:

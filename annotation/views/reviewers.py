@@ -11,9 +11,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.actions import review
 from annotation.comparing import draft
-from annotation.forms import ReturnForm
+from annotation.errors import StaleBase
+from annotation.forms import DecisionForm, ReturnForm
 from annotation.models import Item, Membership, Role, Work
-from annotation.queries.comparison import documents_of, lettered, project_agreement
+from annotation.queries.comparison import documents_of, project_agreement
 from annotation.queries.overview import agreement_rows, comparison_page
 from annotation.queries.review import finished_works, items_to_settle, review_counts
 from annotation.states import ForbiddenTransition
@@ -38,12 +39,7 @@ def waiting(request: HttpRequest, member: Membership) -> HttpResponse:
 def item(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """The finished works of one item side by side, and what can be decided."""
     found = _item_or_404(member, pk)
-    context = comparison_page(found, member.project) | {
-        "project": member.project,
-        "item": found,
-        "form": ReturnForm(),
-    }
-    return render(request, "annotation/item.html", context)
+    return render(request, "annotation/item.html", _item_page(found, member, ReturnForm()))
 
 
 @require_POST
@@ -63,36 +59,37 @@ def adjudicate(request: HttpRequest, member: Membership, pk: int) -> HttpRespons
 
 @require_POST
 @members_only(Role.ADJUDICATOR)
-def accept(request: HttpRequest, member: Membership, pk: int, letter: str) -> HttpResponse:
+def accept(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Take one annotator's work as the gold."""
-    work = _lettered_or_404(_item_or_404(member, pk), letter)
+    found, form = _item_or_404(member, pk), DecisionForm(request.POST)
+    work = _decided_or_404(found, form)
     try:
-        review.accept(work=work, by=user_of(request))
-    except ForbiddenTransition as error:
+        review.accept(work=work, revision=form.cleaned_data["revision"], by=user_of(request))
+    except (ForbiddenTransition, StaleBase) as error:
         messages.error(request, str(error))
         return redirect("annotation:item", member.project.slug, pk)
+    letter = form.cleaned_data["letter"]
     messages.success(request, _("What %(letter)s drew is the gold of this item now.") % {"letter": letter})
     return redirect("annotation:review", member.project.slug)
 
 
 @require_POST
 @members_only(Role.ADJUDICATOR)
-def send_back(request: HttpRequest, member: Membership, pk: int, letter: str) -> HttpResponse:
+def send_back(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Send a work back with what is to be changed."""
-    found = _item_or_404(member, pk)
-    work = _lettered_or_404(found, letter)
-    form = ReturnForm(request.POST)
-    if not form.is_valid():
-        context = comparison_page(found, member.project)
-        context |= {"project": member.project, "item": found, "form": form}
-        return render(request, "annotation/item.html", context, status=422)
-    try:
-        review.return_work(work=work, by=user_of(request), **form.cleaned_data)
-    except ForbiddenTransition as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, _("The work went back to %(letter)s.") % {"letter": letter})
-    return redirect("annotation:item", member.project.slug, pk)
+    found, form = _item_or_404(member, pk), ReturnForm(request.POST)
+    work = _decided_or_404(found, form)
+    if form.is_valid():
+        given = {name: form.cleaned_data[name] for name in ("revision", "text", "node")}
+        try:
+            review.return_work(work=work, by=user_of(request), **given)
+        except (ForbiddenTransition, StaleBase) as error:
+            form.add_error(None, str(error))
+        else:
+            letter = form.cleaned_data["letter"]
+            messages.success(request, _("The work went back to %(letter)s.") % {"letter": letter})
+            return redirect("annotation:item", member.project.slug, pk)
+    return render(request, "annotation/item.html", _item_page(found, member, form), status=422)
 
 
 @require_safe
@@ -125,8 +122,16 @@ def _item_or_404(member: Membership, pk: int) -> Item:
     return found
 
 
-def _lettered_or_404(item: Item, letter: str) -> Work:
-    work = lettered(finished_works(item)).get(letter)
+def _item_page(item: Item, member: Membership, form: ReturnForm) -> dict[str, object]:
+    return comparison_page(item, member.project) | {"project": member.project, "item": item, "form": form}
+
+
+def _decided_or_404(item: Item, form: DecisionForm) -> Work:
+    """The work that a decision names, whatever has become of it meanwhile."""
+    form.is_valid()
+    named = form.cleaned_data.keys() >= DecisionForm.base_fields.keys()
+    works = item.works.filter(task=Work.Task.ANNOTATION)
+    work = works.filter(pk=form.cleaned_data["work"]).first() if named else None
     if work is None:
         raise Http404(NOT_THERE)
     return work

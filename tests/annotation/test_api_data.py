@@ -14,6 +14,7 @@ from annotation.actions.editing import save_operations
 from annotation.actions.projects import set_member
 from annotation.api.base import read_blocks
 from annotation.models import AuditEvent, Gold, Item, Membership, Role, SystemOutput
+from annotation.queries.works import outcome
 from tests.annotation.factories import (
     box,
     finished,
@@ -369,3 +370,51 @@ def test_who_was_put_out_sees_nothing_more() -> None:
     script.get()
     set_member(project=member.project, user=other.user, role=Role.ANNOTATOR, active=False, by=None)
     script.get("", 404)
+
+
+def test_the_status_of_items_is_not_told_to_annotators() -> None:
+    """It would tell which of theirs are hidden gold, and what others have done."""
+    project = manager().project
+    make_items(project, 2)
+    member = make_member(project)
+    places.next_work(member=member)
+    assert Script(member).get("items/", 403, status="gold")["detail"]
+
+
+ITEM = make_record("x").model_dump_json(exclude_defaults=True)
+OLD = '{"annotator":"a","document":{},"started":"0001-01-01T00:00:00+10:00"}'
+
+
+@pytest.mark.parametrize(
+    ("where", "body"),
+    [
+        ("items/", ITEM.replace('"answer":true', '"answer":NaN')),
+        ("items/", ITEM.replace('"answer":true', '"answer":1e999')),
+        ("items/", ITEM[:-1] + ',"extra":{"a":NaN}}'),
+        ("items/", ITEM.replace('"x"', '"x\\u0000"')),
+        ("items/", ITEM.replace('"left.png"', '"le\\u0000ft.png"')),
+        ("items/", f'{ITEM[:-1]},"annotations":[{OLD}]}}'),
+        ("predictions/?system=s&revision=r", '[{"id":"i1","modules":[],"answer":NaN}]'),
+        ("predictions/?system=s&revision=r", '[{"id":"i1","modules":[],"answer":"a\\u0000"}]'),
+        ("predictions/?system=s&revision=r", '[{"id":"i1\\u0000","modules":[]}]'),
+    ],
+)  # fmt: skip
+def test_what_no_database_stores_is_refused(where: str, body: str) -> None:
+    assert body not in (ITEM, ITEM[:-1])
+    member = manager()
+    make_items(member.project)
+    script = Script(member)
+    media = "application/x-ndjson" if where == "items/" else "application/json"
+    answer = script.client.post(script.base + where, body, content_type=media)
+    assert answer.status_code in (409, 422), answer.content
+    assert answer.json()["detail"]
+
+
+def test_a_label_of_hundreds_of_digits_is_compared() -> None:
+    member = manager()
+    record = make_record("x", program="count(find[dogs])", answer=10**400)
+    Script(member).post("items/", lines(record), media="application/x-ndjson")
+    work = places.next_work(member=make_member(member.project))
+    edit = operation(0, 1, put=[box("a")])
+    saved = save_operations(work=work.pk, operations=[edit], by=work.annotator)
+    assert outcome(saved.work, saved.document)["values"][0] == 1

@@ -7,7 +7,7 @@ from django.test import Client
 
 from annotation.actions import places, review
 from annotation.actions.editing import save_operations
-from annotation.models import Role, Work
+from annotation.models import Role, SystemOutput, Work
 from tests.annotation.factories import (
     box,
     finished,
@@ -137,7 +137,7 @@ def test_comments_are_added_and_resolved() -> None:
 def test_a_returned_work_is_changed_and_submitted_again() -> None:
     work = finished(make_work())
     judge = make_member(work.project, Role.ADJUDICATOR).user
-    review.return_work(work=work, text="The second dog is brown.", by=judge)
+    review.return_work(work=work, revision=work.revision, text="The second dog is brown.", by=judge)
     client = client_of(work.annotator)
     assert post(client, work, "operations", sent(operation(2, 2, remove=["d"]))).status_code == 200
     assert post(client, work, "submit", {"revision": 3}).status_code == 200
@@ -197,3 +197,32 @@ def test_an_adjudicator_does_not_give_back_what_somebody_else_has_but_a_manager_
     adjudicator, manager = (make_member(work.project, role).user for role in (Role.ADJUDICATOR, Role.MANAGER))
     assert post(client_of(adjudicator), work, "release", {}).status_code == 403
     assert post(client_of(manager), work, "release", {}).status_code == 200
+
+
+def test_one_edit_twice_in_a_batch_is_one_edit() -> None:
+    work = make_work()
+    one = operation(0, 3, put=[box("a")])
+    answer = post(client_of(work.annotator), work, "operations", sent(one, one))
+    assert answer.status_code == 200
+    assert [each["revision"] for each in answer.json()["saved"]] == [1, 1]
+
+
+def test_a_step_that_is_not_there_cannot_be_what_is_wrong() -> None:
+    work = make_work()
+    edit = operation(0, 3, problem={"kind": "wrong module", "node": 999})
+    answer = post(client_of(work.annotator), work, "operations", sent(edit))
+    assert (answer.status_code, answer.json()["field"]) == (422, "problem.node")
+
+
+def test_outputs_that_are_seen_again_after_taking_back_are_noted() -> None:
+    work = finished(make_work(show_predictions=True))
+    SystemOutput.objects.create(item=work.item, system="nmn", revision="1", modules=[])
+    assert post(client_of(work.annotator), work, "take-back", {}).json()["predictions"]
+    assert Work.objects.get(pk=work.pk).predictions_shown == ["nmn@1"]
+
+
+@pytest.mark.parametrize("number", [2**63, 10**30])
+def test_numbers_beyond_every_id_are_not_there(number: int) -> None:
+    client = client_of(make_member().user)
+    assert client.get(f"/api/annotation/work/{number}/").status_code == 404
+    assert client.get(f"/annotate/work/{number}/").status_code == 404

@@ -16,7 +16,7 @@ from django.urls import URLPattern, reverse
 from annotation.actions import places, review
 from annotation.actions.projects import add_webhook
 from annotation.actions.runs import start_run
-from annotation.models import Gold, ImageFile, Project, Role, SystemOutput
+from annotation.models import Gold, ImageFile, Project, Role, SystemOutput, Work
 from annotation.payloads import Document
 from annotation.urls import urlpatterns
 from tests.annotation.factories import finished, make_items, make_member, make_project
@@ -44,8 +44,8 @@ IDS: dict[str, dict[str, str]] = {
     "node_outputs": {"system": "system", "revision": "revision", "pk": "item"},
     "stop_outputs": {"pk": "run"},
     "adjudicate": {"pk": "item"},
-    "accept": {"pk": "item", "letter": "letter"},
-    "return": {"pk": "item", "letter": "letter"},
+    "accept": {"pk": "item"},
+    "return": {"pk": "item"},
     "api_work": {"pk": "work"},
     "api_operations": {"pk": "work"},
     "api_submit": {"pk": "work"},
@@ -101,7 +101,6 @@ def theirs() -> Theirs:
     manager = make_member(project, Role.MANAGER)
     work = finished(places.next_work(member=make_member(project)))
     ids: dict[str, int | str] = {
-        "letter": "A",
         "system": "s",
         "revision": "1",
         "run": start_run(project=project, system="s", revision="2").pk,
@@ -128,6 +127,9 @@ def statuses(client: Client, name: str, address: str) -> dict[str, int]:
     for method in METHODS:
         if method != "get" and name.startswith("api_"):
             sent: dict[str, Any] = {"data": BODIES.get(name, {}), "content_type": "application/json"}
+        elif method == "post" and name in ("accept", "return"):
+            work = Work.objects.earliest("pk")
+            sent = {"data": {"work": work.pk, "revision": work.revision, "letter": "A"}}
         else:
             sent = {}
         found[method] = getattr(client, method)(address, **sent).status_code

@@ -1,5 +1,7 @@
 """The pages on systems' outputs: starting and stopping a run, and an item node by node beside its gold."""
 
+import re
+
 import pytest
 
 from annotation.actions.data import bring_gold
@@ -8,6 +10,7 @@ from annotation.models import OutputRun, Project, Role, SystemOutput
 from annotation.payloads import Document, SystemRecord
 from annotation.queries.node_outputs import steps, strength_of
 from tests.annotation.factories import box, make_items, make_member, make_project, make_user, span
+from tests.annotation.test_api_work import client_of
 from tests.annotation.test_output_runs import begun, server
 from tests.studyapp.serving import eager, no_model_server
 
@@ -154,3 +157,14 @@ def test_attention_stands_beside_gold(client) -> None:
 def test_strengths_are_relative_to_the_largest() -> None:
     assert [strength_of(weight, 0.2) for weight in (0.2, 0.1, 0.03, 0.01)] == [3, 2, 1, 0]
     assert strength_of(0.0, 0.0) == 0
+
+
+def test_a_system_may_have_a_slash_in_its_name(manager) -> None:
+    project, output = boxes_with_gold()
+    SystemOutput.objects.filter(pk=output.pk).update(system="org/model", revision="refs/pr 1%")
+    client = client_of(make_member(project, Role.MANAGER).user)
+    page = client.get(f"/annotate/{project.slug}/outputs/").content.decode()
+    address = re.search(rf'href="(/annotate/{project.slug}/outputs/org[^"]*)"', page)
+    assert address is not None
+    assert "org/model" in client.get(address[1]).content.decode()
+    assert client.get(f"{address[1]}{output.item_id}/").status_code == 200

@@ -11,8 +11,9 @@ from annotation.actions import places, qualification, review
 from annotation.actions.data import import_items
 from annotation.actions.editing import save_operations, take_back
 from annotation.actions.projects import set_member, set_places
-from annotation.errors import NothingLeft, PlaceLost
+from annotation.errors import Conflict, NothingLeft, PlaceLost
 from annotation.models import Item, Membership, Role, Work
+from annotation.payloads import Image
 from annotation.policies import NotAllowed
 from tests.annotation.factories import (
     box,
@@ -203,3 +204,27 @@ def test_a_work_starts_from_the_draft_of_its_item_with_all_fields() -> None:
     work = places.next_work(member=make_member(project))
     layer = work.document["layers"]["3"]
     assert (layer["state"], layer["objects"][0]["links"]) == ("open", [])
+
+
+@pytest.mark.parametrize("act", ["run out", "give back"])
+def test_an_undone_qualification_item_comes_again(act: str) -> None:
+    project = make_project(qualification_score=0.5)
+    make_items(project, 1)
+    make_items(project, 1, purpose=Item.Purpose.QUALIFICATION)
+    member = make_member(project)
+    work = places.next_work(member=member)
+    if act == "run out":
+        run_out(work)
+    else:
+        places.release(work=work, by=member.user)
+    assert again(member) == work
+
+
+def test_images_of_one_name_have_one_shape_in_one_import_too() -> None:
+    project = make_project()
+    records = [
+        make_record(name, images=(Image(name="p.png", width=width, height=100), Image(name="q.png")))
+        for name, width in (("a", 100), ("b", 200))
+    ]
+    with pytest.raises(Conflict, match="boxes would not fit"):
+        import_items(records=records, project=project)

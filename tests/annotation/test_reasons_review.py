@@ -55,7 +55,7 @@ def test_it_works(project: Project, tmp_path: Path):
         assert work.document == Item.objects.get(pk=work.item_id).extra["draft"]
         done = checked(work, rejects=bool(place))
     first = Work.objects.get(item__position=1, annotator=people[0].user)
-    accept(work=start_review(work=first, by=judge), by=judge)
+    accept(work=start_review(work=first, by=judge), revision=first.revision, by=judge)
     told = run("export_gold", "check", "--out", tmp_path / "checked.jsonl", "--format", "reasons")
     assert "2 items, 1 with gold" in told
     one, other = read_instances(tmp_path / "checked.jsonl")

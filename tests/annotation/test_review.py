@@ -3,7 +3,8 @@
 import pytest
 
 from annotation.actions import places, qualification, review
-from annotation.actions.editing import save_operations, submit
+from annotation.actions.editing import save_operations, submit, take_back
+from annotation.actions.projects import set_member
 from annotation.errors import NotReady
 from annotation.models import AuditEvent, Comment, Gold, Item, Membership, Role, Work
 from annotation.payloads import Document
@@ -81,14 +82,78 @@ def test_one_work_is_taken_as_gold_and_one_is_sent_back_from_the_page() -> None:
     work, other = two_works()
     base = f"/annotate/{work.project.slug}/items/{work.item_id}"
     client = client_of(make_member(work.project, Role.ADJUDICATOR).user)
-    assert client.post(f"{base}/return/B/", {"text": ""}).status_code == 422
-    client.post(f"{base}/return/B/", {"text": "Look again at the right image."})
+    sent = {"work": other.pk, "revision": other.revision, "letter": "B"}
+    assert client.post(f"{base}/return/", sent | {"text": ""}).status_code == 422
+    client.post(f"{base}/return/", sent | {"text": "Look again at the right image."})
     other.refresh_from_db()
     assert other.status == Work.Status.RETURNED
     assert Comment.objects.get().work == other
-    client.post(f"{base}/accept/A/")
+    sent = {"work": work.pk, "revision": work.revision, "letter": "A"}
+    client.post(f"{base}/accept/", sent)
     assert Gold.objects.get().work == work
-    assert client.post(f"{base}/accept/Z/").status_code == 404
+    assert client.post(f"{base}/accept/", sent | {"work": finished(make_work()).pk}).status_code == 404
+    assert client.post(f"{base}/accept/").status_code == 404
+
+
+def test_a_decision_is_about_the_work_that_was_on_the_page() -> None:
+    """Others hand in and take back meanwhile, so that letters and documents are no longer what they were."""
+    work, other = two_works()
+    base = f"/annotate/{work.project.slug}/items/{work.item_id}/"
+    client = client_of(make_member(work.project, Role.ADJUDICATOR).user)
+    page = client.get(base).content.decode()
+    assert (
+        f'name="work" value="{other.pk}"><input type="hidden" name="revision" value="{other.revision}"'
+        in page
+    )
+    take_back(work=work.pk, by=work.annotator)  # the other one would be A now
+    sent = {"work": work.pk, "revision": work.revision, "letter": "A", "text": "The left dog, please."}
+    answer = client.post(f"{base}return/", sent)
+    assert answer.status_code == 422
+    assert "The left dog, please." in answer.content.decode()  # what was written is not lost
+    client.post(f"{base}accept/", sent)
+    assert not Comment.objects.exists()
+    assert not Gold.objects.exists()
+    emptied = [
+        operation(work.revision, 3, remove=["a", "b"], state="nothing"),
+        operation(work.revision, 2, state="nothing"),
+    ]
+    saved = save_operations(work=work.pk, operations=emptied, by=work.annotator)
+    submit(work=work.pk, revision=saved.work.revision, by=work.annotator)
+    page = client.post(f"{base}accept/", sent, follow=True).content.decode()
+    assert "changed after you opened the page" in page
+    assert not Gold.objects.exists()
+
+
+def test_where_all_say_that_the_program_is_wrong_everything_is_left_to_decide() -> None:
+    work = make_work()
+    edits = [
+        operation(0, 3, put=[box("a")], state="done"),
+        operation(0, 3, problem={"kind": "wrong module", "node": 2}),
+    ]
+    saved = save_operations(work=work.pk, operations=edits, by=work.annotator)
+    submit(work=work.pk, revision=saved.work.revision, by=work.annotator)
+    client = client_of(make_member(work.project, Role.ADJUDICATOR).user)
+    client.post(f"/annotate/{work.project.slug}/items/{work.item_id}/adjudicate/")
+    adjudication = Work.objects.get(task=Work.Task.ADJUDICATION)
+    with pytest.raises(NotReady):
+        review.settle(work=adjudication, revision=0, by=adjudication.annotator)
+
+
+def test_who_adjudicates_no_more_neither_sees_nor_settles() -> None:
+    work, _other = two_works()
+    member = make_member(work.project, Role.ADJUDICATOR)
+    client = client_of(member.user)
+    client.post(f"/annotate/{work.project.slug}/items/{work.item_id}/adjudicate/")
+    made = Work.objects.get(task=Work.Task.ADJUDICATION)
+    set_member(project=work.project, user=member.user, role=Role.ANNOTATOR, by=None)
+    base = f"/api/annotation/work/{made.pk}/"
+    assert client.get(base).status_code == 404
+    for address, body in (("submit/", {"revision": 0}), ("operations/", {"operations": [
+        operation(0, 3, state="unsure").model_dump(mode="json", exclude_unset=True)]})):  # fmt: skip
+        assert client.post(base + address, body, content_type="application/json").status_code == 404
+    listed = client.get(f"/api/annotation/projects/{work.project.slug}/annotations/").json()
+    assert listed["results"] == []
+    assert not Gold.objects.exists()
 
 
 def test_a_submitted_work_under_review_cannot_be_taken_back() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from itertools import pairwise
 from threading import Barrier
 
 import pytest
@@ -15,9 +16,10 @@ from django.utils import timezone
 
 from annotation.actions import places, review
 from annotation.actions.editing import save_operations, submit, take_back
-from annotation.actions.projects import set_places
+from annotation.actions.projects import set_places, write_guideline
 from annotation.errors import NothingLeft, PlaceLost
 from annotation.models import Item, Membership, Project, Role, Work
+from annotation.payloads import Document
 from annotation.policies import NotAllowed
 from annotation.states import ForbiddenTransition
 from annotation.subjects import document_of
@@ -255,10 +257,40 @@ def test_one_edit_sent_by_many_tabs_is_stored_once() -> None:
 def test_a_returned_work_that_is_given_back_is_no_longer_counted() -> None:
     work = finished(make_work())
     manager = make_member(work.project, Role.MANAGER)
-    review.return_work(work=work, text="Please look again.", by=manager.user)
+    review.return_work(work=work, revision=work.revision, text="Please look again.", by=manager.user)
     places.release(work=work, by=work.annotator)
     check_counts(work.project)
     finished_again = next_for(work.project.memberships.get(user=work.annotator).pk)
     draw(finished_again)
     item = Item.objects.get(pk=work.item_id)
     assert (item.taken, item.submitted) == (1, 1)
+
+
+def test_an_adjudication_is_begun_once_by_many() -> None:
+    project = make_project()
+    (item,) = make_items(project)
+    finished(next_for(make_member(project).pk))
+    judges = [make_member(project, Role.ADJUDICATOR).user for _ in range(ANNOTATORS)]
+    begun = at_once(
+        project,
+        lambda pk, number: (
+            review.start_adjudication(
+                item=Item.objects.get(pk=item.pk), document=Document(), by=judges[number]
+            ).pk
+        ),
+    )
+    assert len(set(begun)) == 1
+
+
+def test_versions_of_a_guideline_are_counted_one_after_the_other() -> None:
+    project = make_project()
+    manager = make_member(project, Role.MANAGER).user
+    at_once(
+        project,
+        lambda pk, number: write_guideline(
+            project=project, module="", text=f"Version {number // 5}", by=manager
+        ),
+    )
+    versions = list(project.guidelines.order_by("version").values_list("version", "text"))
+    assert [number for number, _text in versions] == list(range(1, len(versions) + 1))
+    assert all(one[1] != two[1] for one, two in pairwise(versions))

@@ -123,7 +123,8 @@ class _Reading:
         self._ours: dict[str, Any] = (task.meta or {}).get(OURS, {})
         self._kept: dict[str, Any] = {}
         data = task.data
-        keys = fields.images or tuple(key for key in sorted(data) if re.fullmatch(r"image\d+", key))
+        numbered = (key for key in data if re.fullmatch(r"image\d+", key))
+        keys = fields.images or tuple(sorted(numbered, key=lambda key: int(key.removeprefix("image"))))
         keys = keys or tuple(key for key in ("image",) if key in data)
         self._images = tuple(self._image(place, data, key, folder) for place, key in enumerate(keys))
         self._passage = "" if self._images else str(data.get(fields.passage, ""))

@@ -86,7 +86,7 @@ SPAN = "gold.layers.3.objects.0"
         (spoilt("gold.layers.4.objects.1", {"id": "z", "ref": "a"}), "gold.layers: step 4 chooses an"),
         (spoilt("gold.layers.4.objects.1.reason", " "), "gold.layers.4.objects.1.reason: filter chooses"),
         (spoilt("gold.layers.2.objects.1", {"id": "z", "ref": "a"}), "layers.2.objects.1: find does not"),
-        (spoilt("annotations.1.document.problem.node", 5), "document.problem.node: step 5 equals"),
+        (spoilt("annotations.1.document.problem.node", 9), "problem.node: the program has no step 9"),
         (spoilt(f"{BOX}", {"id": "z", "span": [0, 1], "tokens": [0, 1], "quote": "A"}), "marks boxes"),
         (spoilt("passage", "", of=span_item), "passage: is missing"),
         (spoilt("tokens", [[0, 3], [2, 4]], of=span_item), "tokens.1: 2 to 4 overlaps"),

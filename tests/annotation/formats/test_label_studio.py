@@ -13,7 +13,8 @@ from annotation.formats.boxes import NO_AREA, PAST_THE_EDGE
 from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio import TaskFields, read_label_studio, reader, results, write_label_studio
 from annotation.formats.report import Report
-from annotation.payloads import Box, Chosen, ItemRecord, Span
+from annotation.payloads import Box, Chosen, Image, ItemRecord, Span
+from tests.annotation.factories import make_record
 from tests.annotation.formats.closeness import close, same
 from tests.annotation.formats.records import box_item, box_items, passages, picture, span_item, unhurried
 
@@ -273,3 +274,10 @@ def test_mistakes_are_told(tmp_path: Path, tasks: list[dict[str, Any]], message:
         read(tmp_path, *tasks)
     assert str(error.value).startswith(f"{tmp_path}/in.json:1: task ")
     assert message in str(error.value)
+
+
+def test_more_than_ten_images_keep_their_order(tmp_path: Path) -> None:
+    images = tuple(Image(name=f"p{n}.png", width=100, height=100) for n in range(11))
+    write_label_studio([make_record("x", images=images)], tmp_path / "a.json")
+    (back,) = read_label_studio(tmp_path / "a.json")
+    assert [image.name for image in back.images] == [image.name for image in images]
