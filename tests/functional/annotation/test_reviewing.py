@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from annotation.actions import places
+from annotation.actions.editing import take_back
 from annotation.models import Gold, Project, Role, Work
 from annotation.payloads import Chosen
 from annotation.subjects import document_of
@@ -52,6 +53,24 @@ def test_what_one_annotator_saw_is_taken_over_and_becomes_the_gold(editor: Edito
     gold = document_of(Gold.objects.get(current=True).document)
     assert [one.ref for one in gold.layers[2].objects if isinstance(one, Chosen)] == ["g3.0", "g3.1"]
     assert Work.objects.filter(task=Work.Task.ANNOTATION, status=Work.Status.ACCEPTED).count() == 2
+
+
+def test_a_decision_from_a_page_that_is_out_of_date_changes_nothing_and_loses_nothing(
+    editor: Editor, page: Page
+):
+    project, judge = disagreement()
+    first, second = project.works.order_by("pk")
+    editor.log_in(page, judge.user)
+    page.goto(f"{editor.server.url}/annotate/{project.slug}/items/{first.item_id}/")
+    take_back(work=first.pk, by=first.annotator)
+    row = page.get_by_role("row", name="A Submitted")
+    row.get_by_text("Send back to A").click()
+    row.get_by_label("What is to be changed").fill("The left dog, please.")
+    row.get_by_role("button", name="Send back").click()
+    expect(page.get_by_role("alert")).to_contain_text("The left dog, please.")
+    page.get_by_role("button", name="Take A as gold").click()  # the second is A now, and so it says
+    expect(page.get_by_text("What A drew is the gold of this item now.")).to_be_visible()
+    assert Gold.objects.get(current=True).work == second
 
 
 @pytest.mark.parametrize("width", [DESKTOP["width"], 320])
