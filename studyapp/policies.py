@@ -1,14 +1,16 @@
 """Who may enter a study. Each rule is a pair: ``check_x`` raises with a sentence for a person, ``can_x``
 is its truth value.
 
-Exceptions: `NotAdmitted`, a StudyappError; `Full`, one of it.
+Exceptions: `NotAdmitted`, a StudyappError; `Full` and `NotArrived`, each one of it.
 """
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from studyapp.errors import StudyappError
 from studyapp.models import EntryLink, Study
-from studyapp.queries.recruitment import places_taken
+from studyapp.queries.recruitment import places_taken, recruitment_of
+from studyapp.recruitment import PLATFORMS, Arrival
 
 # What a person is told, by the reason.
 REFUSALS = {
@@ -26,6 +28,22 @@ class NotAdmitted(StudyappError):
 
 class Full(NotAdmitted):
     """The study, or the link, takes nobody more."""
+
+
+class NotArrived(NotAdmitted):
+    """The person came without the platform's id, which is needed; ``parameter`` should have held it."""
+
+    def __init__(self, parameter: str) -> None:
+        sentence = gettext("The address lacks %(parameter)s, which the platform adds to it.")
+        super().__init__(sentence % {"parameter": parameter})
+        self.parameter = parameter
+
+
+def check_arrival(link: EntryLink, arrival: Arrival | None) -> None:
+    """Whether a person with these ids may come by this link. Raises NotArrived where an id is needed."""
+    recruitment = None if arrival is not None else recruitment_of(link)
+    if recruitment is not None and PLATFORMS[recruitment.platform].needs_person:
+        raise NotArrived(recruitment.person_parameter)
 
 
 def check_admission(link: EntryLink) -> None:

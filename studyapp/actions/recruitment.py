@@ -6,6 +6,7 @@ from django.utils import timezone
 from studyapp.actions import events
 from studyapp.actions.participants import consent, hold
 from studyapp.models import EntryLink, ExternalIds, Participant, ReceivedNotice, StudyVersion
+from studyapp.policies import check_arrival
 from studyapp.queries.recruitment import known_participant
 from studyapp.recruitment import Arrival
 from studyapp.recruitment_webhook import Notice
@@ -17,8 +18,9 @@ def enter(
     """Make the participant who consented, or give the one who came with the same external id before.
 
     Raises:
-        NotAdmitted: see ``participants.consent``.
+        NotAdmitted: see ``participants.consent``; or (NotArrived) the platform's id is needed and lacks.
     """
+    check_arrival(link, arrival)
     if arrival is None:
         return consent(link=link, public_id=public_id, language=language)
     return _enter_as(link, arrival, public_id, language)

@@ -42,7 +42,7 @@ from studyapp.models import (
     StudyVersion,
     Trial,
 )
-from studyapp.policies import Full, NotAdmitted, check_admission
+from studyapp.policies import Full, NotAdmitted, NotArrived, check_admission, check_arrival
 from studyapp.queries.recruitment import way_back_of, way_back_of_link
 from studyapp.queries.studies import (
     CurrentPage,
@@ -105,7 +105,10 @@ def consent(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         if request.method == "POST" and request.POST.get("consent") == "yes":
             return _enter(_consented(request, link))
+        check_arrival(link, arrival_of(request, link))
         check_admission(link)
+    except NotArrived as refusal:
+        return recruitment.refused(request, link, "missing", refusal.parameter)
     except NotAdmitted as refusal:
         return _refused(request, link, refusal)
     if request.method == "POST" and request.POST.get("consent") == "no":

@@ -12,7 +12,7 @@ from studyapp import recruitment_signed
 from studyapp.actions import recruitment as actions
 from studyapp.models import EntryLink
 from studyapp.queries.recruitment import known_participant, recruitment_of, way_back_of_link
-from studyapp.recruitment import Arrival, BadArrival, Outcome, Recruitment, WayBack, read_arrival
+from studyapp.recruitment import Arrival, BadArrival, Outcome, Recruitment, WayBack, Why, read_arrival
 from studyapp.recruitment_signed import KeysUnavailable
 from studyapp.recruitment_webhook import BadNotice, read_notice
 from studyapp.views import told
@@ -35,7 +35,7 @@ def arrive(request: HttpRequest, link: EntryLink) -> HttpResponse:
     try:
         arrival = None if recruitment is None else _arrival(request, recruitment)
     except BadArrival as refusal:
-        return _refused(request, link, refusal)
+        return refused(request, link, refusal.why, refusal.parameter)
     except KeysUnavailable:
         return _try_later(request, link)
     known = known_participant(link.study, link.mode, arrival) if arrival is not None else None
@@ -67,9 +67,10 @@ def way_back(request: HttpRequest, slug: str, outcome: Outcome) -> WayBack:
     return WayBack() if link is None else way_back_of_link(link, outcome, arrival_of(request, link))
 
 
-def _refused(request: HttpRequest, link: EntryLink, refusal: BadArrival) -> HttpResponse:
-    context = told.not_arrived(link.study.title, refusal.why, refusal.parameter)
-    status = 200 if refusal.why == "preview" else 400
+def refused(request: HttpRequest, link: EntryLink, why: Why, parameter: str) -> HttpResponse:
+    """What somebody is shown who came without what the platform should have sent along."""
+    context = told.not_arrived(link.study.title, why, parameter)
+    status = 200 if why == "preview" else 400
     return render(request, "studyapp/participant/message.html", context, status=status)
 
 

@@ -13,7 +13,7 @@ from studyapp.actions.pages import show_stage, submit_stage
 from studyapp.actions.participants import end
 from studyapp.actions.recruitment import enter
 from studyapp.models import EntryLink, Event, ExternalIds, Outcome, Participant
-from studyapp.policies import Full
+from studyapp.policies import Full, NotArrived
 from studyapp.queries.bots import plan_of
 from studyapp.queries.studies import current_page
 from studyapp.recruitment import Arrival, Recruitment
@@ -112,6 +112,30 @@ class TestEntering:
             fresh.cookies["arrival"] = value
             fresh.post(f"/study/{study.slug}/consent/", {"consent": "yes"})
         assert not ExternalIds.objects.exists()
+        assert not Participant.objects.exists()
+
+    @pytest.mark.parametrize("method", ["get", "post"])
+    def test_nobody_consents_without_the_cookie_of_ids(self, client, method):
+        study = factories.make_study(recruitment=PROLIFIC)
+        token = factories.make_link_and_token(study=study)[1]
+        client.get(f"/join/{token}/{query('p1')}")
+        del client.cookies["arrival"]
+        response = getattr(client, method)(f"/study/{study.slug}/consent/", {"consent": "yes"})
+        assert response.status_code == 400
+        assert "lacks PROLIFIC_PID" in response.content.decode()
+        assert not Participant.objects.exists()
+
+    def test_a_platform_that_need_not_tell_who_comes(self, client):
+        study = factories.make_study(recruitment={"platform": "generic"})
+        token = factories.make_link_and_token(study=study)[1]
+        client.get(f"/join/{token}/")
+        client.post(f"/study/{study.slug}/consent/", {"consent": "yes"})
+        assert Participant.objects.count() == 1
+
+    def test_entering_needs_the_ids_too(self):
+        link = factories.make_link(study=factories.make_study(recruitment=PROLIFIC))
+        with pytest.raises(NotArrived, match="lacks PROLIFIC_PID"):
+            enter(link=link)
 
 
 @pytest.mark.django_db
