@@ -12,9 +12,12 @@ from typing import TypeVar
 _Page = TypeVar("_Page")
 
 
-def derive_seed(order_seed: int, place: int) -> int:
-    """The seed of the participant at ``place`` (1-based) of a version, in [0, 2**63)."""
-    return random.Random(f"{order_seed}/{place}").getrandbits(63)
+def derive_seed(order_seed: int, participant: int | str) -> int:
+    """The seed of a participant of a version, by number or id, in [0, 2**63).
+
+    An id that nobody can guess keeps the seed, and who came when, from all who know ``order_seed``.
+    """
+    return random.Random(f"{order_seed}/{participant}").getrandbits(63)
 
 
 def choose(

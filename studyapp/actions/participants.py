@@ -162,7 +162,7 @@ def _free_groups(version: StudyVersion, mode: str) -> dict[str, list[Condition]]
     minutes = frozen(version).stale_after_minutes
     if minutes is None or not any(arm.quota is not None for arms in groups.values() for arm in arms):
         return groups
-    counted, _place = _count(version, mode, timezone.now() - timedelta(minutes=minutes))
+    counted = _count(version, mode, timezone.now() - timedelta(minutes=minutes))
     return _below_quota(groups, counted, mode)
 
 
@@ -202,11 +202,11 @@ def _assign(participant: Participant, now: datetime) -> bool:
     assert content.order_seed is not None  # only a study run elsewhere lacks the two, and it is never open
     assert content.stale_after_minutes is not None
     fresh_since = now - timedelta(minutes=content.stale_after_minutes)
-    counted, place = _count(version, participant.mode, fresh_since)
+    counted = _count(version, participant.mode, fresh_since)
     groups = _below_quota(_open_groups(version), counted, participant.mode)
     if not groups:
         return False
-    seed = assignment.derive_seed(content.order_seed, place)
+    seed = assignment.derive_seed(content.order_seed, participant.public_id)
     participant.assignment_counts = {name: sum(counted.get(name, {}).values()) for name in groups}
     participant.group = assignment.choose(
         list(groups),
@@ -243,10 +243,8 @@ def lock_version(version: StudyVersion) -> None:
     _LOCK.all(version=version.pk)
 
 
-def _count(
-    version: StudyVersion, mode: str, fresh_since: datetime
-) -> tuple[dict[str, dict[tuple[int, int], int]], int]:
-    """Those of this mode who completed or hold a place, by group and cell; and the next place.
+def _count(version: StudyVersion, mode: str, fresh_since: datetime) -> dict[str, dict[tuple[int, int], int]]:
+    """Those of this mode who completed or hold a place, by group and cell.
 
     A place is held while it is neither stale nor given back.
     """
@@ -256,14 +254,12 @@ def _count(
         Participant.objects.filter(version=version)
         .exclude(group="")
         .values_list("group", "order_row", "rotation")
-        .annotate(total=Count("pk"), counted=Count("pk", filter=counted))
+        .annotate(counted=Count("pk", filter=counted))
     )
     counts: dict[str, dict[tuple[int, int], int]] = {}
-    place = 1
-    for group, row, rotation, total, n in rows:
+    for group, row, rotation, n in rows:
         counts.setdefault(group, {})[row or 0, rotation or 0] = n
-        place += total
-    return counts, place
+    return counts
 
 
 def _lay_out(participant: Participant, arms: Sequence[Condition], content: FrozenStudy) -> None:

@@ -195,7 +195,7 @@ TABLES: dict[str, Table] = {
                 "integer",
                 "seed of this participant's order of items",
                 "Participant.order_seed",
-                public="withheld",  # it is derived from the place in the queue, so it tells who came when
+                public="withheld",  # old ones tell who came when: they were derived from the place
             ),
             _FLAGS,
             Column(

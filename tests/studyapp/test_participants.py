@@ -9,6 +9,7 @@ from django.utils import timezone
 from studyapp import assignment
 from studyapp.actions.pages import show_survey, show_trial, submit_survey, submit_trial
 from studyapp.actions.participants import consent
+from studyapp.actions.privacy import delete_participant
 from studyapp.actions.studies import close_study
 from studyapp.models import (
     Condition,
@@ -87,15 +88,22 @@ class TestConsent:
         link = factories.make_link(study=study)
         version = study.versions.get()
         items = list(version.items.order_by("position"))
-        for place in range(1, 8):
+        for _ in range(7):
             participant = enter(link=link)
-            seed = assignment.derive_seed(11, place)
+            seed = assignment.derive_seed(11, participant.public_id)
             assert participant.order_seed == seed
             names = [condition.name for condition in version.conditions.order_by("position")]
             again = assignment.choose(names, participant.assignment_counts, {}, seed=seed)
             assert participant.condition.name == again
             order = assignment.shuffled(len(items), seed=seed)
             assert [trial.item for trial in participant.trials.all()] == [items[index] for index in order]
+
+    def test_a_seed_of_somebody_deleted_is_given_to_nobody_else(self):
+        link = factories.make_link(study=factories.make_study())
+        first = enter(link=link)
+        seeds = {first.order_seed, enter(link=link).order_seed}
+        delete_participant(participant=first, by=None, reason="asked")
+        assert enter(link=link).order_seed not in seeds
 
     def test_orders_differ(self):
         link = factories.make_link(study=factories.make_study(items=6))
