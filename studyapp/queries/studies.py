@@ -31,11 +31,12 @@ class AlteredVersion(StudyappError):
 class CurrentPage:
     """The one page that a participant may see now.
 
-    ``trial`` (with its item) is set for "item", ``survey`` for "survey", ``stage`` for "stage". ``items`` is
-    how many pages with items the study has, attention items included; ``practice`` how many come before.
+    ``trial`` (with its item) is set for "item", ``survey`` for "survey", ``stage`` for "stage"; "study" sends
+    on who went on or was deleted while the page was looked for. ``items`` is how many pages with items the
+    study has, attention items included; ``practice`` how many come before.
     """
 
-    kind: Literal["stage", "item", "survey", "done"]
+    kind: Literal["stage", "item", "survey", "done", "study"]
     items: int
     practice: int = 0
     trial: Trial | None = None
@@ -58,25 +59,45 @@ def current_page(participant: Participant) -> CurrentPage:
     """Find the page of a participant: the stage, the first item not submitted, the survey, then the end.
 
     One query for a stage or an item, two for the survey, none at the end, once the frozen version is in
-    memory.
+    memory. Where another tab went on meanwhile, it looks once more at what is stored then.
     """
+    page = _page(participant)
+    if page is None and _read_way(participant):
+        page = _page(participant)
+    return page or CurrentPage("study", frozen(participant.version).pages)
+
+
+def _page(participant: Participant) -> CurrentPage | None:
+    """The page of a participant as read before; None where it is not there any more."""
     content = frozen(participant.version)
     items, practice = content.pages, len(content.practice)
     if participant.status != Participant.Status.ACTIVE:
         return CurrentPage("done", items)
     if participant.stage != Stage.ITEMS:
-        stage = StageResponse.objects.get(
-            participant=participant, stage=participant.stage, answers__isnull=True
-        )
+        stages = StageResponse.objects.filter(participant=participant, stage=participant.stage)
+        stage = stages.filter(answers__isnull=True).first()
+        if stage is None:
+            return None
         stage.participant = participant
         return CurrentPage("stage", items, practice, stage=stage)
     trial = _NEXT_TRIAL.first(participant=participant.pk)
     if trial is not None:
         trial.participant = participant
         return CurrentPage("item", items, practice, trial=trial)
-    survey = SurveyResponse.objects.get(participant=participant)
+    survey = SurveyResponse.objects.filter(participant=participant).first()
+    if survey is None:
+        return None
     survey.participant = participant
     return CurrentPage("survey", items, practice, survey=survey)
+
+
+def _read_way(participant: Participant) -> bool:
+    """Read anew how far a participant is. False where there is no such participant any more."""
+    try:
+        participant.refresh_from_db(fields=["status", "stage", "outcome", "group", "completion_code"])
+    except Participant.DoesNotExist:
+        return False
+    return True
 
 
 def frozen(version: StudyVersion) -> FrozenStudy:

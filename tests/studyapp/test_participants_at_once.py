@@ -81,6 +81,14 @@ class TestWithdrawnInAnotherTab:
         assert not Trial.objects.filter(answers__isnull=False).exists()
 
 
+@pytest.mark.django_db
+def test_who_is_deleted_before_the_survey_is_sent_to_the_study():
+    participant = make_participant(items=3)
+    tab = fetched(participant)
+    delete_participant(participant=participant, by=None, reason="asked")
+    assert page_of(tab).kind == "study"
+
+
 def at_once(n, act):
     """Run ``act(number)`` in n threads, each with a database connection of its own."""
 

@@ -6,7 +6,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from studyapp.actions.privacy import delete_participant
 from studyapp.models import Condition, Event, Participant, StageResponse
+from studyapp.views import participants
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -153,6 +155,31 @@ def test_a_page_sent_twice_is_stored_once(page, study):
         page.post(address, {"page_key": key, **ADMITTED})
     assert StageResponse.objects.filter(stage="screening").count() == 1
     assert StageResponse.objects.filter(stage="instructions").count() == 1
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize("other", ["sends", "deletes"])
+def test_another_tab_is_quicker(page, study, monkeypatch, method, other):
+    """The other tab acts after this one was told apart, and before its page is looked for."""
+    address = at(study, "stage", "screening")
+    key = re.search(r'name="page_key" value="([^"]+)"', page.get(address).content.decode())[1]
+    form = {"page_key": key, **ADMITTED}
+    acts, find = [True], participants.current_page
+
+    def current_page(participant):
+        if acts:
+            acts.clear()
+            if other == "sends":
+                page.post(address, form)
+            else:
+                delete_participant(participant=participant, by=None, reason="asked")
+        return find(participant)
+
+    monkeypatch.setattr(participants, "current_page", current_page)
+    response = getattr(page, method)(address, form)
+    next_page = at(study, "stage", "instructions") if other == "sends" else at(study, "study")
+    assert (response.status_code, response.headers["Location"]) == (302, next_page)
+    assert page.get(next_page, follow=True).status_code == 200
 
 
 def test_looking_stores_nothing_but_the_first_time(page, study):
