@@ -37,9 +37,12 @@ _NOTICES_KEPT = timedelta(days=30)
 def withdraw(*, participant: Participant) -> str:
     """Do what the study promised to a person who withdraws: "exclude" or "delete". Returns which.
 
-    Withdrawing twice changes nothing.
+    Withdrawing twice changes nothing. Who was deleted meanwhile is told that.
     """
-    participant = _locked(participant)
+    found = _locked(participant)
+    if found is None:
+        return "delete"
+    participant = found
     promise = frozen(participant.version).privacy.withdrawal
     if promise == "delete":
         delete_participant(participant=participant, by=None, reason="withdrawn by the participant")
@@ -51,33 +54,37 @@ def withdraw(*, participant: Participant) -> str:
 
 
 @transaction.atomic
-def delete_participant(*, participant: Participant, by: User | None, reason: str) -> None:
-    """Delete a person: answers, external ids, events, and the participant."""
-    participant = _locked(participant)
-    study, mode = participant.version.study, participant.mode
-    _walk(participant, lambda rows: rows.delete())
-    Participant.objects.filter(pk=participant.pk).delete()
+def delete_participant(*, participant: Participant, by: User | None, reason: str) -> bool:
+    """Delete a person: answers, external ids, events, and the participant. False where nobody is left."""
+    found = _locked(participant)
+    if found is None:
+        return False
+    study, mode = found.version.study, found.mode
+    _walk(found, lambda rows: rows.delete())
+    Participant.objects.filter(pk=found.pk).delete()
     events.record(kind="participant_deleted", study=study, by=by, data={"mode": mode, "reason": reason})
+    return True
 
 
 @transaction.atomic
-def anonymise_participant(*, participant: Participant, by: User | None, reason: str) -> None:
+def anonymise_participant(*, participant: Participant, by: User | None, reason: str) -> bool:
     """Cut every tie between a person and the answers, which stay.
 
     External ids, codes, the link and typed texts go; the id becomes another one; all times are shifted
     together, so that the consent falls on the start of its day (UTC) and every duration stays. Whoever was
-    on the way cannot go on. A second time changes nothing.
+    on the way cannot go on. False where that was done before, or the person was deleted: nothing changes.
     """
-    participant = _locked(participant)
-    if participant.anonymised_on is not None:
-        return
-    _anonymise(participant)
+    found = _locked(participant)
+    if found is None or found.anonymised_on is not None:
+        return False
+    _anonymise(found)
     events.record(
         kind="participant_anonymised",
-        study=participant.version.study,
+        study=found.version.study,
         by=by,
-        data={"mode": participant.mode, "reason": reason},
+        data={"mode": found.mode, "reason": reason},
     )
+    return True
 
 
 @transaction.atomic
@@ -97,18 +104,16 @@ def apply_retention(*, today: date, by: User | None = None) -> dict[str, int]:
 def _retire(version: StudyVersion, participants: list[Participant], by: User | None) -> int:
     promise = frozen(version).privacy.at_retention
     act = delete_participant if promise == "delete" else anonymise_participant
-    for participant in participants:
-        act(participant=participant, by=by, reason="retention")
-    return len(participants)
+    return sum(act(participant=participant, by=by, reason="retention") for participant in participants)
 
 
-def _locked(participant: Participant) -> Participant:
-    """The participant as stored now, locked, so that no page is submitted in between.
+def _locked(participant: Participant) -> Participant | None:
+    """The participant as stored now, locked, so that no page is submitted in between; None if deleted.
 
     Nor is any row added that points to it: the one lock of the study app that is for deleting.
     """
     rows = Participant.objects.select_for_update(of=("self",)).select_related("version__study")
-    return rows.defer("version__frozen", "version__study__definition").get(pk=participant.pk)
+    return rows.defer("version__frozen", "version__study__definition").filter(pk=participant.pk).first()
 
 
 def _anonymise(participant: Participant) -> None:

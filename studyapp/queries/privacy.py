@@ -64,4 +64,4 @@ def overdue_versions(today: date) -> Iterator[tuple[StudyVersion, QuerySet[Parti
     for version in StudyVersion.objects.defer("frozen").select_related("study").order_by("pk"):
         last_day = frozen(version).privacy.retain_until
         if last_day is not None and last_day < today:
-            yield version, version.participants.filter(anonymised_on__isnull=True)
+            yield version, version.participants.filter(anonymised_on__isnull=True).order_by("pk")

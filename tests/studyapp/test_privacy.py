@@ -118,6 +118,12 @@ class TestAnonymising:
             participant.refresh_from_db()
         assert Event.objects.filter(kind="participant_anonymised").count() == 1
 
+    def test_who_was_deleted_meanwhile(self, participant):
+        privacy.delete_participant(participant=participant, by=None, reason="x")
+        assert not privacy.anonymise_participant(participant=participant, by=None, reason="x")
+        assert not privacy.delete_participant(participant=participant, by=None, reason="x")
+        assert Event.objects.filter(kind="participant_deleted").count() == 1
+
     def test_who_completed_stays_complete(self, study):
         completed = Participant.objects.get(pk=factories.make_participant(study=study, completed=True).pk)
         privacy.anonymise_participant(participant=completed, by=None, reason="asked")
@@ -163,6 +169,12 @@ class TestWithdrawing:
             page = client.post("/withdraw/", {"code": participant.withdrawal_code})
             assert page.status_code == 200
         assert Event.objects.filter(kind="withdrawn").count() == 1
+
+    def test_two_tabs_that_delete(self):
+        """Both found the person before one deleted it."""
+        participant = factories.make_participant(study=factories.make_study(privacy={"withdrawal": "delete"}))
+        assert [privacy.withdraw(participant=participant) for _ in "12"] == ["delete", "delete"]
+        assert Event.objects.filter(kind="participant_deleted").count() == 1
 
     def test_who_has_withdrawn_cannot_go_on(self, study, participant, client):
         client.post("/withdraw/", {"code": participant.withdrawal_code})
@@ -212,6 +224,20 @@ class TestRetention:
         factories.make_participant()  # of a study without a date
         assert privacy.apply_retention(today=date(2028, 1, 1)) == {study.slug: 1}
         assert Participant.objects.count() == 1
+
+    @pytest.mark.parametrize("act", ["anonymise", "delete"])
+    def test_somebody_who_withdraws_meanwhile_stops_nobody(self, monkeypatch, act):
+        study, _participant = self.make(at_retention=act, withdrawal="delete")
+        factories.make_participant(study=study)
+        retire = privacy._retire
+
+        def another_tab(version, participants, by):
+            privacy.withdraw(participant=participants[0])
+            return retire(version, participants, by)
+
+        monkeypatch.setattr(privacy, "_retire", another_tab)
+        assert privacy.apply_retention(today=date(2028, 1, 1)) == {study.slug: 1}
+        assert not Participant.objects.filter(anonymised_on=None).exists()
 
     def test_the_command_and_the_task(self, monkeypatch, capsys):
         study, _participant = self.make(retain_until="2020-01-31")
