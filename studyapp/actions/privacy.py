@@ -5,7 +5,7 @@ id of the person. Files that were exported before are out of reach.
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -21,6 +21,7 @@ from studyapp.models import (
     ExternalIds,
     Participant,
     ReceivedNotice,
+    Stage,
     StageResponse,
     StudyVersion,
     SurveyResponse,
@@ -28,6 +29,7 @@ from studyapp.models import (
 )
 from studyapp.queries.privacy import overdue_versions
 from studyapp.queries.studies import frozen
+from studyapp.questionnaires import Question
 
 _GONE = "removed"  # a completed participant has some code
 _NOTICES_KEPT = timedelta(days=30)
@@ -137,15 +139,24 @@ def _anonymise(participant: Participant) -> None:
 def _remove_typed_texts(participant: Participant) -> None:
     """What a person wrote may say who it is; what was chosen or counted stays."""
     content = frozen(participant.version)
-    asked = [*content.screening, *content.comprehension_questions, *content.pre_survey]
-    asked += [*content.item_questionnaire, *content.post_survey]
-    typed = {question.key for question in asked if question.kind == "text"}
-    for model in (StageResponse, Trial, SurveyResponse):
-        for page in model.objects.filter(participant=participant, answers__isnull=False):
-            answers = page.answers or {}
-            if typed & answers.keys():
-                kept = {key: answer for key, answer in answers.items() if key not in typed}
-                model.objects.filter(pk=page.pk).update(answers=kept)
+    asked = {
+        Stage.SCREENING: content.screening,
+        Stage.COMPREHENSION: content.comprehension_questions,
+        Stage.PRE_SURVEY: content.pre_survey,
+    }
+    for stage, questions in asked.items():
+        _remove_texts(StageResponse.objects.filter(participant=participant, stage=stage), questions)
+    _remove_texts(Trial.objects.filter(participant=participant), content.item_questionnaire)
+    _remove_texts(SurveyResponse.objects.filter(participant=participant), content.post_survey)
+
+
+def _remove_texts(pages: QuerySet[Any], questions: Sequence[Question]) -> None:
+    """Two kinds of pages may give one key to different questions, so each is asked for its own."""
+    typed = {question.key for question in questions if question.kind == "text"}
+    for page in pages.filter(answers__isnull=False) if typed else ():
+        if typed & page.answers.keys():
+            kept = {key: answer for key, answer in page.answers.items() if key not in typed}
+            pages.filter(pk=page.pk).update(answers=kept)
 
 
 def _since_midnight(moment: datetime | None) -> timedelta:

@@ -10,9 +10,17 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from studyapp.actions import privacy
-from studyapp.actions.pages import show_survey, submit_survey
+from studyapp.actions.pages import show_survey, show_trial, submit_survey, submit_trial
 from studyapp.exports.bundle import write_bundle
-from studyapp.models import Event, ExternalIds, Participant, ReceivedNotice, StageResponse, Trial
+from studyapp.models import (
+    Event,
+    ExternalIds,
+    Participant,
+    ReceivedNotice,
+    StageResponse,
+    SurveyResponse,
+    Trial,
+)
 from studyapp.queries.privacy import participant_with_code
 from studyapp.tasks import keep_promises
 from studyapp.timing import PageTiming
@@ -140,6 +148,32 @@ class TestAnonymising:
         assert "Ada Brenn" in str(participant.survey.__class__.objects.values())
         privacy.anonymise_participant(participant=participant, by=None, reason="asked")
         assert "I am Ada" not in everything()
+
+    @pytest.mark.parametrize("typed", ["item", "post_survey"])
+    def test_a_choice_of_the_same_name_on_another_page_stays(self, typed):
+        text = {"key": "reason", "text": "Why?", "scale": {"kind": "text"}}
+        choice = {**text, "scale": {"kind": "single", "choices": {"fact": "F", "guess": "G"}}}
+        questionnaire = {
+            "item": [
+                {"key": "rated_correct", "text": "Correct?", "scale": "yes_no", "role": "correctness_rating"},
+                text if typed == "item" else choice,
+            ],
+            "post_survey": [text if typed == "post_survey" else choice],
+        }
+        study = factories.make_study(items=1, questionnaire=questionnaire, exclusions=[])
+        participant = factories.make_participant(study=study)
+        sent = {"changes": {}, "timing": PageTiming()}
+        trial = participant.trials.get()
+        show_trial(trial=trial)
+        assert submit_trial(trial=trial, answers={"rated_correct": True, "reason": "fact"}, **sent)
+        show_survey(participant=participant)
+        assert submit_survey(participant=participant, answers={"reason": "guess"}, **sent)
+        privacy.anonymise_participant(participant=participant, by=None, reason="asked")
+        kept = {"item": Trial.objects.get().answers, "post_survey": SurveyResponse.objects.get().answers}
+        assert ["reason" in kept[name] for name in ("item", "post_survey")] == [
+            typed != "item",
+            typed != "post_survey",
+        ]
 
 
 class TestWithdrawing:
