@@ -101,8 +101,16 @@ def _based(study: Study, now: Edited, by: User | None) -> int:
     """The revision that is changed. A definition that came by another way becomes one first."""
     if now.number:
         return now.number
+    return replace_draft(study=study, draft=now.draft, by=by).number
+
+
+def replace_draft(*, study: Study, draft: Draft, by: User | None) -> DraftRevision:
+    """Make a draft that came by another way than the studio the one that counts.
+
+    The study must be locked.
+    """
     before = current_revision(study)
-    return _store(study, before.number if before else None, now.draft, "definition", by).number
+    return _store(study, before.number if before else None, draft, "definition", by)
 
 
 def _store(study: Study, before: int | None, content: Draft, changed: str, by: User | None) -> DraftRevision:

@@ -10,19 +10,21 @@ from analysis import xqa
 from studyapp import states
 from studyapp.actions import events
 from studyapp.actions.correctness import judged_by
+from studyapp.actions.drafts import replace_draft
 from studyapp.definition import StudyDefinition
 from studyapp.freezing import Shown
 from studyapp.models import Condition, Item, JudgedAnswer, Stimulus, Study, StudyVersion
 from studyapp.queries.correctness import Answer, decisions, missed_answers_of_design
 from studyapp.queries.designs import Arm, Design, StudyRefused, design
 from studyapp.queries.drafts import definition_of
+from studyapp.studio.drafts import opened
 
 
 @transaction.atomic
 def create_study(*, definition: StudyDefinition, by: User | None) -> Study:
     """Make a draft study, or give the study of the same name this definition. Versions stay as they are.
 
-    Giving a study the definition it has changes nothing.
+    Giving a study the definition it has changes nothing; another one becomes a revision of its draft.
 
     Raises:
         StudyRefused: what the definition refers to is missing; nothing is stored then.
@@ -35,9 +37,10 @@ def create_study(*, definition: StudyDefinition, by: User | None) -> Study:
     )
     if not is_new and study.definition == draft:
         return study
-    study.title, study.definition = definition.title, draft
-    study.save(update_fields=["title", "definition"])
-    events.record(kind="study_created" if is_new else "study_edited", study=study, by=by)
+    if is_new:
+        events.record(kind="study_created", study=study, by=by)
+    else:
+        replace_draft(study=study, draft=opened(draft), by=by)
     return study
 
 

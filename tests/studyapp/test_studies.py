@@ -78,6 +78,18 @@ class TestDraft:
         assert Study.objects.get().definition["title"] == "New"
         assert list(Event.objects.values_list("kind", flat=True)) == ["study_created", "study_edited"]
 
+    def test_every_definition_is_a_revision_of_its_own(self):
+        first = factories.make_definition()
+        study = create_study(definition=first, by=None)
+        for title in ("New", "Newer"):
+            study = create_study(definition=edited(first, title=title), by=None)
+            assert study.definition == edited(first, title=title).model_dump(mode="json")
+        assert study.draft_number == 2
+        assert list(study.revisions.values_list("number", "before", "changed")) == [
+            (1, None, "definition"),
+            (2, 1, "definition"),
+        ]
+
     def test_editing_leaves_an_open_study_open(self):
         definition = factories.make_definition()
         study = factories.make_study_of(definition)

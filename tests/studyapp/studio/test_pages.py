@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from studyapp.actions.studies import create_study
 from studyapp.models import DraftRevision, Event, Participant, Study
 from studyapp.queries.drafts import edited, look
 from studyapp.studio.steps import STEPS
@@ -194,6 +195,17 @@ def test_two_people_do_not_overwrite_each_other(staff, dataset):
     assert staff.post("/staff/studio/mine/step/texts/", kept).status_code == 302
     study.refresh_from_db()
     assert study.title == "Theirs"
+
+
+def test_an_open_form_does_not_overwrite_a_newer_file(staff):
+    definition = factories.make_definition(title="Old")
+    study = create_study(definition=definition, by=None)
+    address = f"/staff/studio/{study.slug}/step/texts/"
+    fields = form_of(page(staff, address))
+    create_study(definition=definition.model_copy(update={"consent": "A new consent."}), by=None)
+    assert staff.post(address, fields).status_code == 409
+    study.refresh_from_db()
+    assert study.definition["consent"] == "A new consent."
 
 
 def test_who_is_late_with_a_form_is_not_sent_on_to_the_scales(staff, dataset):
