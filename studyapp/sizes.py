@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
 from analysis.arrays import Array
 from analysis.errors import AnalysisError
@@ -22,7 +22,7 @@ MOST_CONDITIONS = 10
 class SizeSettings(Frozen):
     """What is assumed. Give ``residual_sd``, or for a yes-or-no measure its ``mean`` share."""
 
-    effects: Annotated[list[float], Field(min_length=2, max_length=MOST_CONDITIONS)]
+    effects: Annotated[list[FiniteFloat], Field(min_length=2, max_length=MOST_CONDITIONS)]
     items: Annotated[int, Field(ge=1, le=1000)] = 25
     participant_sd: Annotated[float, Field(ge=0)]
     item_sd: Annotated[float, Field(ge=0)] = 0.0

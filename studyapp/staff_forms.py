@@ -1,5 +1,6 @@
 """Forms of the staff pages that run studies and judge answers."""
 
+import math
 from typing import Any
 
 from django import forms
@@ -91,9 +92,12 @@ class SizeForm(forms.Form):
 
     def clean_effects(self) -> list[float]:
         try:
-            return [float(part) for part in self.cleaned_data["effects"].replace(";", ",").split(",")]
+            effects = [float(part) for part in self.cleaned_data["effects"].replace(";", ",").split(",")]
         except ValueError:
-            raise forms.ValidationError(_("Numbers with commas between them, one per condition.")) from None
+            effects = [math.nan]
+        if not all(map(math.isfinite, effects)):
+            raise forms.ValidationError(_("Numbers with commas between them, one per condition."))
+        return effects
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}

@@ -1,7 +1,7 @@
 """Reads of the log of a study: what was done, by whom, when."""
 
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from django.db.models import QuerySet
 
@@ -33,7 +33,7 @@ def log(study: Study, wanted: LogFilter) -> QuerySet[Event]:
     if wanted.since:
         rows = rows.filter(at__date__gte=wanted.since)
     if wanted.until:
-        rows = rows.filter(at__date__lt=wanted.until + timedelta(days=1))
+        rows = rows.filter(at__date__lte=wanted.until)
     return rows
 
 

@@ -21,6 +21,7 @@ QUESTIONS = {
     ("screening",),
     ("comprehension", "questions"),
 }
+MOST_DIGITS = 9  # of a number in an address or a form; none that is meant has more
 PARTS = {("practice",), ("comprehension",), ("recruitment",)}
 
 
@@ -30,7 +31,9 @@ class CannotEdit(StudyappError):
 
 def location_of(path: str) -> Location:
     """The place that a dotted path names."""
-    return tuple(int(part) if part.isdecimal() else part for part in path.split("."))
+    return tuple(
+        int(part) if part.isdecimal() and len(part) <= MOST_DIGITS else part for part in path.split(".")
+    )
 
 
 def value_at(draft: Any, location: Location) -> Any:

@@ -1,5 +1,6 @@
 """What a form of the studio sent, as a draft."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from django.http import HttpRequest
@@ -7,6 +8,7 @@ from django.http import HttpRequest
 from studyapp.models import Study
 from studyapp.queries.drafts import Edited, edited, known
 from studyapp.studio.drafts import Draft
+from studyapp.studio.edits import MOST_DIGITS
 from studyapp.studio.forms import form
 from studyapp.studio.steps import Step
 from studyapp.studio.widgets import read
@@ -25,8 +27,7 @@ def draft_sent(request: HttpRequest, step: Step | None, draft: Draft) -> Draft:
     if step is None:
         return draft
     built = form(step, draft, known(str(draft.get("dataset", ""))))
-    # No database keeps NUL in a text, and nobody types it.
-    sent = {name: [str(value).replace("\0", "") for value in values] for name, values in request.POST.lists()}
+    sent = {name: without_nul(values) for name, values in request.POST.lists()}
     rest = {name: value for name, value in draft.items() if name not in step.fields}
     return {**rest, **read(built.widgets, sent)}
 
@@ -34,5 +35,15 @@ def draft_sent(request: HttpRequest, step: Step | None, draft: Draft) -> Draft:
 def submitted(request: HttpRequest, study: Study, step: Step) -> Submitted:
     """What was sent by the form of a step."""
     now = edited(study)
+    return Submitted(now, base_sent(request), draft_sent(request, step, now.draft))
+
+
+def base_sent(request: HttpRequest) -> int:
+    """The revision that a form was made from, -1 for what is no number of one."""
     base = request.POST.get("base", "")
-    return Submitted(now, int(base) if base.isdecimal() else -1, draft_sent(request, step, now.draft))
+    return int(base) if base.isdecimal() and len(base) <= MOST_DIGITS else -1
+
+
+def without_nul(texts: Iterable[object]) -> list[str]:
+    """Texts as sent, without NUL: no database keeps it in a text, and nobody types it."""
+    return [str(text).replace("\0", "") for text in texts]

@@ -15,6 +15,7 @@ from studyapp.queries.designs import StudyRefused
 from studyapp.queries.drafts import candidates, correct_counts, drawn, edited, known, named
 from studyapp.studio.edits import with_value
 from studyapp.views.access import staff_only, staff_user, study_or_404
+from studyapp.views.studio_forms import base_sent, without_nul
 
 SHOWN = 50  # questions of a search
 
@@ -34,7 +35,7 @@ def pick(request: HttpRequest, slug: str) -> HttpResponse:
             items = drawn(now.draft)
         except StudyRefused as error:
             problem = told(error)
-    wanted = request.GET.get("q", "")
+    [wanted] = without_nul([request.GET.get("q", "")])
     found, count = candidates(dataset, systems, wanted, SHOWN)
     chosen = {item.external_id for item in items}
     context = {
@@ -59,13 +60,12 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
     """Make the items those that were there and are kept, and those that were added."""
     study = study_or_404(slug)
     now = edited(study)
-    base = request.POST.get("base", "")
-    ids = list(dict.fromkeys(request.POST.getlist("keep") + request.POST.getlist("add")))
+    ids = list(dict.fromkeys(without_nul(request.POST.getlist("keep") + request.POST.getlist("add"))))
     draft = with_value(now.draft, ("items",), {"ids": ids} if ids else {"count": 25, "seed": 1})
     try:
         save_draft(
             study=study,
-            base=int(base) if base.isdecimal() else -1,
+            base=base_sent(request),
             draft=draft,
             changed="items",
             by=staff_user(request),

@@ -1,7 +1,7 @@
 """Tests of running a study: pauses, conditions, quotas, notes, log, archive, copies, estimates."""
 
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 from django.utils import timezone
@@ -214,6 +214,7 @@ def test_the_log_is_filtered(staff, study, user):
     assert all(row.participant_id for row in log(study, LogFilter(who="participants")))
     today = timezone.now().date()
     assert log(study, LogFilter(since=today, until=today)).count() == every.count()
+    assert log(study, LogFilter(until=date.max)).count() == every.count()
     assert not log(study, LogFilter(until=today - timedelta(days=1))).exists()
     shown = page(staff, study, f"log/?who={user.username}")
     assert "1 event<" in shown

@@ -58,7 +58,11 @@ def test_the_page_simulates(staff):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"effects": "much"}, {"effects": "1"}, {"mean": "0.5"}, {"items": "0"}, {"simulations": "1e9"}]
+    "wrong",
+    [
+        *({"effects": effects} for effects in ("much", "1", "nan, 1", "0, 1e400")),
+        *({"mean": "0.5"}, {"items": "0"}, {"simulations": "1e9"}),
+    ],
 )
 def test_the_page_says_what_is_wrong(staff, wrong):
     response = staff.post("/staff/sample-size/", SENT | wrong)

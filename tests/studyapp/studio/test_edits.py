@@ -45,7 +45,19 @@ def test_two_rules_of_a_kind_have_two_names(kind):
 
 @pytest.mark.parametrize(
     "path",
-    ["nothing", "conditions.9", "conditions.x", "study", "study.0", "exclusions.0", "", ".", "title.0"],
+    [
+        "nothing",
+        "conditions.9",
+        "conditions.x",
+        "study",
+        "study.0",
+        "exclusions.0",
+        "",
+        ".",
+        "title.0",
+        "1" * 5000,
+        "conditions." + "1" * 5000,
+    ],
 )
 def test_a_place_that_is_none_is_refused(path):
     location = edits.location_of(path)

@@ -343,6 +343,24 @@ def test_items_are_drawn_stratified_or_chosen_by_hand(staff, dataset):
     )
 
 
+def test_nonsense_on_the_page_of_items_is_no_error_of_the_site(staff, dataset):
+    study = start(staff, dataset)
+    page(staff, "/staff/studio/mine/items/?q=q%007")
+    number = edited(study).number
+    address = "/staff/studio/mine/items/change/"
+    assert staff.post(address, {"base": "1" * 5000, "add": "q1"}).status_code == 302
+    assert staff.post(address, {"base": number, "keep": "q\x002", "add": "q\x003"}).status_code == 302
+    study.refresh_from_db()
+    assert edited(study).draft["items"] == {"ids": ["q2", "q3"]}
+
+
+def test_a_form_made_from_no_revision_is_late(staff, dataset):
+    start(staff, dataset)
+    address = "/staff/studio/mine/step/texts/"
+    fields = form_of(page(staff, address)) | {"base": ["1" * 5000]}
+    assert staff.post(address, fields).status_code == 409
+
+
 def test_the_preview_shows_what_is_not_saved_and_stores_nothing(staff, dataset):
     study = start(staff, dataset)
     at = "/staff/studio/mine/step/texts/"
