@@ -139,7 +139,7 @@ def _anonymise(participant: Participant) -> None:
 def _remove_typed_texts(participant: Participant) -> None:
     """What a person wrote may say who it is; what was chosen or counted stays."""
     content = frozen(participant.version)
-    asked = {
+    asked: dict[Stage, Sequence[Question]] = {
         Stage.SCREENING: content.screening,
         Stage.COMPREHENSION: content.comprehension_questions,
         Stage.PRE_SURVEY: content.pre_survey,
