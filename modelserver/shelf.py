@@ -241,6 +241,9 @@ class Shelf:
                 error = caught
             except Exception as caught:  # the edge of the server: the others go on
                 error = LoadFailed(f"{place.name} could not be loaded: {described(caught)}")
+            if error is None and place.system is None and place.waiters:
+                line.wanted.put_nowait(place)  # they came while it was put away, wanted by nobody
+                continue
             if isinstance(error, LoadFailed):
                 place.failure = (time.monotonic(), error)
             place.queued = False

@@ -126,6 +126,36 @@ class TestShelf:
 
         on_shelf(scenario, {"a": 10, "b": 10}, most=10)
 
+    def test_who_comes_while_one_that_nobody_wanted_is_put_away_gets_it(self):
+        unloading, go = threading.Event(), threading.Event()
+
+        class Slow(Heavy):
+            def unload(self) -> None:
+                if self.name == "b":
+                    unloading.set()
+                    assert go.wait(10)
+
+        async def run() -> None:
+            # How much they take is known only once they are loaded.
+            shelf = Shelf({name: Source(lambda name=name: Slow(name)) for name in "ab"}, most=10)
+            working = asyncio.create_task(shelf.run())
+            await shelf.take("a")
+            first = asyncio.create_task(shelf.take("b"))
+            while not shelf._places["a"].leaving:
+                await asyncio.sleep(0.01)
+            first.cancel()
+            assert await asyncio.to_thread(unloading.wait, 10)
+            again = asyncio.create_task(shelf.take("b"))
+            await asyncio.sleep(0)
+            go.set()
+            shelf.give_back("a")
+            assert (await asyncio.wait_for(again, 10)).name == "b"
+            shelf.give_back("b")
+            await asyncio.wait_for(used(shelf, "a"), 10)
+            working.cancel()
+
+        asyncio.run(run())
+
     def test_another_that_falls_idle_goes_in_the_place_of_one_that_does_not(self):
         async def scenario(shelf, changes):
             await shelf.take("a")
