@@ -222,7 +222,7 @@ class ModuleItem(Wire):
     images: list[ModuleImage] = []
 
 
-ModuleValue = bool | int | float | str
+ModuleValue = bool | int | Annotated[float, Field(allow_inf_nan=False)] | str
 
 
 class NodeOutput(Wire):

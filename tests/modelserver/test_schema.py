@@ -1,3 +1,4 @@
+import math
 import re
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from modelserver.errors import ON_THE_WIRE
 from modelserver.schema import (
     SCHEMA_VERSION,
     AnswerLocation,
+    Execution,
+    NodeOutput,
     PredictRequest,
     PredictResponse,
     QAItem,
@@ -69,6 +72,14 @@ def test_an_answer_location_is_whole_and_in_one_sentence(broken):
 def test_a_probability_is_one(probability):
     with pytest.raises(ValidationError):
         QAPrediction(id="a", answer="x", facts=[], threshold=probability)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_value_that_json_cannot_hold_is_none(value):
+    with pytest.raises(ValidationError, match="finite number"):
+        Execution(id="a", program="find", answer=value, modules=[])
+    with pytest.raises(ValidationError, match="finite number"):
+        NodeOutput(index=0, module="find", value=value)
 
 
 def test_the_reference_lists_every_error():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from analysis.programs import Node, Program
 from modelserver.decoding import first_best, span_scores
+from modelserver.errors import PredictionFailed
 from modelserver.modular.text.modules import Modules, Text, apart, combine
 from modelserver.modular.text.states import LEAST, Amount, Attention, Mentions, State, amount
 from modelserver.schema import ModuleValue
@@ -124,7 +126,10 @@ def answer_of(modules: Modules, text: Text, root: State) -> ModuleValue:
 
 
 def value_of(state: State) -> ModuleValue | None:
-    """Return the most probable number or date of a state (ISO 8601); None for attention to words."""
+    """Return the most probable number or date of a state (ISO 8601); None for attention to words.
+
+    Raises PredictionFailed where numbers of the passage come to more than a float holds.
+    """
     if isinstance(state, Attention):
         return None
     if isinstance(state, Mentions):
@@ -133,4 +138,6 @@ def value_of(state: State) -> ModuleValue | None:
             return dated
     values = amount(state)
     value = float(values.values[int(values.probabilities.argmax())])
+    if not math.isfinite(value):
+        raise PredictionFailed(f"the program comes to {value}, which is no number")
     return int(value) if value.is_integer() else value

@@ -7,6 +7,8 @@ import pytest
 import torch
 
 from analysis.programs import parse
+from modelserver.asking import Executing
+from modelserver.batching import predict_each
 from modelserver.errors import InvalidRequest, PredictionFailed, UnreadableWeights
 from modelserver.modular.text.network import load as load_network
 from modelserver.modular.text.network import save
@@ -174,6 +176,18 @@ def test_damaged_weights_are_no_answer():
         broken.words.weight.fill_(torch.nan)
     with pytest.raises(PredictionFailed, match="damaged"):
         system(broken).execute([item(QUESTION, PASSAGE)])
+
+
+def test_what_comes_to_no_number_costs_only_its_item(untrained):
+    program = "addition(find-num(find[Bo ran]), find-num(find[Bo ran]))"
+    items = [
+        item("How far?", f"Bo ran {number} yards.", program=program, id=name)
+        for name, number in (("a", 12), ("b", 17 * 10**307))
+    ]
+    fine, failed = predict_each(Executing(untrained), items)
+    assert fine.answer == 24
+    assert failed.error == "prediction_failed"
+    assert failed.message.endswith("PredictionFailed: the program comes to inf, which is no number")
 
 
 def test_weights_come_back_from_disk(tmp_path):
