@@ -192,6 +192,7 @@ def train(
     if (out / STATE).exists():
         rows = training_state.read(out / STATE, trainer.network, trainer.optimiser, trainer.settings())
         trainer.steps = int(rows[-1]["step"] or 0)
+        _publish(trainer, rows, out)
         advance(trainer.steps)
     recipe, losses = trainer.recipe, []
     wall, processor = time.perf_counter(), time.process_time()

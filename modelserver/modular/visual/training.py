@@ -196,6 +196,7 @@ def train(
             raise UnreadableData(f"{out}: holds an unfinished training; add --resume, or remove {STATE}")
         rows = training_state.read(state, trainer.network, trainer.optimiser, trainer.settings())
         trainer.steps = int(rows[-1]["step"] or 0)
+        _publish(trainer, rows, out)
     elif resume and (out / LOG).exists():
         return _best([json.loads(line) for line in (out / LOG).read_text("utf-8").splitlines()])
     out.mkdir(parents=True, exist_ok=True)
@@ -207,12 +208,17 @@ def train(
         rows = [*rows, _row(trainer, dev, losses)]
         losses = []
         training_state.write(state, trainer.network, trainer.optimiser, rows, trainer.settings())
-        if trainer.steps >= trainer.first and rows[-1] is _best(rows):
-            folder.save(out, trainer.network, trainer.config)
-        (out / LOG).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        _publish(trainer, rows, out)
         report(rows[-1])
     state.unlink(missing_ok=True)
     return _best(rows)
+
+
+def _publish(trainer: Trainer, rows: Sequence[Row], out: Path) -> None:
+    """Write weights, when they are the best so far and pretraining is over, and the log."""
+    if trainer.steps >= trainer.first and rows[-1] is _best(rows):
+        folder.save(out, trainer.network, trainer.config)
+    (out / LOG).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def _row(trainer: Trainer, dev: Sequence[Example], losses: Sequence[float]) -> Row:

@@ -272,6 +272,27 @@ def test_a_killed_training_goes_on_as_if_nothing_had_happened(visual_network, st
     assert weights[0] == weights[1]
 
 
+def test_killed_before_the_best_weights_were_written_it_writes_them_when_it_goes_on(
+    visual_network, statements, tmp_path, monkeypatch
+):
+    recipe = Recipe(pretraining=1, steps=1, batch=4, check_every=1)
+
+    def trainer():
+        return Trainer(visual_network().train(), Config("visual-nmn"), recipe, statements, statements)
+
+    def dies(*_):
+        raise Killed
+
+    whole = train(trainer(), statements[:3], tmp_path / "whole")
+    with monkeypatch.context() as patched:
+        patched.setattr(folder, "save", dies)
+        with pytest.raises(Killed):
+            train(trainer(), statements[:3], tmp_path / "killed")
+    assert train(trainer(), statements[:3], tmp_path / "killed", resume=True) == whole
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "killed")]
+    assert weights[0] == weights[1]
+
+
 def test_pretraining_teaches_find_what_to_put_out(visual_network, statements, tmp_path):
     network = visual_network().train()
     trainer = Trainer(

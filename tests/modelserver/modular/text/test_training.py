@@ -10,6 +10,7 @@ from analysis.programs import parse
 from modelserver.__main__ import main
 from modelserver.errors import UnreadableData
 from modelserver.finetuning import STATE
+from modelserver.modular.text import training
 from modelserver.modular.text.drop import read_drop
 from modelserver.modular.text.examples import examples_of, places, read_items
 from modelserver.modular.text.grammar import SORTING
@@ -97,6 +98,24 @@ def test_a_killed_training_goes_on_as_if_nothing_had_happened(tmp_path, monkeypa
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "killed" / name).read_bytes()
     again = train(trainer(), games(3), tmp_path / "whole", resume=True)
     assert again == whole
+
+
+def test_killed_before_the_best_weights_were_written_it_writes_them_when_it_goes_on(tmp_path, monkeypatch):
+    whole = train(trainer(), games(3), tmp_path / "whole")
+    publish = training._publish
+
+    def dies(trained, rows, out):
+        if rows[-1]["step"] == whole["step"]:
+            raise KeyboardInterrupt
+        publish(trained, rows, out)
+
+    monkeypatch.setattr(training, "_publish", dies)
+    with pytest.raises(KeyboardInterrupt):
+        train(trainer(), games(3), tmp_path / "killed")
+    monkeypatch.undo()
+    assert train(trainer(), games(3), tmp_path / "killed", resume=True)["step"] == whole["step"]
+    weights = [tmp_path / name / "model.safetensors" for name in ("whole", "killed")]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
 def test_the_commands(tmp_path, capsys):
