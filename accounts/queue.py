@@ -13,11 +13,21 @@ from modelserver.errors import DeadlineExceeded
 WAITS = (2, 5, 10, 20, 30)  # seconds between tries; the last repeats
 TRIES = 120  # about an hour of a model server that is away
 SLOW_TRIES = 3  # of a slice that took longer than its deadline
+SLOW = "slow_tries"
 
 
 def may_try_again(task: Task[Any, Any], error: Exception) -> bool:
-    """Whether a task that could not be done now is to be tried once more."""
-    return task.request.retries < (SLOW_TRIES if isinstance(error, DeadlineExceeded) else TRIES)
+    """Whether a task that could not be done now is to be tried once more.
+
+    Slow tries are counted in a header, which goes with the task to its next try.
+    """
+    if isinstance(error, DeadlineExceeded):
+        headers = task.request.headers or {}
+        slow = int(headers.get(SLOW, 0)) + 1
+        if slow > SLOW_TRIES:
+            return False
+        task.request.headers = headers | {SLOW: slow}
+    return task.request.retries < TRIES
 
 
 def pause(task: Task[Any, Any]) -> int:

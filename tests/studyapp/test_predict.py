@@ -136,6 +136,18 @@ def test_a_task_gives_up_in_the_end_and_says_so(
     assert run.error == f"given up after {getattr(queue, tries) + 1} tries: {error}"
 
 
+def test_tries_without_a_server_are_no_slow_ones(monkeypatch: pytest.MonkeyPatch):
+    errors = [Unavailable("restarting")] * 4 + [DeadlineExceeded("slow")] * queue.SLOW_TRIES
+
+    def troubled(**_: int) -> None:
+        if errors:
+            raise errors.pop(0)
+
+    monkeypatch.setattr(tasks, "compute_slice", troubled)
+    assert tasks.predict_slice.apply((1, 2, 3)).successful()
+    assert not errors
+
+
 # --- waiting -----------------------------------------------------------------------------------------
 
 
