@@ -75,7 +75,11 @@ def compute_slice(*, run_id: int, first: int, last: int) -> int:
 
 @transaction.atomic
 def _store(run: PredictionRun, questions: Sequence[Question], outcomes: Sequence[Outcome]) -> None:
-    """Store a slice. Rows go in by ascending key, so that two workers at once cannot deadlock."""
+    """Store a slice; where two workers had it and one failed on a question, the prediction counts.
+
+    The run is locked first, so that neither misses what the other stores.
+    """
+    PredictionRun.objects.select_for_update(no_key=True).only("pk").get(pk=run.pk)
     pairs = list(zip(questions, outcomes, strict=True))
     Prediction.objects.bulk_create(
         [
@@ -85,11 +89,13 @@ def _store(run: PredictionRun, questions: Sequence[Question], outcomes: Sequence
         ],
         ignore_conflicts=True,
     )
+    predicted = set(run.predictions.filter(question__in=questions).values_list("question_id", flat=True))
+    run.failures.filter(question__in=predicted).delete()
     PredictionFailure.objects.bulk_create(
         [
             PredictionFailure(run=run, question=question, kind=outcome.error, message=outcome.message)
             for question, outcome in pairs
-            if isinstance(outcome, ItemError)
+            if isinstance(outcome, ItemError) and question.pk not in predicted
         ],
         ignore_conflicts=True,
     )

@@ -10,6 +10,7 @@ from pytest_django.fixtures import Settings
 from accounts.model_server import served_system
 from modelserver.errors import Unavailable
 from modelserver.fake import FAILS, INVALID, FakeModelServer, FakeSystem
+from modelserver.schema import ItemError, QAPrediction
 from modelserver.server import ServerLimits
 from studyapp.actions import predictions
 from studyapp.actions.model_server import Outcome, ask
@@ -102,6 +103,29 @@ def test_one_slice_on_two_workers_at_once_stores_each_prediction_once(model_serv
     run.refresh_from_db()
     assert run.status == "done"
     assert Event.objects.filter(kind="run_finished").count() == 1
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_question_that_failed_on_one_of_two_workers_counts_once(
+    monkeypatch: pytest.MonkeyPatch, first: int
+):
+    run = start_run(dataset=made_dataset("films", entries(1)), system="fake", revision="1")
+    answers: list[Outcome] = [
+        ItemError(id="q0", error="out_of_memory", message="full"),
+        QAPrediction(id="q0", answer="a", facts=[]),
+    ]
+    begun: list[int] = []
+
+    def asked(**_: Any) -> list[Outcome]:
+        begun.append(1)
+        if len(begun) > 1:
+            return [answers[first]]
+        compute_slice(**whole(run))  # by another worker, meanwhile
+        return [answers[1 - first]]
+
+    monkeypatch.setattr(predictions, "ask", asked)
+    compute_slice(**whole(run))
+    assert (run.predictions.count(), run.failures.count(), progress(run).done) == (1, 0, 1)
 
 
 @pytest.mark.parametrize("mark, kind", [(FAILS, "prediction_failed"), (INVALID, "invalid_item")])
