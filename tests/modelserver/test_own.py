@@ -10,6 +10,7 @@ from modelserver.errors import InvalidRequest, UnusableSystem
 from modelserver.fake import FakeModelServer
 from modelserver.schema import ItemError, QAItem, QAPrediction
 from modelserver.systems import own
+from modelserver.systems.base import completed
 from tests.modelserver.gates import item
 
 ITEM = QAItem(id="a", question="Who sang?", context=[("Band", ["Mira sang.", " It rained."])])
@@ -231,6 +232,18 @@ def test_a_prediction_that_was_made_unchecked_is_checked(written):
     )
     with pytest.raises(ValueError, match="answer: Input should be a valid string"):
         system.predict([ITEM])
+
+
+def test_facts_of_articles_with_one_title_are_told_once_each():
+    band = [("Band", ["It comes from the coast.", "Mira sang."]), ("Band", ["Short.", "x", "z"])]
+    asked = QAItem(id="a", question="Who sang?", context=band)
+    told = [{"title": "Band", "index": index, "probability": 0.5} for index in range(3)]
+    place = {"first": ["Band", 0], "last": ["Band", 0], "start": 18, "end": 23}
+    found = completed(asked, {"answer": "coast", "fact_probabilities": told, "location": place})
+    assert found.location is not None
+    assert found.location.end == 23
+    assert found.fact_probabilities is not None
+    completed(asked, {"answer": "coast", "fact_probabilities": [*told[:2], *told]})
 
 
 @pytest.mark.parametrize(
