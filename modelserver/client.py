@@ -7,6 +7,7 @@ a fork.
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -48,6 +49,7 @@ from modelserver.schema import (
 from modelserver.servers import Server, Servers
 
 CONNECT_SECONDS = 5.0
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 SLACK_SECONDS = 5.0  # so that the server's own "deadline exceeded" arrives before the socket times out
 
 W = TypeVar("W", bound=Wire)
@@ -84,10 +86,10 @@ class ModelClient:
 
     ``timeout`` (seconds) is the deadline of one predict attempt; the server gets it too and drops what it
     cannot do in time. ``http`` may be any httpx client, for a proxy, own certificates or a test; it
-    stays open when this client closes. Every method raises errors of ``modelserver.errors`` only:
-    Unavailable when no server can be reached or has room until the retries are used up, SchemaMismatch,
-    Unauthorized, MixedRevisions when two servers serve a system in different revisions, and BadResponse when
-    something else than a model server answers.
+    stays open when this client closes. The constructor raises ValueError for a URL that is none. Every
+    method raises errors of ``modelserver.errors`` only: Unavailable when no server can be reached or has
+    room until the retries are used up, SchemaMismatch, Unauthorized, MixedRevisions when two servers serve a
+    system in different revisions, and BadResponse when something else than a model server answers.
     """
 
     def __init__(
@@ -142,7 +144,7 @@ class ModelClient:
 
         Raises also UnknownSystem, LoadFailed and DeadlineExceeded.
         """
-        body = LoadRequest(system=system).model_dump_json()
+        body = _json(LoadRequest(system=system))
         headers = {"Content-Type": "application/json"}
 
         def attempt(server: Server, left: float) -> SystemInfo:
@@ -214,9 +216,12 @@ class ModelClient:
         self, kind: type[A], path: str, request: Request, timeout: float | None, request_id: str | None
     ) -> A:
         """Send what is asked of items, and return an answer that is checked to be one to them."""
-        body = request.model_dump_json()
+        body = _json(request)
         headers = {"Content-Type": "application/json"}
         if request_id:
+            if not REQUEST_ID.fullmatch(request_id):
+                message = f"{request_id!r} is not 1 to 128 letters, digits, '.', '_' or '-'"
+                raise InvalidRequest(message, field="request_id")
             headers["X-Request-ID"] = request_id
 
         def attempt(server: Server, left: float) -> A:
@@ -319,7 +324,11 @@ class ModelClient:
         url = f"{server.url}{path}"
         try:
             response = self._http.request(
-                method, url, headers=self._headers | (headers or {}), content=content, timeout=limits
+                method,
+                url,
+                headers=httpx.Headers(self._headers | (headers or {}), encoding="utf-8"),
+                content=content,
+                timeout=limits,
             )
         except (httpx.NetworkError, httpx.ConnectTimeout, httpx.RemoteProtocolError) as error:
             # Predictions have no side effect, so asking again after a connection broke is safe.
@@ -331,6 +340,14 @@ class ModelClient:
         if response.status_code != httpx.codes.OK:
             raise _error_of(response, f"{server.url}: " if len(self._servers.all) > 1 else "")
         return response
+
+
+def _json(request: Wire) -> str:
+    """Return a request as JSON. Raises InvalidRequest for half a character, which no JSON holds."""
+    try:
+        return request.model_dump_json()
+    except ValueError as error:
+        raise InvalidRequest(f"the request cannot be sent: {error}") from error
 
 
 def _reason(error: Exception) -> str:

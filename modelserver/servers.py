@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from modelserver.errors import Unavailable
 
@@ -34,6 +35,8 @@ class Servers:
     Of the servers that are awake the one with the fewest requests in flight goes first, ties at random. One
     that failed rests, each time in a row for up to twice as long, and at least for as long as it asked for
     itself. A rest is a preference: when all rest, the one that wakes first is asked all the same.
+
+    Raises ValueError where there is no URL, or one that is no address of a server.
     """
 
     def __init__(self, urls: str | Sequence[str]) -> None:
@@ -41,6 +44,8 @@ class Servers:
         cleaned = dict.fromkeys(part.strip().rstrip("/") for part in parts if part.strip())
         if not cleaned:
             raise ValueError("there is no URL of a model server")
+        for url in cleaned:
+            _require_address(url)
         self.all = [Server(url) for url in cleaned]
         self._lock = threading.Lock()
 
@@ -80,3 +85,13 @@ class Servers:
 
     def _any_awake(self, now: float) -> bool:
         return any(server.wakes <= now for server in self.all)
+
+
+def _require_address(url: str) -> None:
+    wrong = ValueError(f"{url!r} is no URL of a model server: it needs http:// or https://, and a host")
+    try:
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
+            raise wrong
+    except ValueError as error:  # as for a port that is none
+        raise wrong from error

@@ -238,8 +238,28 @@ class TestRequests:
         assert caught.value.field == "items"
         assert handler.calls == 0
 
+    @pytest.mark.parametrize("request_id", ["ü", "a b", "a" * 129])
+    def test_a_request_id_that_the_server_would_not_take(self, request_id):
+        handler = Flaky()
+        with pytest.raises(InvalidRequest, match="is not 1 to 128 letters") as caught:
+            client_of(handler).predict("s", [item("a")], request_id=request_id)
+        assert (caught.value.field, handler.calls) == ("request_id", 0)
+
+    def test_half_a_character_is_no_name(self):
+        client = client_of(Flaky())
+        for ask in (client.load, lambda name: client.predict(name, [item("a")])):
+            with pytest.raises(InvalidRequest):
+                ask("x\ud800")
+
 
 class TestAgainstAServer:
+    def test_a_token_may_have_any_letters(self):
+        with FakeModelServer(token="Schlüssel 🗝") as server:
+            with server.client() as client:
+                assert client.systems().systems
+            with ModelClient(server.url, token="ü") as other, pytest.raises(Unauthorized):
+                other.systems()
+
     def test_a_server_that_is_down(self):
         with FakeModelServer() as server:
             url = server.url

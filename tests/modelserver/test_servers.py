@@ -54,6 +54,12 @@ def test_no_url_is_told(text: str):
         Servers(text)
 
 
+@pytest.mark.parametrize("text", ["localhost:8100", "ftp://a", "http://", "http://a:99999", "http://a,b"])
+def test_what_is_no_url_is_told(text: str):
+    with pytest.raises(ValueError, match="is no URL of a model server"):
+        Servers(text)
+
+
 def test_the_fewest_requests_in_flight_go_first():
     servers = Servers("http://a,http://b,http://c")
     assert len({taken(servers) for _ in range(3)}) == 3
