@@ -50,7 +50,7 @@ T = TypeVar("T")
 QUICK_SECONDS = 0.001  # a check that takes no longer is made in the event loop
 # What the metrics say of an item that was done.
 DONE = {QAPrediction: "predicted", Explanation: "explained", Execution: "executed"}
-CALLS_ELSEWHERE = 8  # batches that may be on their way to servers elsewhere at once
+CALLS_ELSEWHERE = 8  # batches that may be on their way to a server elsewhere at once
 
 
 @dataclass(frozen=True)
@@ -148,20 +148,22 @@ class Service:
         self.batcher = Batcher(self.threads, self.limits.batch, self._batch_ended)
         known = {name: one if isinstance(one, Source) else Source(one) for name, one in sources.items()}
         self.shelf = Shelf(known, most=memory, computing=self._computing, report=self.metrics.change)
-        # Systems elsewhere have threads and a queue of their own: all that these threads do is wait.
-        self._elsewhere = {name for name, source in known.items() if source.elsewhere}
-        self._away = (
-            Batcher(ModelThreads(CALLS_ELSEWHERE, "call"), self.limits.batch, self._batch_ended)
-            if self._elsewhere
-            else None
-        )
+        # Each system elsewhere has threads and a queue of its own: all that these threads do is wait.
+        self._away = {
+            name: Batcher(ModelThreads(CALLS_ELSEWHERE, f"call-{name}"), self.limits.batch, self._batch_ended)
+            for name, source in known.items()
+            if source.elsewhere
+        }
         self._preload = preload
         self._check_pace: dict[str, float] = {}  # seconds a character, by system
         self._expecting = 0
 
     @property
     def _batchers(self) -> list[Batcher]:
-        return [self.batcher] if self._away is None else [self.batcher, self._away]
+        return [self.batcher, *self._away.values()]
+
+    def _batcher(self, name: str) -> Batcher:
+        return self._away.get(name, self.batcher)
 
     @property
     def waiting(self) -> int:
@@ -270,9 +272,10 @@ class Service:
 
     @contextmanager
     def _expected(self, name: str, *, items: int) -> Iterator[None]:
-        """Count items that wait for their system, which are bounded with those in the queue."""
-        if not self.shelf.at_hand(name) and self.waiting + items > self.limits.batch.queue:
-            raise Overloaded(f"{self.waiting} items wait, and {name} is not loaded", retry_after=5)
+        """Count items that wait for their system, which are bounded with those in its queue."""
+        waiting = self._expecting + self._batcher(name).waiting
+        if not self.shelf.at_hand(name) and waiting + items > self.limits.batch.queue:
+            raise Overloaded(f"{waiting} items wait, and {name} is not loaded", retry_after=5)
         self._expecting += items
         try:
             yield
@@ -292,7 +295,7 @@ class Service:
             for position, (item, (error, cost)) in enumerate(zip(items, checked, strict=True))
             if error is None
         ]
-        batcher = self._away if self._away and request.system in self._elsewhere else self.batcher
+        batcher = self._batcher(request.system)
         batcher.submit(ticket, jobs)
         try:
             await ticket.done

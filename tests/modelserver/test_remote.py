@@ -1,5 +1,6 @@
 """Tests of a server elsewhere behind ours; the other one is a few lines on the standard library."""
 
+import asyncio
 import json
 import re
 import socket
@@ -15,10 +16,11 @@ import pytest
 
 from modelserver.errors import PredictionFailed, Unavailable, UnusableSystem
 from modelserver.fake import FakeModelServer, FakeSystem
-from modelserver.schema import Explanation, ItemError, QAPrediction, SaliencyOptions
+from modelserver.schema import Explanation, ItemError, PredictRequest, QAPrediction, SaliencyOptions
+from modelserver.service import CALLS_ELSEWHERE, Service
 from modelserver.shelf import Source
 from modelserver.systems.remote import RemoteSystem
-from tests.modelserver.gates import item
+from tests.modelserver.gates import GatedSystem, item
 
 
 def answers(items: list[dict[str, Any]]) -> dict[str, Any]:
@@ -309,6 +311,26 @@ class TestBehindTheServer:
             assert not any(one.done() for one in waiting)
             gate.set()
             assert [one.result().predictions[0].id for one in waiting] == ["0", "1", "2"]
+
+    def test_a_slow_one_holds_up_no_other_one(self):
+        slow, quick = GatedSystem("slow"), FakeSystem("quick")
+        sources = {one.name: Source(lambda one=one: one, elsewhere=True) for one in (slow, quick)}
+
+        async def run() -> None:
+            service = Service(sources, preload=False)
+            working = asyncio.create_task(service.work())
+            await service.load()
+            many = PredictRequest(system="slow", items=[item(str(n)) for n in range(100)])
+            waiting = asyncio.create_task(service.answer(many, "many"))
+            while len(slow.batches) < CALLS_ELSEWHERE:
+                await asyncio.sleep(0.01)
+            one = PredictRequest(system="quick", items=[item("a")])
+            await asyncio.wait_for(service.answer(one, "one"), 10)
+            slow.gate.set()
+            assert len((await waiting).predictions) == 100
+            working.cancel()
+
+        asyncio.run(run())
 
     def test_one_that_lost_its_page_is_a_typed_error_and_no_item_is_blamed(self, server, elsewhere):
         elsewhere.status = 404
