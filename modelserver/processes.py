@@ -25,7 +25,7 @@ from typing import Any, Self, cast
 from modelserver.asking import Asked, Outcome, Served
 from modelserver.batching import thread_number
 from modelserver.choices import Choice, Remote, computed
-from modelserver.errors import LoadFailed, ModelServerError, PredictionFailed
+from modelserver.errors import LoadFailed, ModelServerError, PredictionFailed, Unavailable
 from modelserver.hardware import Hardware
 from modelserver.process import LANES, Housed, Offer, Setup
 from modelserver.schema import ItemError, SaliencyOptions
@@ -37,6 +37,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # For glibc: to keep the memory of a batch for the next one. Given back each time, as by default, it comes as
 # new pages, which the system has to clear.
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD_": str(256 * 2**20)}
+# How often a process that ended is asked again. What else it did may have ended it: a batch in which one item
+# does so has it ended several times until that item is known.
+LOADS, LOOKS = 3, 5
 END_SECONDS = 5.0  # within which a process that closed its connections must have ended
 
 
@@ -124,10 +127,16 @@ class ModelProcess:
         self.restarts = 0
         self._lock = threading.Lock()
         self._current: _Running | None = None
+        self._over = False
 
     def start(self) -> _Running:
-        """Return the running process, which may still be importing what it needs."""
+        """Return the running process, which may still be importing what it needs.
+
+        Raises Unavailable after `end`.
+        """
         with self._lock:
+            if self._over:
+                raise Unavailable("the server is shutting down")
             if self._current is None or self._current.ended or self._current.process.poll() is not None:
                 if self._current is not None:
                     self._current.end()
@@ -169,20 +178,31 @@ class ModelProcess:
         return running.ask(lane, request, name, *arguments, within=self.batch_seconds)
 
     def _with(self, name: str) -> _Running:
-        """Return the running process with a system in it."""
+        """Return the running process with a system in it.
+
+        Where the process ended meanwhile, another system may be to blame, and it is tried again.
+        """
+        for _ in range(LOADS - 1):
+            with suppress(ProcessEnded):
+                return self._loaded(name)
+        try:
+            return self._loaded(name)
+        except ProcessEnded as error:
+            raise LoadFailed(f"{name} could not be loaded: {error}") from error
+
+    def _loaded(self, name: str) -> _Running:
         running = self.start()
         if name not in running.loaded:
-            try:
-                running.begin()
-                with running.loading:
-                    if name not in running.loaded:
-                        running.loaded[name] = running.ask("load", "load", name)
-            except ProcessEnded as error:
-                raise LoadFailed(f"{name} could not be loaded: {error}") from error
+            running.begin()
+            with running.loading:
+                if name not in running.loaded:
+                    running.loaded[name] = running.ask("load", "load", name)
         return running
 
     def end(self) -> None:
+        """End the process for good."""
         with self._lock:
+            self._over = True
             if self._current is not None:
                 self._current.end()
 
@@ -206,14 +226,23 @@ class ProcessSystem:
             self.check, self.cost = first.examiner.check, first.examiner.cost
 
     def _check_each(self, items: Sequence[Asked], most_tokens: int) -> list[tuple[ItemError | None, int]]:
-        """Have a process look at items; once more when it ended, for which a batch may be to blame."""
+        """Have a process look at items, again when it ended, for which a batch may be to blame.
+
+        Where it ends each time they are looked at one by one; one that still ends it is an error.
+        """
         ask = self._processes[0].ask
         look = partial(ask, "look", "check_each", self.name, self.revision, items, most_tokens)
-        try:
-            return cast(list[tuple[ItemError | None, int]], look())
-        except ProcessEnded as error:
-            self._log(error)
-        return cast(list[tuple[ItemError | None, int]], look())
+        reason = ""
+        for _ in range(LOOKS):
+            try:
+                return cast(list[tuple[ItemError | None, int]], look())
+            except ProcessEnded as error:
+                self._log(error)
+                reason = str(error)
+        if len(items) > 1:
+            return [found for item in items for found in self._check_each([item], most_tokens)]
+        message = f"{self.name} could not check the item: {reason}, {LOOKS} times in a row"
+        return [(ItemError(id=items[0].id, error="prediction_failed", message=message), 0)]
 
     def _computed(self, what: str, items: Sequence[Asked], *options: SaliencyOptions) -> list[Outcome]:
         """Have this thread's process compute.

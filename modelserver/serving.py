@@ -102,22 +102,23 @@ def run(
 ) -> NoReturn:
     """Serve until SIGTERM or SIGINT, then end the process: with 0, or with 1 when work was left undone.
 
-    ``at_end`` is called last.
+    ``at_end`` is called when all is answered; it ends what threads may still wait for.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
     logger.info("listening", extra={"fields": {"url": url_of(listener), "pid": os.getpid()}})
     if service.token is None and not ip_address(listener.getsockname()[0]).is_loopback:
         logger.warning("whoever reaches this address is answered; ask for a token with --token-file")
-    finished = asyncio.run(_run(service, listener, drain_seconds))
+    finished = asyncio.run(_run(service, listener, drain_seconds, at_end))
     logger.info("stopped", extra={"fields": {"finished": finished}})
-    at_end()
     logging.shutdown()
     # All is answered and written. Taking torch apart would need seconds, and could hang or crash while a
     # system is still at work in its thread.
     os._exit(0 if finished else 1)
 
 
-async def _run(service: Service, listener: socket.socket, drain_seconds: float) -> bool:
+async def _run(
+    service: Service, listener: socket.socket, drain_seconds: float, at_end: Callable[[], None]
+) -> bool:
     stop = asyncio.Event()
 
     def on_signal() -> None:
@@ -127,4 +128,7 @@ async def _run(service: Service, listener: socket.socket, drain_seconds: float) 
 
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, on_signal)
-    return await serve(service, listener, stop=stop, drain_seconds=drain_seconds)
+    try:
+        return await serve(service, listener, stop=stop, drain_seconds=drain_seconds)
+    finally:
+        at_end()  # before the loop is closed, which waits for the threads that have items looked at

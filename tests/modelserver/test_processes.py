@@ -17,11 +17,12 @@ import httpx
 import pytest
 
 from benchmarks.predictions import running
+from modelserver import processes as module
 from modelserver.batching import ModelThreads, check_each, predict_each
 from modelserver.catalogue import load_system
 from modelserver.choices import parse
 from modelserver.client import ModelClient, Retry
-from modelserver.errors import LoadFailed, ModelServerError, UnknownSystem, UnusableSystem
+from modelserver.errors import DeadlineExceeded, LoadFailed, ModelServerError, UnknownSystem, UnusableSystem
 from modelserver.hardware import Hardware
 from modelserver.process import Housed, _send
 from modelserver.processes import ModelProcess, Processes, ProcessSystem
@@ -46,6 +47,10 @@ class Place:
         if item.question == "look once?" and not (HERE / "looked").exists():
             (HERE / "looked").touch()
             os._exit(5)
+        if item.question == "deadly look?":
+            os._exit(6)
+        if item.question == "long look?":
+            time.sleep(600)
 
     def predict(self, items):
         for item in items:
@@ -74,6 +79,17 @@ class Torn:
 
     def predict(self, items):
         return [{"answer": "torn"} for item in items]
+
+class Late:
+    "Ends the process that makes it first."
+
+    def __init__(self):
+        if not (HERE / "late").exists():
+            (HERE / "late").touch()
+            os._exit(4)
+
+    def predict(self, items):
+        return [{"answer": "late"} for item in items]
 
 class Deadly:
     "Ends the process that makes it."
@@ -107,7 +123,7 @@ def file(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def processes(file: Path) -> Iterator[Processes]:
-    names = ("Place", "Torn", "Deadly", "Counted")
+    names = ("Place", "Torn", "Late", "Deadly", "Counted")
     chosen = parse(",".join(f"{name.lower()}={file}:{name}" for name in names))
     with Processes([Hardware("cpu:0"), Hardware("cpu:1")], chosen) as processes:
         processes.sources()
@@ -150,7 +166,7 @@ def alive(pid: int) -> bool:
 
 
 def test_it_works(processes, place):
-    assert set(processes.sources()) == {"place", "torn", "deadly", "counted"}
+    assert set(processes.sources()) == {"place", "torn", "late", "deadly", "counted"}
     assert (place.name, place.description) == (
         "place",
         "Answers with its process; some questions end it, and one waits for a file.",
@@ -237,6 +253,10 @@ class TestLoading:
         with pytest.raises(LoadFailed, match="deadly could not be loaded: the process ended with status 4"):
             processes.load("deadly")
 
+    def test_whoever_loads_does_not_notice_that_the_process_ended(self, processes):
+        assert processes.processes[0].load("late").description == "Ends the process that makes it first."
+        processes.processes[0].unload("late")
+
     def test_copies_of_two_revisions_are_never_mixed(self, processes, file):
         counted = processes.load("counted")
         assert counted.revision == "r1"
@@ -288,6 +308,15 @@ class TestEnds:
     def test_whoever_has_items_looked_at_does_not_notice_either(self, place):
         assert place.check_each([item("a", question="look once?")], 100) == [(None, 6)]
 
+    def test_an_item_that_ends_it_at_each_look_costs_the_others_nothing(self, place, monkeypatch):
+        monkeypatch.setattr(module, "LOOKS", 1)
+        (none, _), (error, _) = place.check_each([item("a"), item("b", question="deadly look?")], 100)
+        assert none is None
+        assert error.error == "prediction_failed"
+        assert error.message == (
+            "place could not check the item: the process ended with status 6, 1 times in a row"
+        )
+
     def test_a_signal_for_all_processes_leaves_it_to_the_server(self, place):
         (pid,) = answers(place, item("a"))
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -337,3 +366,14 @@ class TestEnds:
             # However the server ends, what it started ends with it.
             server.process.kill()
             eventually(lambda: not alive(int(answer.answer)))
+
+    def test_an_item_that_is_looked_at_does_not_keep_the_server_from_ending(self, file):
+        serve = ("modelserver", "serve", "--port", "0", "--processes", "1", "--drain-seconds", "1")
+        with (
+            running(*serve, "--systems", f"place={file}:Place") as server,
+            ModelClient(server.url, retry=Retry(total=0)) as client,
+        ):
+            with pytest.raises(DeadlineExceeded):
+                client.predict("place", [item("a", question="long look?")], timeout=0.5)
+            server.process.terminate()
+            assert server.process.wait(20) == 0
