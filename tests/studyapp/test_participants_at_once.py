@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from studyapp.actions.pages import show_survey, show_trial, submit_survey, submit_trial
+from studyapp.actions.pages import show_survey, show_trial, submit_survey
 from studyapp.actions.participants import consent
 from studyapp.actions.privacy import anonymise_participant, delete_participant, withdraw
 from studyapp.actions.studies import launch_study
@@ -19,41 +19,10 @@ from studyapp.models import (
     Trial,
 )
 from studyapp.policies import NotAdmitted
-from studyapp.queries.studies import current_page
 from studyapp.timing import PageTiming
-from studyapp.tokens import read_participant, sign_participant
 from tests.studyapp import factories
-from tests.studyapp.factories import ITEM_ANSWERS, SURVEY_ANSWERS
-
-
-def read(cookie):
-    return read_participant(cookie)
-
-
-def fetched(participant):
-    """The participant as a page gets it."""
-    return read(sign_participant(participant))
-
-
-def enter(link, **options):
-    return consent(link=link, **options)
-
-
-def make_participant(**options):
-    return factories.make_participant(**options)
-
-
-def page_of(participant):
-    return current_page(participant)
-
-
-def submit(trial, **answers):
-    return submit_trial(
-        trial=trial,
-        answers={**ITEM_ANSWERS, **answers},
-        changes={"certainty": 2},
-        timing=PageTiming(9, 8, 1, 1),
-    )
+from tests.studyapp.factories import SURVEY_ANSWERS
+from tests.studyapp.test_participants import enter, fetched, make_participant, page_of, submit
 
 
 @pytest.mark.django_db
