@@ -74,9 +74,8 @@ def import_items(
     ``records`` are checked already (`annotation.formats`). Raises Conflict when the project holds another
     item under an id or an image of another shape, and whatever ``records`` raises; nothing is stored then.
     """
-    Project.objects.select_for_update(no_key=True).get(
-        pk=project.pk
-    )  # positions are counted one after the other
+    # Positions are counted one after the other.
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     position = (project.items.aggregate(last=Max("position"))["last"] or 0) + 1
     folder = None if image_folder is None else ImageFolder(image_folder)
     job = _Import(project, purpose, folder, dry_run, timezone.now())
@@ -193,10 +192,8 @@ class _Import:
 
     def _row(self, one: ItemRecord, position: int) -> tuple[Any, ...]:
         tokens, names = as_json(one.tokens), as_json([image.name for image in one.images])
-        answer, extra = (
-            None if one.answer is None else as_json(one.answer),
-            as_json(one.extra, f"{one.external_id}: extra"),
-        )
+        answer = None if one.answer is None else as_json(one.answer)
+        extra = as_json(one.extra, f"{one.external_id}: extra")
         check_storable(
             one.external_id, (one.external_id, one.text, one.passage), (names, answer or "", extra)
         )
@@ -346,13 +343,9 @@ def _status(annotation: Annotation) -> str:
 
 def _aware(moment: datetime | None) -> datetime | None:
     """A moment as UTC, which one without a time zone is meant to be. Raises Conflict beyond the calendar."""
+    if moment is None or moment.tzinfo is None:
+        return moment and moment.replace(tzinfo=UTC)
     try:
-        return (
-            None
-            if moment is None
-            else moment.astimezone(UTC)
-            if moment.tzinfo
-            else moment.replace(tzinfo=UTC)
-        )
+        return moment.astimezone(UTC)
     except OverflowError as error:
         raise Conflict(f"{moment}: the year lies beyond the calendar") from error

@@ -31,9 +31,8 @@ def import_outputs(
     Raises Conflict when an id is not in the project, an output does not fit its item, or the revision has
     other outputs for it already; and whatever ``records`` raises. Nothing is stored then.
     """
-    Project.objects.select_for_update(no_key=True).get(
-        pk=project.pk
-    )  # the same outputs twice at once are one import
+    # The same outputs twice at once are one import.
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     check_storable(system, (system, revision), ())
     added = 0
     for batch in batches(records):

@@ -9,9 +9,8 @@ from accounts.models import User
 @transaction.atomic
 def renew(*, user: User) -> Token:
     """Make a token; the one before ends with it."""
-    User.objects.select_for_update(no_key=True).get(
-        pk=user.pk
-    )  # a token has no row to lock before it is made
+    # A token has no row to lock before it is made.
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
     Token.objects.filter(user=user).delete()
     return Token.objects.create(user=user)
 
