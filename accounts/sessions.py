@@ -9,7 +9,7 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.prepared import Prepared, slot
+from foundation.prepared_queries import Prepared, slot
 
 _LIVE = Prepared(
     lambda: Session.objects.filter(

@@ -14,26 +14,26 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from analysis import alignment_report
-from analysis.bundle import MODES, load_bundle, load_scores
-from analysis.design import TRAITS, build_power_page, from_pilot, looks_text
-from analysis.errors import AnalysisError, InputError
-from analysis.faithfulness import command as faithfulness
-from analysis.page import write_page, write_text
-from analysis.plain import relate_tables
-from analysis.plan import load_plan
-from analysis.preregistration import Plan, load_frozen, preregistration
-from analysis.question_scores import read_question_scores
-from analysis.ranks import Direction
-from analysis.reading import read_json, sha256
-from analysis.reasons import command as reasons
-from analysis.report import build_correlation_report, build_report
-from analysis.sample_size import assumed, design_sentence, plan_size
-from analysis.sequential import Spending, boundaries
-from analysis.study import Options, analyse
-from analysis.tables import csv_text
-from analysis.visual_bias import command as visual_bias
-from analysis.xqa import score, score_each
+from .commands import alignment
+from .commands import counterfactuals as reasons
+from .commands import faithfulness as faithfulness
+from .commands import visual_bias as visual_bias
+from .commands.correlate import relate_tables
+from .commands.planning import TRAITS, build_power_page, from_pilot, looks_text
+from .io.errors import AnalysisError, InputError
+from .io.tabular_files import read_json, sha256
+from .participants.bundle import MODES, load_bundle, load_scores
+from .planning.declared_plan import load_plan
+from .planning.preregistration import Plan, load_frozen, preregistration
+from .planning.sample_size import assumed, design_sentence, plan_size
+from .report.build import build_correlation_report, build_report
+from .report.page import write_page, write_text
+from .report.tables import csv_text
+from .scores.hotpotqa import score, score_each
+from .scores.per_question import read_question_scores
+from .stats.rank_agreement import Direction
+from .stats.sequential import Spending, boundaries
+from .study.analysis import Options, analyse
 
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -169,7 +169,7 @@ def _parser() -> argparse.ArgumentParser:
     _correlate_command(commands)
     faithfulness.add_commands(commands, _print_result)
     visual_bias.add_command(commands, _visual_bias)
-    alignment_report.add_command(commands, _print_result, _natural)
+    alignment.add_command(commands, _print_result, _natural)
     reasons.add_command(commands, _print_result)
     _design_commands(commands)
     return parser

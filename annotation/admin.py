@@ -2,8 +2,8 @@
 
 from django.contrib import admin
 
-from accounts.read_only import ReadOnlyAdmin
 from annotation import models
+from foundation.read_only_admin import ReadOnlyAdmin
 
 
 @admin.register(models.Project)

@@ -1,6 +1,6 @@
 """What can go wrong in the annotation app, each with a sentence fit for a person.
 
-AnnotationError (a TouchstoneError, as is accounts.errors.BadFile)
+AnnotationError (a TouchstoneError, as is foundation.errors.BadFile)
 ├── BadEdit       (editing) an operation does not fit the item; names operation and field
 ├── StaleBase     an operation was made on a revision that is no longer the newest
 ├── PlaceLost     the reservation ran out, and somebody else took the place; the work is kept
@@ -13,7 +13,7 @@ AnnotationError (a TouchstoneError, as is accounts.errors.BadFile)
 
 from collections.abc import Sequence
 
-from accounts.errors import TouchstoneError
+from foundation.errors import TouchstoneError
 
 
 class AnnotationError(TouchstoneError):

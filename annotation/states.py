@@ -1,6 +1,6 @@
 """The life cycles of the annotation app. Pure: no Django; ``actions`` writes what `next_status` allows."""
 
-from accounts.lifecycle import ForbiddenTransition, Transition, next_status
+from foundation.state_machine import ForbiddenTransition, Transition, next_status
 
 __all__ = ["PROJECT", "RUN", "WORK", "ForbiddenTransition", "next_status"]
 

@@ -14,14 +14,14 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
 
-from accounts.queue import may_try_again, pause, publish, under_way, workers
-from accounts.waiting import LOST_LIMIT
 from annotation.actions.runs import compute_slice, fail_run, finish_run, record_sweep
 from annotation.actions.webhooks import TIMEOUT, deliver
 from annotation.models import OutputRun
 from annotation.queries.deliveries import due_deliveries, due_webhooks
 from annotation.queries.runs import missing, slices, stalled_runs
-from modelserver.errors import Unavailable
+from jobs.progress import LOST_LIMIT
+from jobs.queue import may_try_again, pause, publish, under_way, workers
+from modelserver.wire.errors import Unavailable
 
 SLICE = 16  # items: a batch of pictures, and seconds to lose
 

@@ -22,13 +22,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.file_formats import WRITERS
 from annotation.formats.coco import read_coco
 from annotation.formats.faithful_nmn import read_faithful_nmn
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.label_studio import read_label_studio
+from annotation.formats.registry import WRITERS
 from annotation.formats.texts import span_of, tokenize
-from annotation.payloads import ItemRecord
+from annotation.schemas import ItemRecord
 
 ITEMS = 10_000
 READ_PER_SECOND = 10_000

@@ -80,7 +80,7 @@ def clients(pairs: int) -> list[Client]:
     from annotation.actions.projects import create_project
     from annotation.bots import Plan, make_bots, parse_mix, walk
     from annotation.formats.texts import tokenize
-    from annotation.payloads import ItemRecord
+    from annotation.schemas import ItemRecord
     from config.wsgi import application
 
     passage = " ".join(f"In week {n} Ada kicked a {20 + n}-yard field goal ." for n in range(1, 13))

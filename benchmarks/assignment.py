@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
-from studyapp.assignment import choose, derive_seed
+from studyapp.rules.assignment import choose, derive_seed
 
 PARTICIPANTS = 120
 DROP_OUT = (0.1, 0.2, 0.3, 0.4)

@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from analysis.estimates import estimate, over_participants
-from analysis.grid import Grid, build_grids, weighted_sums
-from analysis.measures import MEASURES
+from analysis.participants.estimates import estimate, over_participants
+from analysis.participants.measures import MEASURES
+from analysis.participants.trial_grid import Grid, build_grids, weighted_sums
 
 CONDITIONS = ("one", "two", "three", "truth")
 ITEMS = 25

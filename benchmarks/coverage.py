@@ -25,23 +25,23 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.arrays import Array
-from analysis.attrition import exclusion_test
-from analysis.calibration import calibration
-from analysis.certainty import time_at_certainty
-from analysis.correlations import COEFFICIENTS, correlate
-from analysis.differences import compare, difference
-from analysis.effects import welch_difference
-from analysis.estimates import estimate
-from analysis.gee import gee_logistic
-from analysis.grid import Grid
-from analysis.items import wilson_interval
-from analysis.learning import learning
-from analysis.measures import MEASURES
-from analysis.mixed import mixed_log_time
-from analysis.models import Trials
-from analysis.ordinal import ordinal_logit
-from analysis.resampling import Method
+from analysis.models.gee_logistic import gee_logistic
+from analysis.models.linear_mixed import mixed_log_time
+from analysis.models.ordinal_logit import ordinal_logit
+from analysis.models.trial_model import Trials
+from analysis.participants.attrition import exclusion_test
+from analysis.participants.calibration import calibration
+from analysis.participants.estimates import estimate
+from analysis.participants.learning_curves import learning
+from analysis.participants.measures import MEASURES
+from analysis.participants.time_by_certainty import time_at_certainty
+from analysis.participants.trial_grid import Grid
+from analysis.stats.arrays import Array
+from analysis.stats.bootstrap import Method
+from analysis.stats.correlations import COEFFICIENTS, correlate
+from analysis.stats.effect_sizes import welch_difference
+from analysis.stats.proportions import wilson_interval
+from analysis.study.comparisons import compare, difference
 
 RESAMPLES = 400
 LEAST, MOST, FEW = 0.93, 0.06, 10

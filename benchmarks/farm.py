@@ -3,7 +3,8 @@
 The nine passes are what the released code of Schuff et al. 2020 amounts to: all questions on their full
 contexts, and for each k = 1..4 all of them again without the relevant and without the irrelevant facts, in
 the order of the data, 64 questions a batch (the default of the reader that it builds on, Qi et al. 2019).
-Beside them runs ``modelserver.evaluation.farm_scores`` on the predictions that the full pass gave. Both
+Beside them runs ``modelserver.evaluation.scores.farm_scores`` on the predictions that the full pass gave.
+Both
 may use all cores, and of the nine passes on one thread and on all of torch's threads the quicker counts: on
 a busy machine threads that wait for each other can take ten times as long. The ways take turns, and the
 figure is the median of the ratios. The processor time beside it says how much of that is less work.
@@ -26,15 +27,15 @@ from typing import TypeVar
 
 import torch
 
-from analysis.coupling import REMOVALS, farm, reduce_context, removal_order
-from modelserver.catalogue import load_system
-from modelserver.evaluation import Scores, farm_scores
-from modelserver.gold import parse_gold
-from modelserver.schema import QAItem, QAPrediction
+from analysis.scores.farm_loca import REMOVALS, farm, reduce_context, removal_order
+from modelserver.evaluation.scores import Scores, farm_scores
+from modelserver.inputs.hotpot import parse_gold
+from modelserver.registry import load_system
 from modelserver.systems.base import System
 from modelserver.systems.batches import collate
 from modelserver.systems.reader import RecurrentSystem
 from modelserver.systems.recurrent import Qi2019
+from modelserver.wire.schema import QAItem, QAPrediction
 from modelserver.world import generate
 
 T = TypeVar("T")

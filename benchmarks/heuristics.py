@@ -9,9 +9,9 @@ from pathlib import Path
 
 import torch
 
-from analysis.xqa import answer_f1, exact_match
-from modelserver.catalogue import WEIGHTS
-from modelserver.gold import parse_gold, read_gold
+from analysis.scores.hotpotqa import answer_f1, exact_match
+from modelserver.inputs.hotpot import parse_gold, read_gold
+from modelserver.registry import WEIGHTS
 from modelserver.systems import heuristic
 from modelserver.systems.heuristic import PREDICTORS, SELECTORS, Choice
 from modelserver.world import generate

@@ -31,12 +31,12 @@ from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
-from modelserver.asking import Predictor
-from modelserver.batching import BatchLimits, plan
-from modelserver.client import ModelClient
-from modelserver.errors import Unavailable
-from modelserver.fake import FakeSystem
-from modelserver.schema import ItemError, QAItem
+from modelserver.serving.batching import BatchLimits, plan
+from modelserver.serving.fake_server import FakeSystem
+from modelserver.wire.client import ModelClient
+from modelserver.wire.errors import Unavailable
+from modelserver.wire.schema import ItemError, QAItem
+from modelserver.wire.system_protocol import Predictor
 
 ROOT = Path(__file__).resolve().parent.parent
 PER_REQUEST = 32
@@ -241,7 +241,7 @@ def benchmark(name: str, weights: Path | None, *, processes: int, seconds: float
     fake = name == "fake"
     chosen = f"{name}={weights}" if weights else name
     served = ["modelserver", "serve", "--systems", chosen, "--processes", str(processes)]
-    command = ["modelserver.fake"] if fake else served
+    command = ["modelserver.serving.fake_server"] if fake else served
     without = partial(bare, FakeSystem() if fake else _loaded(name, weights))
     with running(*command, "--port", "0") as server, ModelClient(server.url) as client:
         ask = partial(over_http, client, name)
@@ -257,7 +257,7 @@ def benchmark(name: str, weights: Path | None, *, processes: int, seconds: float
 
 
 def _loaded(name: str, weights: Path | None) -> Predictor:
-    from modelserver.catalogue import load_system  # imports torch, which reads OMP_NUM_THREADS only then
+    from modelserver.registry import load_system  # imports torch, which reads OMP_NUM_THREADS only then
 
     return load_system(name, weights=weights)
 

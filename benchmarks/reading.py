@@ -20,16 +20,16 @@ from typing import Any, get_args
 import numpy as np
 import torch
 
-from analysis.alignment import Record, alignments, judge
-from analysis.reasons.command import read_questions
-from analysis.reasons.drafts import draft
-from analysis.reasons.instances import Instance, Version, Weight
-from analysis.reasons.records import record, usable
-from modelserver.asking import Predictor, explainer
-from modelserver.batching import predict_each
-from modelserver.catalogue import load_system
-from modelserver.errors import InvalidRequest
-from modelserver.schema import Explanation, ItemError, QAItem, SaliencyMethod, SaliencyOptions
+from analysis.commands.counterfactuals import read_questions
+from analysis.counterfactuals.alignment import Record, alignments, judge
+from analysis.counterfactuals.drafts import draft
+from analysis.counterfactuals.instances import Instance, Version, Weight
+from analysis.counterfactuals.records import record, usable
+from modelserver.registry import load_system
+from modelserver.serving.batching import predict_each
+from modelserver.wire.errors import InvalidRequest
+from modelserver.wire.schema import Explanation, ItemError, QAItem, SaliencyMethod, SaliencyOptions
+from modelserver.wire.system_protocol import Predictor, explainer
 from modelserver.world import generate
 
 SYSTEMS = ("qi2019", "encoder-small", "encoder-mini", "heuristic")

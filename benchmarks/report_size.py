@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.scores import SCORES
+from analysis.scores.score_table import SCORES
 from scripts.processes import ROOT
 
 PARTICIPANTS = (1_000, 4_000, 10_000, 25_000, 100_000)

@@ -59,13 +59,13 @@ def peak_memory(site: Site) -> dict[str, float]:
 def stored(site: Site) -> dict[str, int]:
     """Count what the database holds: all rows, and those that are different."""
     queries = {
-        "predictions": "SELECT count(*) FROM studyapp_prediction",
+        "predictions": "SELECT count(*) FROM predictions_prediction",
         "different predictions": "SELECT count(*) FROM (SELECT DISTINCT run_id, question_id "
-        "FROM studyapp_prediction)",
-        "failures": "SELECT count(*) FROM studyapp_predictionfailure",
-        "reduced answers": "SELECT count(*) FROM studyapp_reducedanswer",
+        "FROM predictions_prediction)",
+        "failures": "SELECT count(*) FROM predictions_predictionfailure",
+        "reduced answers": "SELECT count(*) FROM predictions_reducedanswer",
         "different reduced answers": "SELECT count(*) FROM (SELECT DISTINCT prediction_id, digest "
-        "FROM studyapp_reducedanswer)",
+        "FROM predictions_reducedanswer)",
     }
     with closing(sqlite3.connect(site.var / "touchstone.sqlite3", timeout=20)) as database:
         return {name: int(database.execute(query).fetchone()[0]) for name, query in queries.items()}

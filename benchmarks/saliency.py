@@ -22,11 +22,10 @@ from typing import TypeGuard
 import torch
 from torch import Tensor
 
-from modelserver.catalogue import load_system
-from modelserver.encoders import new_encoder, save
-from modelserver.gold import GoldExample, parse_gold
+from modelserver.inputs.encoders import new_encoder, save
+from modelserver.inputs.hotpot import GoldExample, parse_gold
+from modelserver.registry import load_system
 from modelserver.saliency.attribution import PASS_TOKENS, Explainable, Subject
-from modelserver.schema import QAItem, SaliencyMethod, SaliencyOptions
 from modelserver.systems import extractive
 from modelserver.systems.batches import collate
 from modelserver.systems.extractive import ExtractiveSystem
@@ -34,7 +33,8 @@ from modelserver.systems.extractive_saliency import ExtractiveSaliency
 from modelserver.systems.reader import RecurrentSystem
 from modelserver.systems.recurrent import Qi2019, SelectAndForget
 from modelserver.systems.recurrent_saliency import RecurrentSaliency
-from modelserver.training import texts
+from modelserver.training.recurrent import texts
+from modelserver.wire.schema import QAItem, SaliencyMethod, SaliencyOptions
 from modelserver.world import generate
 
 BAR = 1.5

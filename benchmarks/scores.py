@@ -20,9 +20,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from analysis import xqa
+from analysis.scores import hotpotqa
 from modelserver.world import generate
-from studyapp.scoring import Scored, Standard
+from predictions.scoring import Scored, Standard
 
 QUESTIONS = 7_405  # the development set of HotpotQA
 FASTER = 2.0
@@ -64,7 +64,7 @@ def generated(count: int, seed: int = 1) -> tuple[Gold, Predictions]:
 
 def plainly(gold: Gold, predictions: Predictions) -> dict[str, float]:
     """Return the scores as a loop over the questions finds them, step by step."""
-    sums = dict.fromkeys(xqa.KEYS, 0.0)
+    sums = dict.fromkeys(hotpotqa.KEYS, 0.0)
     for question in gold:
         name = question["_id"]
         of_answer = of_facts = None
@@ -156,17 +156,20 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=9, help="of each way (default: %(default)s)")
     options = parser.parse_args()
     gold, predictions = generated(options.questions)
-    ways = (plainly, xqa.score, by_site)
+    ways = (plainly, hotpotqa.score, by_site)
     turns = [[seconds(way, gold, predictions) for way in ways] for _ in range(options.turns)]
     plain, ours, site = (statistics.median(column) for column in zip(*turns, strict=True))
     faster = statistics.median(turn[0] / turn[1] for turn in turns)
     on_site = statistics.median(turn[0] / turn[2] for turn in turns)
-    there, here = plainly(gold, predictions), xqa.score(gold, predictions)
-    apart = max(abs(there[key] - here[key]) for key in xqa.KEYS)
+    there, here = plainly(gold, predictions), hotpotqa.score(gold, predictions)
+    apart = max(abs(there[key] - here[key]) for key in hotpotqa.KEYS)
     print(f"{options.questions} questions, median of {options.turns}")
-    print(f"plain loop {1000 * plain:.0f} ms, analysis.xqa {1000 * ours:.0f} ms, site {1000 * site:.0f} ms")
+    print(
+        f"plain loop {1000 * plain:.0f} ms, analysis.scores.hotpotqa {1000 * ours:.0f} ms, "
+        f"site {1000 * site:.0f} ms"
+    )
     met = {
-        f"analysis.xqa {faster:.2f} times as fast, bar {FASTER:g}": faster >= FASTER,
+        f"analysis.scores.hotpotqa {faster:.2f} times as fast, bar {FASTER:g}": faster >= FASTER,
         f"largest difference {apart:.1e}, bar {EQUAL:g}": apart <= EQUAL,
     }
     for sentence, reached in met.items():

@@ -16,15 +16,15 @@ import sys
 import numpy as np
 import pandas as pd
 
-from analysis.differences import compare
-from analysis.estimates import estimate
-from analysis.gee import gee_logistic
-from analysis.grid import build_grids
-from analysis.measures import MEASURES
-from analysis.mixed import mixed_log_time
-from analysis.models import Model, read_trials
-from analysis.ordinal import ordinal_logit
-from analysis.paired import paired_difference
+from analysis.models.gee_logistic import gee_logistic
+from analysis.models.linear_mixed import mixed_log_time
+from analysis.models.ordinal_logit import ordinal_logit
+from analysis.models.trial_model import Model, read_trials
+from analysis.participants.estimates import estimate
+from analysis.participants.measures import MEASURES
+from analysis.participants.trial_grid import build_grids
+from analysis.stats.paired import paired_difference
+from analysis.study.comparisons import compare
 from benchmarks.coverage import Interval, Rate, Size, missed, rows
 
 SIZES = (Size(6, 12), Size(12, 16), Size(24, 24))

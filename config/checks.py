@@ -12,7 +12,9 @@ from urllib.parse import urlsplit
 
 from django.apps import AppConfig
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import connections
+from django.db.migrations.recorder import MigrationRecorder
 
 
 def is_this_machine(url: str) -> bool:
@@ -137,3 +139,27 @@ def check_model_servers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) 
             )
         )
     return found
+
+
+@register(Tags.database)
+def check_release(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """A database of release 0.1, whose tables had other names."""
+    # Django passes databases to this check when it migrates, and none when it only starts.
+    old = [alias for alias in databases or () if _was_made_by_0_1(alias)]
+    return [
+        Error(
+            f"The database {settings.DATABASES[alias]['NAME']} was made by Touchstone 0.1, whose tables "
+            "this release does not read: start with an empty database; exported bundles and gold files of "
+            "0.1 can still be read.",
+            id="site.E010",
+        )
+        for alias in old
+    ]
+
+
+def _was_made_by_0_1(alias: str) -> bool:
+    applied = MigrationRecorder(connections[alias]).applied_migrations()
+    apps = {app for app, _ in applied}
+    return "studyapp" in apps and "predictions" not in apps

@@ -26,10 +26,11 @@ from django.core.management import CommandError, call_command
 from accounts.models import User
 from annotation.models import SystemOutput
 from config import demo_annotation
+from predictions.models import Dataset
 from studyapp.actions.links import create_link
-from studyapp.definition import load_definition
-from studyapp.models import Dataset, Study
-from studyapp.tokens import find_link
+from studyapp.definition.schema import load_definition
+from studyapp.link_tokens import find_link
+from studyapp.models import Study
 
 USERNAME = "researcher"
 DATASET = "world-test"

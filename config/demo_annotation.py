@@ -17,12 +17,12 @@ from typing import NamedTuple
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from accounts.model_server import served_names
 from accounts.models import User
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project, set_member, write_guideline
 from annotation.formats.jsonl import read_jsonl
 from annotation.models import Project, Role
+from jobs.model_gateway import served_names
 
 ITEMS = 24
 SEED = 20

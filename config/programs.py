@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.programs import OBJECTS, FoundBox, FoundSpan, Node, Program, Value
-from annotation.editing import executed
 from annotation.models import Gold, ImageFile, Item, Project, SystemOutput
+from annotation.operations import executed
+from annotation.parsed_items import document_of, program_of
 from annotation.queries.node_outputs import LIKELY, strength_of
 from annotation.queries.outputs import outputs_by_node
-from annotation.subjects import document_of, program_of
-from studyapp.actions.programs import ExecutionRecord
-from studyapp.formats.records import QuestionRecord
-from studyapp.programs import ItemImage, Step, StepBox
+from predictions.actions.programs import ExecutionRecord
+from predictions.formats.records import QuestionRecord
+from predictions.program_steps import ItemImage, Step, StepBox
 
 Tokens = list[tuple[int, int, int]]
 Output = tuple[Value | None, list[StepBox] | None, Tokens | None]  # None: it has put out none

@@ -51,17 +51,18 @@ INSTALLED_APPS = [
     "axes",
     "csp",
     "accounts",
+    "predictions",
     "studyapp",
     "annotation",
     "config.apps.SiteConfig",
 ]
 
 MIDDLEWARE = [
-    "studyapp.middleware.RequestId",
+    "studyapp.web.middleware.RequestId",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "studyapp.middleware.NoStore",
-    "studyapp.middleware.RateLimit",
+    "studyapp.web.middleware.NoStore",
+    "studyapp.web.middleware.RateLimit",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -252,7 +253,7 @@ WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", default=False)
 RETENTION_SECONDS = env.int("RETENTION_SECONDS", default=3600)
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {
-        "task": "studyapp.tasks.sweep_runs",
+        "task": "predictions.tasks.sweep_runs",
         "schedule": RUN_SWEEP_SECONDS,
         "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
@@ -285,11 +286,11 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "class": "studyapp.logs.RedactingFormatter",
+            "class": "studyapp.web.log_redaction.RedactingFormatter",
             "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
         }
     },
-    "filters": {"request_id": {"()": "accounts.tracing.RequestIdFilter"}},
+    "filters": {"request_id": {"()": "jobs.request_ids.RequestIdFilter"}},
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}
     },

@@ -15,14 +15,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from modelserver.batching import CPU_TOKENS, GPU_TOKENS, BatchLimits, batch_tokens
-from modelserver.choices import Choice, parse
-from modelserver.errors import ModelServerError, UnreadableData
-from modelserver.hardware import Hardware
-from modelserver.logs import log_to_stderr
-from modelserver.processes import Processes
-from modelserver.service import ServerLimits, Service
-from modelserver.serving import bind, run
+from modelserver.serving.batching import CPU_TOKENS, GPU_TOKENS, BatchLimits, batch_tokens
+from modelserver.serving.devices import Hardware
+from modelserver.serving.lifecycle import bind, run
+from modelserver.serving.logs import log_to_stderr
+from modelserver.serving.service import ServerLimits, Service
+from modelserver.serving.system_spec import Choice, parse
+from modelserver.serving.worker_pool import Processes
+from modelserver.wire.errors import ModelServerError, UnreadableData
 
 DEFAULTS = ServerLimits()
 MOST_PROCESSES = 4  # where nobody said how many: each takes the memory of torch and of all loaded systems
@@ -30,17 +30,20 @@ MOST_PROCESSES = 4  # where nobody said how many: each takes the memory of torch
 # Torch takes seconds to import. The modules that need it are therefore imported when their command has
 # been chosen: `list --help`, a wrong argument or a taken port answer at once.
 MODULES = {
-    "train": ("modelserver.training", "train a system"),
-    "search": ("modelserver.search", "search the costs of the coupling regulariser at random"),
-    "predict": ("modelserver.prediction", "predict a file of questions in the HotpotQA form"),
-    "evaluate": ("modelserver.evaluation", "score a system on a file of questions with gold answers"),
-    "text-table": ("modelserver.modular.text.table", "train and score the variants of text-nmn"),
+    "train": ("modelserver.training.recurrent", "train a system"),
+    "search": (
+        "modelserver.training.hyperparameter_search",
+        "search the costs of the coupling regulariser at random",
+    ),
+    "predict": ("modelserver.evaluation.predict_file", "predict a file of questions in the HotpotQA form"),
+    "evaluate": ("modelserver.evaluation.scores", "score a system on a file of questions with gold answers"),
+    "text-table": ("modelserver.training.text_nmn_table", "train and score the variants of text-nmn"),
     "world": ("modelserver.world", "generate a fictional text world to train and test on"),
     "scenes": ("modelserver.world.scenes", "generate pairs of pictures with sentences, programs, gold boxes"),
-    "visual-table": ("modelserver.modular.visual.table", "train and score variants of visual-nmn"),
+    "visual-table": ("modelserver.training.visual_nmn_table", "train and score variants of visual-nmn"),
     "visual-evaluate": ("modelserver.modular.visual.evaluating", "score visual-nmn on generated scenes"),
-    "visual-splits": ("modelserver.modular.visual.splits", "train on some programs, test on others"),
-    "visual-nlvr": ("modelserver.modular.visual.nlvr", "train and score visual-nmn on NLVR"),
+    "visual-splits": ("modelserver.training.visual_nmn_splits", "train on some programs, test on others"),
+    "visual-nlvr": ("modelserver.training.visual_nmn_nlvr", "train and score visual-nmn on NLVR"),
     "games": ("modelserver.world.games", "generate game reports with questions, programs and gold spans"),
 }
 
@@ -273,7 +276,7 @@ def _hardware(options: argparse.Namespace) -> list[Hardware]:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from modelserver.catalogue import SYSTEMS, WEIGHTS  # imports torch: see MODULES
+    from modelserver.registry import SYSTEMS, WEIGHTS  # imports torch: see MODULES
 
     width = max(map(len, SYSTEMS))
     print(f"{'SYSTEM':<{width}}  WEIGHTS  DESCRIPTION")

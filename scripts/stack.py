@@ -92,7 +92,7 @@ class Stack:
     def model_server(self, *, fake: Sequence[str] = (), modular: Sequence[str] = ()) -> Part:
         """The model server with every system that has shipped weights, or with fake ones of these names."""
         names = ["--systems", ",".join(fake), "--modular", ",".join(modular)]
-        module = ["modelserver.fake", *names] if fake else ["modelserver", "serve"]
+        module = ["modelserver.serving.fake_server", *names] if fake else ["modelserver", "serve"]
         return self._part(
             "model server", sys.executable, "-m", *module, "--port", str(self.model_port),
             ready=lambda: answers(f"{self.model_url}/ready"), seconds=120.0,

@@ -4,6 +4,6 @@ from django.apps import AppConfig
 
 
 class StudyappConfig(AppConfig):
-    """Data, predictions, scores and studies."""
+    """User studies: definitions, participants, results and exports."""
 
     name = "studyapp"

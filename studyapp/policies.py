@@ -7,10 +7,10 @@ Exceptions: `NotAdmitted`, a StudyappError; `Full` and `NotArrived`, each one of
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from studyapp.definition.recruitment import PLATFORMS, Arrival
 from studyapp.errors import StudyappError
 from studyapp.models import EntryLink, Study
 from studyapp.queries.recruitment import places_taken, recruitment_of
-from studyapp.recruitment import PLATFORMS, Arrival
 
 # What a person is told, by the reason.
 REFUSALS = {

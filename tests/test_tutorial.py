@@ -19,7 +19,7 @@ from pytest_django.fixtures import Settings
 
 from accounts.models import User
 from benchmarks.predictions import running
-from modelserver.choices import Own, Remote, parse
+from modelserver.serving.system_spec import Own, Remote, parse
 from scripts.processes import ROOT, free_port, port_is_taken
 from tests.studyapp.questions import entries
 from tests.studyapp.serving import eager, made_dataset

@@ -18,10 +18,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from analysis.arrays import Array, ratio
-from analysis.faithfulness.examples import Cells, GoldExample, OutputExample, arrange
-from analysis.faithfulness.matching import APART_BAD, BAD, Counted, Truth, count, count_upper, prf
-from analysis.tallies import Quantity, Tally, quantities
+from ..stats.arrays import Array, ratio
+from ..stats.bootstrap_sums import Quantity, Tally, quantities
+from .examples import Cells, GoldExample, OutputExample, arrange
+from .matching import APART_BAD, BAD, Counted, Truth, count, count_upper, prf
 
 Averaging = Literal["per_example", "cumulative", "per_occurrence", "negative_iou"]
 AVERAGINGS: tuple[Averaging, ...] = get_args(Averaging)

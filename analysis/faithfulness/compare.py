@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.arrays import Array
-from analysis.tallies import Tally
+from ..stats.arrays import Array
+from ..stats.bootstrap_sums import Tally
 
 CELLS_PER_CHUNK = 4_000_000  # trials by examples held at once
 ROUNDING = 1e-9  # differences this close to the observed one, relative to the scores, count as equal
@@ -44,12 +44,12 @@ def permutation_test(
 
     first, second: the same statistic of both, as sums over the same examples in the same order; the
     statistic may be any function of the sums, such as an F1 over cumulative counts. A mean difference of
-    paired values is the special case of `analysis.tallies.mean_of`.
+    paired values is the special case of `analysis.stats.bootstrap_sums.mean_of`.
 
     Examples count as independent. Swapping keeps the sum of both systems, so that a trial needs the sums of
     one side only. Raises ValueError where the shapes differ, a score is undefined, or trials is below 1.
 
-    >>> from analysis.tallies import mean_tally
+    >>> from analysis.stats.bootstrap_sums import mean_tally
     >>> scores = mean_tally([1.0, 1.0, 1.0]), mean_tally([0.0, 0.0, 0.0])
     >>> round(permutation_test(*scores, rng=np.random.default_rng(1)).p, 2)
     0.25

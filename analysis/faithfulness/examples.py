@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from analysis.arrays import Array
-from analysis.errors import AnalysisError
-from analysis.faithfulness.overlap import Index, ragged
+from ..io.errors import AnalysisError
+from ..stats.arrays import Array
+from .overlap import Index, ragged
 
 OVERALL = "overall"
 

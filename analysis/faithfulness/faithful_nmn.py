@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.arrays import Array
-from analysis.errors import InputError
-from analysis.faithfulness.examples import GoldExample, GoldModule, canonical
-from analysis.faithfulness.reference import NEW_BOXES, ONLY_IMAGE, SAME_BOXES, SUBSETS
-from analysis.programs import Program, ProgramError, parse_lines
+from ..io.errors import InputError
+from ..programs import Program, ProgramError, parse_lines
+from ..stats.arrays import Array
+from .examples import GoldExample, GoldModule, canonical
+from .reference import NEW_BOXES, ONLY_IMAGE, SAME_BOXES, SUBSETS
 
 ANNOTATED = frozenset({"find", "filter", "with-relation", "project", "count"})
 CSV_COLUMNS = ("Incorrect program", "identifier", "module_identifier", "module", "annotation")

@@ -17,9 +17,10 @@ from typing import Annotated, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from analysis.arrays import Array
-from analysis.errors import InputError, first_problem
-from analysis.faithfulness.examples import (
+from ..io.errors import InputError, first_problem
+from ..io.tabular_files import read_json
+from ..stats.arrays import Array
+from .examples import (
     GoldExample,
     GoldModule,
     OutputExample,
@@ -27,9 +28,8 @@ from analysis.faithfulness.examples import (
     canonical,
     is_scored,
 )
-from analysis.faithfulness.overlap import Index
-from analysis.faithfulness.spans import GoldSpans, SpanOutput
-from analysis.reading import read_json
+from .overlap import Index
+from .spans import GoldSpans, SpanOutput
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Probability = Annotated[float, Field(ge=0, le=1 + 1e-6, allow_inf_nan=False)]

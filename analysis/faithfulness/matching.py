@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.arrays import Array
-from analysis.faithfulness.examples import Cells
-from analysis.faithfulness.overlap import Index, overlapping
+from ..stats.arrays import Array
+from .examples import Cells
+from .overlap import Index, overlapping
 
 PUT_OUT = 0.5  # a proposal's probability must exceed it
 ALIGNED = 0.5  # an overlap must exceed it

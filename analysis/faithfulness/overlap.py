@@ -6,7 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from analysis.arrays import Array
+from ..stats.arrays import Array
 
 Index = NDArray[np.int64]
 PAIRS_PER_CHUNK = 12_288  # pairs looked at at once: their arrays stay in the processor's cache

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.arrays import Array
-from analysis.faithfulness.examples import GoldExample, GoldModule
+from ..stats.arrays import Array
+from .examples import GoldExample, GoldModule
 
 Boxes = tuple[Array, ...]
 ONLY_IMAGE = {"in-left-image": 0, "in-right-image": 1}

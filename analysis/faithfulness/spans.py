@@ -18,10 +18,10 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.arrays import Array
-from analysis.faithfulness.examples import MatchError, canonical
-from analysis.faithfulness.overlap import Index, ragged
-from analysis.tallies import Quantity, Tally, mean_of, quantities
+from ..stats.arrays import Array
+from ..stats.bootstrap_sums import Quantity, Tally, mean_of, quantities
+from .examples import MatchError, canonical
+from .overlap import Index, ragged
 
 LEAST = 1e-20  # attention on a span below it counts as this much
 OVERALL, MICRO, MICRO_REFERENCE = "overall", "micro", "micro_reference"

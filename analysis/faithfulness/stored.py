@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from analysis.errors import AnalysisError, InputError, first_problem
-from analysis.faithfulness.boxes import Averaging, BoxScores, f1_tally, parts
-from analysis.faithfulness.spans import SpanScores
-from analysis.reading import read_json
-from analysis.tallies import Tally, mean_of
+from ..io.errors import AnalysisError, InputError, first_problem
+from ..io.tabular_files import read_json
+from ..stats.bootstrap_sums import Tally, mean_of
+from .boxes import Averaging, BoxScores, f1_tally, parts
+from .spans import SpanScores
 
 Json = dict[str, Any]
 Number = Annotated[float, Field(allow_inf_nan=False)]

@@ -4,9 +4,9 @@
 people that mean the same thing, for adjudication.
 """
 
-from analysis.gold_agreement.agreement import Agreement, Group, Metrics, Parting, agreement
-from analysis.gold_agreement.clusters import Cluster, box_clusters, span_clusters
-from analysis.gold_agreement.items import Item, Node, nodes_of
+from .agreement import Agreement, Group, Metrics, Parting, agreement
+from .clusters import Cluster, box_clusters, span_clusters
+from .items import Item, Node, nodes_of
 
 __all__ = [
     "Agreement",

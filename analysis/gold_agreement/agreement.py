@@ -15,12 +15,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.arrays import Array, ratio
-from analysis.faithfulness.overlap import Index, ragged
-from analysis.gold_agreement.items import Item, Kind, Layers, flatten
-from analysis.gold_agreement.matching import Overlaps, matched, overlaps_of
-from analysis.gold_agreement.tokens import covered, disagreement, merged
-from analysis.tallies import Quantity, Tally, mean_of, quantities
+from ..faithfulness.overlap import Index, ragged
+from ..stats.arrays import Array, ratio
+from ..stats.bootstrap_sums import Quantity, Tally, mean_of, quantities
+from .items import Item, Kind, Layers, flatten
+from .matching import Overlaps, matched, overlaps_of
+from .tokens import covered, disagreement, merged
 
 SAME = 0.5  # two objects are the same above this overlap
 EXACT = 1 - 1e-9  # above it, they have the same borders

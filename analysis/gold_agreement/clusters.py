@@ -7,9 +7,9 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from analysis.arrays import Array
-from analysis.faithfulness.overlap import overlapping
-from analysis.gold_agreement.items import Box, Span
+from ..faithfulness.overlap import overlapping
+from ..stats.arrays import Array
+from .items import Box, Span
 
 Object = TypeVar("Object", Box, Span)
 

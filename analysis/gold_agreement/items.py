@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from analysis.arrays import Array
-from analysis.faithfulness.overlap import Index
-from analysis.programs import Program
+from ..faithfulness.overlap import Index
+from ..programs import Program
+from ..stats.arrays import Array
 
 Kind = Literal["boxes", "spans"]
 Box = tuple[int, tuple[float, float, float, float]]  # image; left, top, right, bottom

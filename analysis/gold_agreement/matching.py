@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from analysis.arrays import Array
-from analysis.faithfulness.overlap import Index, overlapping, ragged
-from analysis.gold_agreement.items import Layers
+from ..faithfulness.overlap import Index, overlapping, ragged
+from ..stats.arrays import Array
+from .items import Layers
 
 
 @dataclass(frozen=True)

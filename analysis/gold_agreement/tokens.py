@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from analysis.arrays import Array
-from analysis.faithfulness.overlap import Index
+from ..faithfulness.overlap import Index
+from ..stats.arrays import Array
 
 
 def merged(group: Index, start: Index, end: Index) -> tuple[Index, Index, Index]:

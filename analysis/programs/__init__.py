@@ -6,15 +6,15 @@ program.walk       the order of work: distinct subtrees, children before parents
 str(program)       the text again
 """
 
-from analysis.programs.drop import lists_of, program_of
-from analysis.programs.errors import ProgramError
-from analysis.programs.execution import Execution, FoundBox, FoundSpan, Value
-from analysis.programs.lines import parse_lines, print_lines
-from analysis.programs.modules import MODULES, OBJECTS, Kind, Module, Role, Type
-from analysis.programs.program import Node, Program, describe
-from analysis.programs.running import agrees, execute, run
-from analysis.programs.text import parse, pretty
-from analysis.programs.values import date_of, number_of
+from .drop import lists_of, program_of
+from .errors import ProgramError
+from .execution import Execution, FoundBox, FoundSpan, Value
+from .lines import parse_lines, print_lines
+from .modules import MODULES, OBJECTS, Kind, Module, Role, Type
+from .program import Node, Program, describe
+from .running import agrees, execute, run
+from .text import parse, pretty
+from .values import date_of, number_of
 
 __all__ = [
     "MODULES",

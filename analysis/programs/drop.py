@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from analysis.errors import AnalysisError
-from analysis.programs.notation import label
-from analysis.programs.program import Program
-from analysis.programs.text import parse
+from ..io.errors import AnalysisError
+from .notation import label
+from .program import Program
+from .text import parse
 
 # Words go to `find`, `filter` and `relocate` in pre-order, as `ques_attention_supervision` lists them.
 _WORDED = ("find", "filter", "relocate")

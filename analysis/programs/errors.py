@@ -4,7 +4,7 @@ AnalysisError
 └── ProgramError    a program cannot be read or does not fit together; names line and column
 """
 
-from analysis.errors import AnalysisError
+from ..io.errors import AnalysisError
 
 
 class ProgramError(AnalysisError):

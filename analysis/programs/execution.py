@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from analysis.programs.modules import Type
-from analysis.programs.program import Program
-from analysis.programs.values import date_of, number_of
+from .modules import Type
+from .program import Program
+from .values import date_of, number_of
 
 Value = bool | int | float | str
 

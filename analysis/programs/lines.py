@@ -13,10 +13,10 @@ escaped as in nested text, so that reading gives the program back.
 import re
 from collections.abc import Iterator, Sequence
 
-from analysis.programs.errors import ProgramError
-from analysis.programs.modules import Kind, Type
-from analysis.programs.notation import label, read_argument
-from analysis.programs.program import Part, Program, build
+from .errors import ProgramError
+from .modules import Kind, Type
+from .notation import label, read_argument
+from .program import Part, Program, build
 
 _LINE = re.compile(r"(\.*)([^\[\]\n]*)")
 _POSITIONS = re.compile(r"\s*\d+\s*(,\s*\d+\s*)*")

@@ -7,7 +7,7 @@ does not count unless it is escaped. Every argument is written so that reading g
 
 import re
 
-from analysis.programs.errors import ProgramError
+from .errors import ProgramError
 
 _INSIDE = re.compile(r"(?:[^\[\]\\]|\\.)*", re.DOTALL)
 _TO_ESCAPE = re.compile(r"[\[\]\\\n\r\t]|^\s|\s\Z")

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from analysis.programs.execution import Execution, FoundBox, Value, value_of
-from analysis.programs.program import Node, Program
+from .execution import Execution, FoundBox, Value, value_of
+from .program import Node, Program
 
 LEFT, RIGHT = 0, 1
 SAME_BOX = 0.5  # two boxes are of one object when they overlap by more, N20 §3

@@ -7,9 +7,9 @@ span states, and a comparison is decided or, where a number is missing or the tw
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.programs.execution import Execution, FoundSpan, Value, readings, stated, value_of
-from analysis.programs.program import Node, Program
-from analysis.programs.values import order, years_between
+from .execution import Execution, FoundSpan, Value, readings, stated, value_of
+from .program import Node, Program
+from .values import order, years_between
 
 Spans = tuple[FoundSpan, ...]
 

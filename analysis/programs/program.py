@@ -6,9 +6,9 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import NamedTuple
 
-from analysis.programs.errors import ProgramError
-from analysis.programs.modules import ALIASES, MODULES, OBJECTS, Kind, Module, Role, Type
-from analysis.programs.notation import label
+from .errors import ProgramError
+from .modules import ALIASES, MODULES, OBJECTS, Kind, Module, Role, Type
+from .notation import label
 
 MOST_DEEP = 100  # levels; programs of people and parsers stay below 20, and the walks below are recursive
 

@@ -5,12 +5,12 @@
 
 import sys
 
-from analysis.programs.drop import QUESTION_TYPES, QuestionType
-from analysis.programs.errors import ProgramError
-from analysis.programs.lines import print_lines
-from analysis.programs.modules import ALIASES, MODULES, Kind, Module
-from analysis.programs.program import describe
-from analysis.programs.text import parse, pretty
+from .drop import QUESTION_TYPES, QuestionType
+from .errors import ProgramError
+from .lines import print_lines
+from .modules import ALIASES, MODULES, Kind, Module
+from .program import describe
+from .text import parse, pretty
 
 _EXAMPLE = "equal(count(find[dogs]), count(filter[black](find[dogs])))"
 _WRONG = "equal(count(find[dogs]), exist(find[cats]))"

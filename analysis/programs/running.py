@@ -4,12 +4,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.programs.execution import Execution, FoundSpan, Value, representatives_only
-from analysis.programs.on_boxes import run_boxes
-from analysis.programs.on_spans import run_spans
-from analysis.programs.program import Program
-from analysis.programs.values import date_of, number_of
-from analysis.xqa import normalise_answer
+from ..scores.hotpotqa import normalise_answer
+from .execution import Execution, FoundSpan, Value, representatives_only
+from .on_boxes import run_boxes
+from .on_spans import run_spans
+from .program import Program
+from .values import date_of, number_of
 
 _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 

@@ -7,10 +7,10 @@ A name may be typed with spaces, underscores or hyphens and in any case; it prin
 import re
 from collections.abc import Iterator
 
-from analysis.programs.errors import ProgramError
-from analysis.programs.modules import Kind, Type
-from analysis.programs.notation import label, read_argument
-from analysis.programs.program import Part, Program, build
+from .errors import ProgramError
+from .modules import Kind, Type
+from .notation import label, read_argument
+from .program import Part, Program, build
 
 WIDTH = 80
 _NAME = re.compile(r"\s*([^\s\[\](),\\](?:[^\[\](),\\]*[^\s\[\](),\\])?)\s*")

@@ -4,7 +4,7 @@
 both from files, `page` shows them.
 """
 
-from analysis.visual_bias.pairs import Frequency, VisualBias, analyse
-from analysis.visual_bias.systems import Delta, SystemScores, score_system
+from .pairs import Frequency, VisualBias, analyse
+from .systems import Delta, SystemScores, score_system
 
 __all__ = ["Delta", "Frequency", "SystemScores", "VisualBias", "analyse", "score_system"]

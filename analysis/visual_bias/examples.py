@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from analysis.errors import AnalysisError, InputError
+from ..io.errors import AnalysisError, InputError
 
 TRUTH = {"true": True, "false": False}
 BETWEEN_ELEMENTS = re.compile(r"[\s,]*")

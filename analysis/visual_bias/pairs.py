@@ -11,8 +11,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.errors import AnalysisError
-from analysis.visual_bias.examples import Example, checked_examples
+from ..io.errors import AnalysisError
+from .examples import Example, checked_examples
 
 Part = Literal["all", "balanced", "unbalanced"]
 PARTS: tuple[Part, ...] = get_args(Part)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.arrays import Array, ratio
-from analysis.errors import AnalysisError
-from analysis.tallies import Quantity, Tally, mean_of, quantities
-from analysis.visual_bias.pairs import PARTS, Index, Part, Truth, VisualBias
+from ..io.errors import AnalysisError
+from ..stats.arrays import Array, ratio
+from ..stats.bootstrap_sums import Quantity, Tally, mean_of, quantities
+from .pairs import PARTS, Index, Part, Truth, VisualBias
 
 CONTRASTS: tuple[tuple[Part, Part], ...] = (
     ("balanced", "all"),

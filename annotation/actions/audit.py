@@ -5,9 +5,9 @@ from typing import Any
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.prepared import Prepared, insert, slot
-from annotation.event_words import WORDS
+from annotation.event_labels import WORDS
 from annotation.models import AuditEvent, Delivery, Project, Webhook
+from foundation.prepared_queries import Prepared, insert, slot
 
 _LISTENING = Prepared(
     lambda: Webhook.objects.filter(project=slot("project", Project), active=True).only("kinds")

@@ -12,18 +12,18 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from accounts import images
 from accounts.models import User
 from annotation.actions import audit
-from annotation.actions.bulk import as_json, as_time, check_storable, insert
+from annotation.actions.bulk_insert import as_json, as_time, check_storable, insert
 from annotation.actions.projects import create_project
 from annotation.actions.review import set_gold
-from annotation.editing import checked
 from annotation.errors import Conflict
 from annotation.formats.images import ImageFolder
 from annotation.models import Gold, ImageFile, Item, Membership, Project, Role, Work
-from annotation.payloads import Annotation, Document, Image, ItemRecord
-from annotation.subjects import program_of, subject_of
+from annotation.operations import checked
+from annotation.parsed_items import program_of, subject_of
+from annotation.schemas import Annotation, Document, Image, ItemRecord
+from foundation import image_files
 
 BATCH = 1000
 Row = TypeVar("Row")
@@ -294,7 +294,7 @@ class _Import:
             raise Conflict(str(error)) from error
         kept = _Kept(found.width, found.height, "")
         _require_shape(image.name, kept, image)
-        return kept if self.dry_run else kept._replace(path=images.keep(self.folder.root / found.name))
+        return kept if self.dry_run else kept._replace(path=image_files.keep(self.folder.root / found.name))
 
 
 class _Kept(NamedTuple):

@@ -11,15 +11,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from accounts.prepared import Prepared, PreparedUpdate, insert, slot
 from annotation import states
-from annotation.actions import audit, places, qualification
-from annotation.editing import OperationIn, apply, open_nodes
+from annotation.actions import assignments, audit, qualification
 from annotation.errors import BadEdit, NotReady, StaleBase
 from annotation.models import Item, Membership, Operation, Role, Work
-from annotation.payloads import Document
+from annotation.operations import OperationIn, apply, open_nodes
+from annotation.parsed_items import document_of, program_of, subject_of
 from annotation.policies import NotAllowed, check_editing, check_owner
-from annotation.subjects import document_of, program_of, subject_of
+from annotation.schemas import Document
+from foundation.prepared_queries import Prepared, PreparedUpdate, insert, slot
 
 PAUSE = timedelta(minutes=2)  # what is longer between two edits was not work
 
@@ -123,7 +123,7 @@ def _locked(pk: int, by: User, *, subject: bool = False) -> Work:
 
 def _opened(work: Work, by: User) -> Work:
     if work.status in (Work.Status.EXPIRED, Work.Status.RELEASED):
-        work = places.resume(work=work)
+        work = assignments.resume(work=work)
     check_editing(by, work)
     return work
 
@@ -158,7 +158,7 @@ def _apply_all(
     work.active_seconds += since.total_seconds() if since < PAUSE else 0
     work.document = document.model_dump(mode="json")
     work.saved_at = now
-    places.set_end(work, now)
+    assignments.set_end(work, now)
     _STORE(work=work.pk, **{name: getattr(work, name) for name in _SAVED})
     return document
 
@@ -214,7 +214,7 @@ def take_back(*, work: int, by: User) -> Work:
     )
     check_owner(by, held)
     held.status = states.next_status(states.WORK, "take back", held.status)
-    places.set_end(held, timezone.now())
+    assignments.set_end(held, timezone.now())
     held.save(update_fields=["status", "reserved_until"])
     count_submitted(held.item_id)
     audit.record(project=held.project, kind="work_taken_back", by=by, data={"work": held.pk})

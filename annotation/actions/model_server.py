@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from accounts import tracing
-from accounts.errors import RunFailed
-from accounts.model_server import connected
-from modelserver.client import ModelClient
-from modelserver.errors import InvalidRequest
-from modelserver.schema import Execution, ItemError, ModuleItem
+from foundation.errors import RunFailed
+from jobs import request_ids
+from jobs.model_gateway import connected
+from modelserver.wire.client import ModelClient
+from modelserver.wire.errors import InvalidRequest
+from modelserver.wire.schema import Execution, ItemError, ModuleItem
 
 PATIENCE_SECONDS = 30.0  # for a server that restarts; the task queue waits longer than that by itself
 MOST_BYTES = 12 * 2**20  # of the images in one request: a third more in base64, of the 32 MiB that are taken
@@ -43,7 +43,7 @@ def _parts(items: Sequence[ModuleItem]) -> Iterator[list[ModuleItem]]:
 
 def _asked(client: ModelClient, system: str, revision: str, items: Sequence[ModuleItem]) -> list[Outcome]:
     try:
-        response = client.execute(system, items, request_id=tracing.label() or None)
+        response = client.execute(system, items, request_id=request_ids.label() or None)
     except InvalidRequest as error:
         if error.field == "system":  # no item is to blame
             raise

@@ -9,12 +9,12 @@ from accounts.models import User
 from analysis.faithfulness.examples import canonical
 from analysis.programs import Program
 from annotation.actions import audit
-from annotation.actions.bulk import as_json, check_storable
+from annotation.actions.bulk_insert import as_json, check_storable
 from annotation.actions.data import batches
 from annotation.errors import Conflict
 from annotation.models import Item, Project, SystemOutput, Work
-from annotation.payloads import ModuleOutput, SystemRecord
-from annotation.subjects import program_of
+from annotation.parsed_items import program_of
+from annotation.schemas import ModuleOutput, SystemRecord
 
 
 @transaction.atomic

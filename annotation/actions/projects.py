@@ -73,7 +73,7 @@ def set_places(*, project: Project, places: int, by: User) -> int:
 
 
 def _lock(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Lock rows in the order in which everybody does (`annotation.actions.places`)."""
+    """Lock rows in the order in which everybody does (`annotation.actions.assignments`)."""
     held = rows.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True)
     return rows.model._default_manager.filter(pk__in=held)
 

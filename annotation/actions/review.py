@@ -9,12 +9,12 @@ from accounts.models import User
 from annotation import states
 from annotation.actions import audit
 from annotation.actions.editing import count_submitted
-from annotation.editing import open_nodes
 from annotation.errors import NotReady, StaleBase
 from annotation.models import Comment, Gold, Item, Project, Work
-from annotation.payloads import Document
+from annotation.operations import open_nodes
+from annotation.parsed_items import document_of, program_of
 from annotation.policies import check_owner
-from annotation.subjects import document_of, program_of
+from annotation.schemas import Document
 
 
 @transaction.atomic

@@ -8,9 +8,6 @@ from django.db import transaction
 from django.utils import timezone
 from pydantic import ValidationError
 
-from accounts.errors import RunFailed
-from accounts.fields import first_error
-from accounts.images import folder
 from accounts.models import User
 from analysis.programs import ProgramError
 from annotation import states
@@ -20,11 +17,14 @@ from annotation.actions.outputs import columns_of
 from annotation.errors import Conflict
 from annotation.formats.checks import program_of_text
 from annotation.models import ImageFile, Item, OutputFailure, OutputRun, Project, SystemOutput
-from annotation.payloads import SystemRecord
+from annotation.parsed_items import kind_of
 from annotation.queries.runs import is_complete, missing
-from annotation.subjects import kind_of
-from modelserver.errors import ModelServerError, Unavailable
-from modelserver.schema import Execution, ItemError, ModuleImage, ModuleItem
+from annotation.schemas import SystemRecord
+from foundation.errors import RunFailed
+from foundation.image_files import folder
+from foundation.import_fields import first_error
+from modelserver.wire.errors import ModelServerError, Unavailable
+from modelserver.wire.schema import Execution, ItemError, ModuleImage, ModuleItem
 
 Status = OutputRun.Status
 

@@ -14,8 +14,8 @@ from django.conf import settings
 from django.db.models import F
 from django.utils import timezone
 
-from annotation.addresses import Refused, checked_address
 from annotation.models import Delivery
+from annotation.webhook_addresses import Refused, checked_address
 
 # Seconds until the next try. After the last one the delivery is given up; all in all that is about a day.
 WAITS = (10, 60, 300, 1800, 7200, 21_600, 54_000)

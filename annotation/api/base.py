@@ -13,9 +13,9 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from accounts.fields import first_error
 from annotation.api.errors import answer_error
-from annotation.payloads import Payload
+from annotation.schemas import Payload
+from foundation.import_fields import first_error
 
 MOST_BYTES = 8 << 20  # of a body that is read as a whole
 MOST_LINE_BYTES = 16 << 20  # of JSON lines, which are read one by one

@@ -7,7 +7,6 @@ from django.http import HttpResponse
 from pydantic import Field
 from rest_framework.request import Request
 
-from accounts.fields import Text
 from annotation.actions import data, outputs
 from annotation.api import rows
 from annotation.api.base import (
@@ -41,10 +40,11 @@ from annotation.api.shapes import (
 from annotation.formats.checks import check_record
 from annotation.formats.texts import tokenize
 from annotation.models import Role
-from annotation.payloads import ItemRecord, Payload, SystemRecord
 from annotation.policies import check_role
 from annotation.queries import records
+from annotation.schemas import ItemRecord, Payload, SystemRecord
 from annotation.views.access import member_or_404, project_item_or_404, project_work_or_404, user_of
+from foundation.import_fields import Text
 
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
 

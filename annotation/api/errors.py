@@ -7,7 +7,6 @@ from pydantic import ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from accounts.lifecycle import ForbiddenTransition
 from annotation.errors import (
     AnnotationError,
     BadEdit,
@@ -19,6 +18,7 @@ from annotation.errors import (
     StaleBase,
 )
 from annotation.policies import NotAllowed
+from foundation.state_machine import ForbiddenTransition
 
 STATUS: dict[type[Exception], int] = {
     BadEdit: 422,

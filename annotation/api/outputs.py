@@ -7,14 +7,14 @@ from django.http import HttpResponse
 from pydantic import Field
 from rest_framework.request import Request
 
-from accounts.fields import Text
 from annotation.api.base import EditorView, answer, read_query
 from annotation.api.describe import described
 from annotation.api.shapes import ComparisonRow, FaithfulnessRow, SystemList, SystemRow
 from annotation.models import Role
-from annotation.payloads import Payload
 from annotation.queries import outputs
+from annotation.schemas import Payload
 from annotation.views.access import member_or_404
+from foundation.import_fields import Text
 
 Name = Annotated[Text, Field(min_length=1, max_length=100)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]

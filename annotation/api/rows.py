@@ -34,9 +34,9 @@ from annotation.models import (
     Webhook,
     Work,
 )
+from annotation.parsed_items import document_of
 from annotation.policies import has_role
 from annotation.queries.records import image_files
-from annotation.subjects import document_of
 
 
 def project_row(member: Membership) -> ProjectRow:

@@ -7,8 +7,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field, RootModel
 
-from accounts.fields import Text
-from annotation.payloads import (
+from annotation.schemas import (
     Document,
     ItemRecord,
     Kind,
@@ -18,6 +17,7 @@ from annotation.payloads import (
     SystemRecord,
     Value,
 )
+from foundation.import_fields import Text
 
 RoleName = Literal["annotator", "adjudicator", "manager"]
 Purpose = Literal["ordinary", "qualification", "hidden gold"]

@@ -7,17 +7,17 @@ from pydantic import Field, RootModel
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.actions import editing, outputs, places, projects, review
+from annotation.actions import assignments, editing, outputs, projects, review
 from annotation.api.base import EditorView
 from annotation.api.describe import described
 from annotation.api.shapes import CommentRow, Next, Saved, WorkState
-from annotation.editing import OperationIn
 from annotation.errors import NothingLeft, StaleBase
 from annotation.models import Membership, Work
-from annotation.payloads import Note, ObjectId, Payload, Position
+from annotation.operations import OperationIn
+from annotation.parsed_items import document_of
 from annotation.policies import NotAllowed, check_releasing
-from annotation.queries import works
-from annotation.subjects import document_of
+from annotation.queries import annotations
+from annotation.schemas import Note, ObjectId, Payload, Position
 from annotation.views.access import comment_or_404, or_404, user_of, work_or_404
 
 KeyName = Annotated[str, Field(max_length=40, pattern=r"^[^\x00]*$")]
@@ -57,7 +57,7 @@ class WorkView(EditorView):
 
 
 def _shown(work: Work, member: Membership) -> dict[str, Any]:
-    state = works.work_state(work)
+    state = annotations.work_state(work)
     outputs.note_shown(work=work, predictions=state["predictions"], to=member.user_id)
     return state
 
@@ -76,7 +76,7 @@ class OperationsView(EditorView):
         return Response(
             {
                 "revision": saved.work.revision,
-                **works.outcome(saved.work, saved.document),
+                **annotations.outcome(saved.work, saved.document),
                 "saved": [
                     {"id": str(one.uid), "revision": one.revision, "inverse": one.inverse}
                     for one in saved.operations
@@ -86,14 +86,14 @@ class OperationsView(EditorView):
 
 
 def _stale(pk: int, base: int, message: str) -> dict[str, Any]:
-    work = works.work_with_item(pk)
+    work = annotations.work_with_item(pk)
     assert work is not None  # works are never deleted
     return {
         "detail": message,
         "revision": work.revision,
         "document": work.document,
-        **works.outcome(work, document_of(work.document)),
-        "operations": works.operations_since(work, base),
+        **annotations.outcome(work, document_of(work.document)),
+        "operations": annotations.operations_since(work, base),
     }
 
 
@@ -119,7 +119,7 @@ class SubmitView(EditorView):
 def _following(request: Request, member: Membership) -> dict[str, Any]:
     """The next item of a member, where there is one."""
     try:
-        following = places.next_work(member=member)
+        following = assignments.next_work(member=member)
     except (NothingLeft, NotAllowed):
         return {"work": None}
     if following.get_deferred_fields():  # one that was begun before: a new one has all columns, and its item
@@ -135,7 +135,7 @@ class ReleaseView(EditorView):
     def post(self, request: Request, pk: int) -> Response:
         work, member = work_or_404(request, pk)
         check_releasing(member, work)
-        places.release(work=work, by=user_of(request))
+        assignments.release(work=work, by=user_of(request))
         return Response({"next": reverse("annotation:project", args=[work.project.slug])})
 
 
@@ -159,7 +159,7 @@ class CommentsView(EditorView):
         made = review.comment(
             work=work, text=new.text, node=new.node, object_id=new.object or "", by=user_of(request)
         )
-        return Response(works.comment_row(made), status=201)
+        return Response(annotations.comment_row(made), status=201)
 
 
 class ResolveView(EditorView):
@@ -169,7 +169,7 @@ class ResolveView(EditorView):
     def post(self, request: Request, pk: int, comment: int) -> Response:
         work, _member = work_or_404(request, pk)
         done = review.resolve_comment(comment=comment_or_404(work, comment), by=user_of(request))
-        return Response(works.comment_row(done))
+        return Response(annotations.comment_row(done))
 
 
 class KeysView(EditorView):

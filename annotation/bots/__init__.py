@@ -2,7 +2,7 @@
 
 from annotation.bots.behaviours import BEHAVIOURS, Behaviour, Bot, BotError, make_bots, parse_mix
 from annotation.bots.driving import run_bots
-from annotation.bots.walk import Answer, Ask, Plan, Think, Walk, walk
+from annotation.bots.walker import Answer, Ask, Plan, Think, Walk, walk
 
 __all__ = [
     "BEHAVIOURS",

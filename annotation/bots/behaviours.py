@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from accounts import mixes
+from foundation import behaviour_mix
 
 
 class Behaviour(NamedTuple):
@@ -77,12 +77,12 @@ class BotError(Exception):
 
 def parse_mix(text: str) -> dict[str, float]:
     """Shares by behaviour from ``careful=0.7,sloppy=0.3``. Raises ValueError with a sentence."""
-    return mixes.parse_mix(text, BEHAVIOURS)
+    return behaviour_mix.parse_mix(text, BEHAVIOURS)
 
 
 def make_bots(people: Sequence[tuple[str, str]], mix: Mapping[str, float], *, seed: int) -> list[Bot]:
     """A bot for each name and password, in the shares of ``mix``, each with its own generator."""
-    kinds = mixes.deal(len(people), mix, seed=seed)
+    kinds = behaviour_mix.deal(len(people), mix, seed=seed)
     return [
         Bot(name, password, kind, random.Random(f"{seed}/{number}"))
         for number, ((name, password), kind) in enumerate(zip(people, kinds, strict=True))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.bots.behaviours import Behaviour
-from annotation.payloads import Box, Chosen, Document, Layer, Object, Span
+from annotation.schemas import Box, Chosen, Document, Layer, Object, Span
 
 Json = dict[str, Any]
 

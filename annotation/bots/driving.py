@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import httpx
 
 from annotation.bots.behaviours import Bot, BotError
-from annotation.bots.walk import Answer, Ask, Plan, Think, Walk, walk
+from annotation.bots.walker import Answer, Ask, Plan, Think, Walk, walk
 
 RETRY_SECONDS = 0.1
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from annotation.formats.statements import Source, besides, sources, statements
 from annotation.formats.writing import encoded, written_folder
-from annotation.payloads import Chosen, ItemRecord, Span
+from annotation.schemas import Chosen, ItemRecord, Span
 
 GOLD = "gold"
 _LINE = re.compile(r"[^\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")  # what any reader may take for a line

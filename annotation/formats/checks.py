@@ -11,9 +11,9 @@ from itertools import chain, islice
 from operator import le, lt
 
 from analysis.programs import Program, ProgramError, parse
-from annotation.editing import Subject, checked
 from annotation.errors import BadEdit
-from annotation.payloads import Document, ItemRecord, Kind
+from annotation.operations import Subject, checked
+from annotation.schemas import Document, ItemRecord, Kind
 
 DRAFT = "draft"  # in `ItemRecord.extra`: the document that people's works start from
 

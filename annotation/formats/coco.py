@@ -15,10 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from accounts.errors import BadFile
-from accounts.fields import first_error
 from analysis.programs import Program, describe
-from annotation.editing import resolved
 from annotation.formats.boxes import fitted
 from annotation.formats.checks import check_record, program_of_text, record_program
 from annotation.formats.drawn import document_of
@@ -26,7 +23,10 @@ from annotation.formats.images import ImageFolder, image_size
 from annotation.formats.report import Report
 from annotation.formats.statements import besides
 from annotation.formats.writing import encoded, written
-from annotation.payloads import Annotation, Box, Chosen, Document, Image, ItemRecord, Object
+from annotation.operations import resolved
+from annotation.schemas import Annotation, Box, Chosen, Document, Image, ItemRecord, Object
+from foundation.errors import BadFile
+from foundation.import_fields import first_error
 
 NAME = "coco"  # of the part of `extra` that holds what an image needs to go out again
 SLACK = 0.01  # of an image's size: what other tools put past the edge

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from analysis.programs import Program
 from annotation.formats.report import Report
-from annotation.payloads import Box, Chosen, Document, Layer, Object, Problem, Span, State
+from annotation.schemas import Box, Chosen, Document, Layer, Object, Problem, Span, State
 
 TWICE = "object drawn at equal steps, kept once"
 NOT_BELOW = "object of a choosing step that equals none of the step below, kept as a new one"

@@ -13,15 +13,15 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from accounts.errors import BadFile
-from accounts.fields import Text, first_error
-from accounts.json_stream import read_members
 from annotation.formats.checks import check_record, program_of_text
 from annotation.formats.drop_lists import Lists, Question
 from annotation.formats.report import Report
 from annotation.formats.texts import Tokens, tokenize
 from annotation.formats.writing import written
-from annotation.payloads import ItemRecord
+from annotation.schemas import ItemRecord
+from foundation.errors import BadFile
+from foundation.import_fields import Text, first_error
+from foundation.json_stream import read_members
 
 NAME = "drop"  # of the part of `extra` that holds what the files need to go out again
 

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from accounts.fields import Id, LongText, Text
-from analysis.errors import AnalysisError
+from analysis.io.errors import AnalysisError
 from analysis.programs import Program, lists_of, program_of
-from annotation.editing import resolved
 from annotation.formats.report import Report
 from annotation.formats.texts import Tokens, span_of, tokenize
-from annotation.payloads import Box, Chosen, Document, Layer, Object, Span, Value
+from annotation.operations import resolved
+from annotation.schemas import Box, Chosen, Document, Layer, Object, Span, Value
+from foundation.import_fields import Id, LongText, Text
 
 TWICE = "span given twice in a list, kept once"
 NOT_BELOW = "span of a choosing step that equals none of the step below, kept as a new one"

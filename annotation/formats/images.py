@@ -8,8 +8,8 @@ from urllib.parse import unquote, urlsplit
 
 import PIL.Image
 
-from accounts.errors import BadFile
-from annotation.payloads import Image
+from annotation.schemas import Image
+from foundation.errors import BadFile
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")  # what browsers show
 MOST_PIXELS = 80_000_000  # more would need gigabytes in a browser

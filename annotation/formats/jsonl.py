@@ -7,12 +7,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from accounts.errors import BadFile
-from accounts.fields import first_error
 from annotation.formats.checks import check_record
 from annotation.formats.texts import tokenize
 from annotation.formats.writing import written
-from annotation.payloads import ItemRecord
+from annotation.schemas import ItemRecord
+from foundation.errors import BadFile
+from foundation.import_fields import first_error
 
 
 def read_jsonl(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[ItemRecord]:

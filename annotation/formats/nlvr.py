@@ -13,15 +13,15 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from accounts.errors import BadFile
-from accounts.fields import Id, LongText, first_error
-from accounts.json_stream import read_values
 from annotation.formats.boxes import fitted
 from annotation.formats.checks import check_record
 from annotation.formats.images import ImageFolder
 from annotation.formats.nlvr2 import Label
 from annotation.formats.report import Report
-from annotation.payloads import Box, Document, Image, ItemRecord, Layer
+from annotation.schemas import Box, Document, Image, ItemRecord, Layer
+from foundation.errors import BadFile
+from foundation.import_fields import Id, LongText, first_error
+from foundation.json_stream import read_values
 
 PROGRAM = "find[object]"
 WIDTH, HEIGHT, STEP = 400, 100, 150  # pixels of a drawing; from the left edge of one box to that of the next

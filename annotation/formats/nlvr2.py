@@ -12,12 +12,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from accounts.errors import BadFile
-from accounts.fields import Id, LongText, first_error
-from accounts.json_stream import read_values
 from annotation.formats.checks import check_record
 from annotation.formats.images import ImageFolder
-from annotation.payloads import Image, ItemRecord
+from annotation.schemas import Image, ItemRecord
+from foundation.errors import BadFile
+from foundation.import_fields import Id, LongText, first_error
+from foundation.json_stream import read_values
 
 
 def _truth(value: Any) -> Any:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from accounts.errors import BadFile
-from accounts.fields import first_error
-from annotation.payloads import SystemRecord
+from annotation.schemas import SystemRecord
+from foundation.errors import BadFile
+from foundation.import_fields import first_error
 
 
 def read_outputs(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[SystemRecord]:

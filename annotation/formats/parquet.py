@@ -19,7 +19,7 @@ from analysis.programs import Node
 from annotation.formats.checks import record_program
 from annotation.formats.statements import Source, sources, statements
 from annotation.formats.writing import written
-from annotation.payloads import Box, Chosen, ItemRecord, Layer, Object, Span
+from annotation.schemas import Box, Chosen, ItemRecord, Layer, Object, Span
 
 ROWS = 50_000  # that are in memory at a time
 

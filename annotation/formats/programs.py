@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TextIO
 
-from accounts.errors import BadFile
 from analysis.programs import ProgramError
 from annotation.formats.checks import program_of_text
 from annotation.formats.faithful_nmn.tables import read_program_rows
 from annotation.formats.report import Report
-from annotation.payloads import Kind
+from annotation.schemas import Kind
+from foundation.errors import BadFile
 
 ILL_TYPED = "program that does not fit together, left out"
 

@@ -1,4 +1,5 @@
-"""Counterfactual instances and their partitions (`analysis.reasons.instances`) as items that people check.
+"""Counterfactual instances and their partitions (`analysis.counterfactuals.instances`) as items that
+people check.
 
 The passage holds the question, the changed question and the context, new sentences in their place. The
 program has one step for each thing to check, and every work starts from the draft: words that ought to
@@ -15,15 +16,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from accounts.errors import BadFile
-from analysis.errors import InputError
+from analysis.counterfactuals.instances import Instance, Verdict, Version, read_instances, starts
+from analysis.counterfactuals.partitions import words
+from analysis.io.errors import InputError
 from analysis.programs import parse
-from analysis.reasons.instances import Instance, Verdict, Version, read_instances, starts
-from analysis.reasons.partitions import words
 from annotation.formats.checks import DRAFT, check_record
 from annotation.formats.texts import Tokens, tokenize, tokens_of
 from annotation.formats.writing import written
-from annotation.payloads import Document, ItemRecord, Layer, Span
+from annotation.schemas import Document, ItemRecord, Layer, Span
+from foundation.errors import BadFile
 
 POSITIVE, NEGATIVE, CHANGE, ANSWER = (
     "words that ought to count", "words that ought not to count", "what was changed: better words as a note",

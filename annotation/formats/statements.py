@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from analysis.programs import Node
-from annotation.editing import resolved
 from annotation.formats.checks import record_program
-from annotation.payloads import Annotation, Box, Document, ItemRecord, Layer, Object, Span
+from annotation.operations import resolved
+from annotation.schemas import Annotation, Box, Document, ItemRecord, Layer, Object, Span
 
 
 class Source(NamedTuple):

@@ -11,7 +11,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from annotation.payloads import Span
+from annotation.schemas import Span
 
 Tokens = Sequence[tuple[int, int]]
 

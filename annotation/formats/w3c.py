@@ -17,7 +17,7 @@ from urllib.parse import quote
 from analysis.programs import Node, describe
 from annotation.formats.statements import Source, sources, statements
 from annotation.formats.writing import encoded, written
-from annotation.payloads import Box, Chosen, ItemRecord, Object, Span
+from annotation.schemas import Box, Chosen, ItemRecord, Object, Span
 
 OURS = {"revision": "urn:touchstone:revision", "status": "urn:touchstone:status"}
 CONTEXT = ["http://www.w3.org/ns/anno.jsonld", OURS]

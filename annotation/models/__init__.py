@@ -1,10 +1,10 @@
 """Tables of the annotation app: projects and people, items and systems' outputs, works and gold."""
 
+from annotation.models.annotations import AppendOnlyRow, Comment, Gold, Operation, Work
 from annotation.models.items import ImageFile, Item, SystemOutput
 from annotation.models.projects import AuditEvent, Guideline, KeyBindings, Kind, Membership, Project, Role
 from annotation.models.runs import OutputFailure, OutputRun
 from annotation.models.webhooks import Delivery, Webhook
-from annotation.models.work import AppendOnlyRow, Comment, Gold, Operation, Work
 
 __all__ = [
     "AppendOnlyRow",

@@ -8,11 +8,11 @@ import numpy as np
 
 from analysis.gold_agreement import Agreement, agreement
 from analysis.gold_agreement import Item as Compared
-from annotation.comparing import Step, agreement_item, letters, steps
+from annotation.comparison import Step, agreement_item, letters, steps
 from annotation.models import Item, Project, Work
-from annotation.payloads import Document, Kind
+from annotation.parsed_items import document_of, kind_of, program_of
 from annotation.queries.review import FINISHED, finished_works
-from annotation.subjects import document_of, kind_of, program_of
+from annotation.schemas import Document, Kind
 
 MOST_ITEMS = 2_000  # of a project, the newest: more would make a page slow and an interval hardly narrower
 RESAMPLES = 1_000

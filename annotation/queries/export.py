@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from annotation.models import Gold, ImageFile, Item, Project, Work
-from annotation.payloads import Annotation, Document, Image, ItemRecord
+from annotation.schemas import Annotation, Document, Image, ItemRecord
 
 BLOCK = 1000
 OWN = "touchstone"  # the name in `ItemRecord.extra` of what the project says about an item

@@ -3,8 +3,8 @@
 from django.db.models import Count, F, Q, QuerySet
 
 from accounts.models import User
-from accounts.prepared import Prepared, slot
 from annotation.models import Membership, Project, Work
+from foundation.prepared_queries import Prepared, slot
 
 
 def memberships(user: User) -> QuerySet[Membership]:

@@ -9,12 +9,12 @@ from itertools import groupby
 from typing import Any
 
 from analysis.programs import Node, Program, Value, describe
-from annotation.editing import executed
 from annotation.models import Gold, Item, Project, SystemOutput
-from annotation.payloads import Box, Span
+from annotation.operations import executed
+from annotation.parsed_items import document_of, program_of
+from annotation.queries.annotations import images
 from annotation.queries.outputs import Pair, gold_by_node, outputs_by_node, score_of_node
-from annotation.queries.works import images
-from annotation.subjects import document_of, program_of
+from annotation.schemas import Box, Span
 
 LIKELY = 0.5  # a proposal above this is output
 LETTERS, GAP = 34, 8  # height of a label in units of the drawing, and its distance from the box

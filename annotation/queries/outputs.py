@@ -23,12 +23,12 @@ from analysis.faithfulness.examples import (
 )
 from analysis.faithfulness.spans import GoldSpans, SpanOutput, SpanScores, score_spans
 from analysis.programs import Program
-from analysis.tallies import Quantity, Tally
-from annotation.editing import resolved
+from analysis.stats.bootstrap_sums import Quantity, Tally
 from annotation.errors import Conflict, NotFound
 from annotation.models import Gold, Project, SystemOutput
-from annotation.payloads import Box, Span
-from annotation.subjects import document_of, program_of
+from annotation.operations import resolved
+from annotation.parsed_items import document_of, program_of
+from annotation.schemas import Box, Span
 
 WORST = 50  # items, unless more are asked for
 

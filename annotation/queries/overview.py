@@ -5,13 +5,13 @@ from typing import Any
 
 from analysis.gold_agreement import Agreement
 from analysis.programs import describe
-from annotation.comparing import Step, steps
+from annotation.comparison import Step, steps
 from annotation.models import Item, Project
-from annotation.payloads import Box, Span
+from annotation.parsed_items import document_of, kind_of, program_of
+from annotation.queries.annotations import images, outcome
 from annotation.queries.comparison import documents_of, lettered
 from annotation.queries.review import finished_works
-from annotation.queries.works import images, outcome
-from annotation.subjects import document_of, kind_of, program_of
+from annotation.schemas import Box, Span
 
 WORDS = {
     "f1_50": "F1 of boxes, IoU above 0.5",

@@ -4,10 +4,10 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from analysis.gold_agreement import agreement
-from annotation.comparing import agreement_item
+from annotation.comparison import agreement_item
 from annotation.models import Gold, Item, Membership, Project, Work
+from annotation.parsed_items import document_of, kind_of, program_of
 from annotation.queries.review import FINISHED
-from annotation.subjects import document_of, kind_of, program_of
 
 KNOWN = (Item.Purpose.QUALIFICATION, Item.Purpose.HIDDEN_GOLD)
 METRIC = {"boxes": "f1_50", "spans": "token_f1"}

@@ -19,9 +19,9 @@ from django.utils.translation import gettext_lazy
 from accounts.models import User
 from annotation.models import Comment, Item, Membership, Role, Webhook, Work
 from annotation.policies import NotAllowed, can_see, has_role
+from annotation.queries.annotations import work_with_item
 from annotation.queries.members import membership, membership_at
 from annotation.queries.records import items_for, webhooks, works_for
-from annotation.queries.works import work_with_item
 
 NOT_THERE = gettext_lazy("There is nothing here for you under this address.")
 

@@ -9,15 +9,15 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts import images
-from annotation.actions import outputs, places
+from annotation.actions import assignments, outputs
 from annotation.errors import NothingLeft
 from annotation.models import ImageFile, Membership, Role, Work
 from annotation.policies import NotAllowed, has_role
+from annotation.queries.annotations import guidelines, work_state
 from annotation.queries.members import memberships
 from annotation.queries.progress import own_works, totals
-from annotation.queries.works import guidelines, work_state
 from annotation.views.access import NOT_THERE, member_or_404, members_only, user_of, work_or_404
+from foundation import image_files
 
 
 @require_safe
@@ -48,7 +48,7 @@ def project(request: HttpRequest, member: Membership) -> HttpResponse:
 def next_item(request: HttpRequest, member: Membership) -> HttpResponse:
     """Hand out the next item and open it."""
     try:
-        work = places.next_work(member=member)
+        work = assignments.next_work(member=member)
     except (NothingLeft, NotAllowed) as error:
         messages.info(request, str(error))
         return redirect("annotation:project", member.project.slug)
@@ -79,7 +79,7 @@ def image(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
     """The bytes of an image, for members only. A file never changes, so browsers may keep it for a day."""
     member = member_or_404(request, slug)
     found = get_object_or_404(ImageFile, pk=pk, project=member.project)
-    path = images.folder() / found.path
+    path = image_files.folder() / found.path
     if not found.path or not path.is_file():
         raise Http404(NOT_THERE)
     return FileResponse(path.open("rb"))

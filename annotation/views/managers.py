@@ -13,14 +13,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import states
-from annotation.actions import places, projects, review
+from annotation.actions import assignments, projects, review
 from annotation.errors import PlaceLost
-from annotation.event_words import WORDS
+from annotation.event_labels import WORDS
 from annotation.forms import AssignForm, GuidelineForm, MemberForm, PlacesForm, ProjectForm, SettingsForm
 from annotation.models import Membership, Project, Role
 from annotation.policies import NotAllowed
+from annotation.queries.annotations import guidelines
 from annotation.queries.progress import Person, people, totals, unfinished_works
-from annotation.queries.works import guidelines
 from annotation.states import ForbiddenTransition
 from annotation.views.access import NOT_THERE, members_only, user_of
 
@@ -149,7 +149,7 @@ def reclaim(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     if found is None:
         raise Http404(NOT_THERE)
     try:
-        places.release(work=found, by=user_of(request))
+        assignments.release(work=found, by=user_of(request))
     except (ForbiddenTransition, NotAllowed) as error:
         messages.error(request, str(error))
     else:
@@ -166,7 +166,7 @@ def assign(request: HttpRequest, member: Membership) -> HttpResponse:
         return _works_page(request, member, form, status=422)
     item, chosen = form.cleaned_data["item"], form.cleaned_data["username"]
     try:
-        places.assign(item=item, member=chosen, by=user_of(request))
+        assignments.assign(item=item, member=chosen, by=user_of(request))
     except PlaceLost as error:
         messages.error(request, str(error))
     else:

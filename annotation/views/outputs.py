@@ -13,8 +13,6 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.errors import NoBroker, RunFailed
-from accounts.model_server import served_names, served_system
 from annotation.actions.runs import cancel_run, start_run
 from annotation.errors import AnnotationError
 from annotation.models import Membership, OutputRun, Project, Role, SystemOutput
@@ -24,7 +22,9 @@ from annotation.queries.outputs import Faithfulness, compare, faithfulness, syst
 from annotation.queries.runs import runs_with_progress
 from annotation.tasks import enqueue_missing
 from annotation.views.access import NOT_THERE, members_only, user_of
-from modelserver.errors import ModelServerError
+from foundation.errors import NoBroker, RunFailed
+from jobs.model_gateway import served_names, served_system
+from modelserver.wire.errors import ModelServerError
 
 RESAMPLES = 1_000
 AVERAGINGS = {

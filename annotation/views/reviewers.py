@@ -10,15 +10,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.actions import review
-from annotation.comparing import draft
+from annotation.comparison import draft
 from annotation.errors import StaleBase
 from annotation.forms import DecisionForm, ReturnForm
 from annotation.models import Item, Membership, Role, Work
+from annotation.parsed_items import kind_of, program_of
 from annotation.queries.comparison import documents_of, project_agreement
 from annotation.queries.overview import agreement_rows, comparison_page
 from annotation.queries.review import finished_works, items_to_settle, review_counts
 from annotation.states import ForbiddenTransition
-from annotation.subjects import kind_of, program_of
 from annotation.views.access import NOT_THERE, members_only, user_of
 
 

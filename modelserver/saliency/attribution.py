@@ -21,9 +21,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from modelserver.errors import PredictionFailed
-from modelserver.schema import Explanation, QAItem, SaliencyOptions, SaliencyScore
-from modelserver.text import IN_TITLE, Ints, tokenise
+from modelserver.inputs.features import IN_TITLE, Ints, tokenise
+from modelserver.wire.errors import PredictionFailed
+from modelserver.wire.schema import Explanation, QAItem, SaliencyOptions, SaliencyScore
 
 IN_QUESTION = -1  # article number of a question's token
 PASS_TOKENS = 4_096  # of the jobs of one pass, the longest times their number; one job alone may have more

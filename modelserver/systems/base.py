@@ -5,12 +5,13 @@ Also how the answers of a system that somebody else wrote become predictions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from types import MethodType
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
-from modelserver.schema import (
+from modelserver.wire.schema import (
     LONGEST_REVISION,
     AnswerLocation,
     Execution,
@@ -18,6 +19,12 @@ from modelserver.schema import (
     ModuleItem,
     QAItem,
     QAPrediction,
+)
+
+WARM_UP = QAItem(
+    id="warm-up",
+    question="Which band did the singer found?",
+    context=[("The singer", ["The singer founded the band.", " It toured for years."])],
 )
 
 
@@ -138,3 +145,43 @@ def require_revision(found: object, whose: str) -> str:
     if len(found) > LONGEST_REVISION:
         raise ValueError(f"{whose}: revision has {len(found)} characters, more than {LONGEST_REVISION}")
     return found
+
+
+def weight_bytes(system: object) -> int:
+    """Return the bytes of a system's weights: what ``--max-memory`` bounds.
+
+    That is its ``weight_bytes`` where it has such a number, else the parameters and buffers of the torch
+    modules among its attributes, each tensor once. What a batch needs while it is computed is not in it.
+    """
+    said = getattr(system, "weight_bytes", None)
+    if said is not None:
+        return int(said)
+    attributes = getattr(system, "__dict__", {}).values()
+    modules = [
+        one
+        for one in attributes
+        if all(isinstance(getattr(one, kind, None), MethodType) for kind in ("parameters", "buffers"))
+    ]
+    tensors = {id(tensor): tensor for module in modules for tensor in _tensors(module)}
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
+
+
+def _tensors(module: Any) -> Iterator[Any]:
+    yield from module.parameters()
+    yield from module.buffers()
+
+
+def described(error: BaseException) -> str:
+    """Return type and text of an error, which may be anybody's: its text may itself fail."""
+    try:
+        text = str(error)
+    except Exception:  # anybody's code
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory ran out, be it Python's, a GPU's or torch's on the CPU."""
+    # By name and text: this module does not import torch, and on the CPU torch raises a RuntimeError.
+    named = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return named or "can't allocate memory" in described(error)

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from modelserver.text import NO_FACT, Features
+from modelserver.inputs.features import NO_FACT, Features
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,14 @@ import transformers
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from modelserver.decoding import Bools
-from modelserver.encoders import PART, longest_window, open_tokenizer, open_untrained
-from modelserver.schema import QAItem
+from modelserver.inputs.decoding import Bools
+from modelserver.inputs.encoders import PART, longest_window, open_tokenizer, open_untrained
+from modelserver.inputs.features import Features, Ints, tokenise
+from modelserver.inputs.windows import Encoded, Reading, Window
 from modelserver.systems.batches import Batch
 from modelserver.systems.extractive import FORWARD_TOKENS, batches, window_reader
 from modelserver.systems.recurrent import Config, Embedder
-from modelserver.text import Features, Ints, tokenise
-from modelserver.windows import Encoded, Reading, Window
+from modelserver.wire.schema import QAItem
 
 NO_PIECE = -1  # in the place of the first piece of a word that has none
 FOLDER = "encoder"  # in a folder of weights: the encoder's configuration and tokenizer

@@ -12,14 +12,14 @@ import torch
 import transformers
 from pydantic import TypeAdapter, ValidationError
 
-from modelserver.decoding import Bools, Floats, first_best, prediction, span_scores
-from modelserver.encoders import digest, find_folder, longest_window, open_encoder
-from modelserver.errors import PredictionFailed, UnreadableWeights
+from modelserver.inputs.decoding import Bools, Floats, first_best, prediction, span_scores
+from modelserver.inputs.encoders import digest, find_folder, longest_window, open_encoder
+from modelserver.inputs.features import NO_FACT
+from modelserver.inputs.windows import Encoded, Reading, Window, WindowReader
 from modelserver.saliency.attribution import explain
-from modelserver.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
 from modelserver.systems.extractive_saliency import ExtractiveSaliency, allowed
-from modelserver.text import NO_FACT
-from modelserver.windows import Encoded, Reading, Window, WindowReader
+from modelserver.wire.errors import PredictionFailed, UnreadableWeights
+from modelserver.wire.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
 
 READING = "reading.json"  # how to read, beside the weights; without it, the defaults of Reading
 FIELDS = {field.name for field in fields(Reading)}

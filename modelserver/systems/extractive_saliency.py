@@ -15,12 +15,12 @@ import torch
 import transformers
 from torch import Tensor
 
-from modelserver.decoding import Bools, Floats, joined, span_scores
-from modelserver.errors import InvalidRequest, PredictionFailed
+from modelserver.inputs.decoding import Bools, Floats, joined, span_scores
+from modelserver.inputs.features import Ints
+from modelserver.inputs.windows import Encoded, Window, WindowReader
 from modelserver.saliency.attribution import IN_QUESTION, Subject
-from modelserver.schema import QAItem, SaliencyOptions
-from modelserver.text import Ints
-from modelserver.windows import Encoded, Window, WindowReader
+from modelserver.wire.errors import InvalidRequest, PredictionFailed
+from modelserver.wire.schema import QAItem, SaliencyOptions
 
 
 class Encoder(Protocol):

@@ -20,13 +20,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from safetensors.torch import save as save_weights
 
-from modelserver import encoders
-from modelserver.answer_types import EncoderTypes, WordCNN, predict_types
-from modelserver.errors import InvalidRequest, UnreadableWeights
-from modelserver.mentions import MentionType, mentions
-from modelserver.schema import AnswerLocation, QAItem, QAPrediction
+from modelserver.inputs import encoders
+from modelserver.inputs.answer_types import EncoderTypes, WordCNN, predict_types
+from modelserver.inputs.features import Vocabulary, tokenise
+from modelserver.inputs.mentions import MentionType, mentions
 from modelserver.systems.base import words
-from modelserver.text import Vocabulary, tokenise
+from modelserver.wire.errors import InvalidRequest, UnreadableWeights
+from modelserver.wire.schema import AnswerLocation, QAItem, QAPrediction
 
 Selector = Literal["overlap", "lcs", "position", "encoder"]
 Predictor = Literal["words", "encoder"]

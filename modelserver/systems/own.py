@@ -37,13 +37,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from modelserver.asking import Explainer
-from modelserver.batching import described, out_of_memory
-from modelserver.errors import InvalidRequest, UnusableSystem
 from modelserver.saliency.attribution import explain
-from modelserver.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
-from modelserver.shelf import weight_bytes
-from modelserver.systems.base import completed, require_revision, words
+from modelserver.systems.base import (
+    completed,
+    described,
+    out_of_memory,
+    require_revision,
+    weight_bytes,
+    words,
+)
+from modelserver.wire.errors import InvalidRequest, UnusableSystem
+from modelserver.wire.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
+from modelserver.wire.system_protocol import Explainer
 
 
 class OwnSystem:

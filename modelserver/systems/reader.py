@@ -14,17 +14,17 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from safetensors.torch import save as save_weights
 
-from modelserver import encoders
-from modelserver.decoding import best_span, prediction
-from modelserver.errors import UnreadableWeights
+from modelserver.inputs import encoders
+from modelserver.inputs.decoding import best_span, prediction
+from modelserver.inputs.features import Features, Vocabulary, WordLimit, featurise
 from modelserver.saliency.attribution import explain
-from modelserver.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
 from modelserver.systems import contextual
 from modelserver.systems.batches import collate
 from modelserver.systems.contextual import Contextual, Encoder
 from modelserver.systems.recurrent import ANSWER_TYPES, Config, Qi2019, SelectAndForget, build
 from modelserver.systems.recurrent_saliency import RecurrentSaliency
-from modelserver.text import Features, Vocabulary, WordLimit, featurise
+from modelserver.wire.errors import UnreadableWeights
+from modelserver.wire.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
 
 MAX_TOKENS = 6000  # self-attention takes memory with the square of this
 _LIMIT = WordLimit(MAX_TOKENS)

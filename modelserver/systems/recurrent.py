@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name everyone uses
 
-from modelserver.schema import AnswerType, QAItem
+from modelserver.inputs.features import CHARACTERS, FORM_LENGTH, NO_FACT, NUMBER_FEATURES, UNKNOWN, Features
 from modelserver.systems.batches import Batch, Context, Groups
-from modelserver.text import CHARACTERS, FORM_LENGTH, NO_FACT, NUMBER_FEATURES, UNKNOWN, Features
+from modelserver.wire.schema import AnswerType, QAItem
 
 THRESHOLD = 0.33  # of the positive class, as in the released code of Schuff et al. 2020
 ANSWER_TYPES: tuple[AnswerType, ...] = ("span", "yes", "no")

@@ -15,13 +15,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from modelserver.decoding import Bools, best_span
-from modelserver.errors import PredictionFailed
+from modelserver.inputs.decoding import Bools, best_span
+from modelserver.inputs.features import NUMBER_FEATURES, Features, Ints, tokenise
 from modelserver.saliency.attribution import IN_QUESTION, Subject
-from modelserver.schema import QAItem, SaliencyOptions
 from modelserver.systems.batches import Batch, collate
 from modelserver.systems.recurrent import Outputs, Qi2019, SelectAndForget
-from modelserver.text import NUMBER_FEATURES, Features, Ints, tokenise
+from modelserver.wire.errors import PredictionFailed
+from modelserver.wire.schema import QAItem, SaliencyOptions
 
 ASKED = -1 - NUMBER_FEATURES  # the column of a word's vector that says whether the question has it
 

@@ -24,8 +24,9 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 from pydantic import ValidationError
 
-from modelserver.errors import PredictionFailed, Unavailable, UnusableSystem
-from modelserver.schema import (
+from modelserver.systems.base import WARM_UP, completed, require_revision, words
+from modelserver.wire.errors import PredictionFailed, Unavailable, UnusableSystem
+from modelserver.wire.schema import (
     ExplainRequest,
     ExplainResponse,
     Explanation,
@@ -34,8 +35,6 @@ from modelserver.schema import (
     QAPrediction,
     SaliencyOptions,
 )
-from modelserver.shelf import WARM_UP
-from modelserver.systems.base import completed, require_revision, words
 
 AWAY = frozenset({408, 429, 502, 503, 504})  # the same items may be answered later
 BLAMES = frozenset({400, 413, 422, 500})  # one of the items may be the reason; of all others none is

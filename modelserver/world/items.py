@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from modelserver.errors import UnreadableData
+from modelserver.wire.errors import UnreadableData
 from modelserver.world.names import SPLITS
 
 

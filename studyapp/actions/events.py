@@ -1,11 +1,11 @@
-"""The event log: one row per act."""
+"""The log of studies: one row per act."""
 
 from typing import Any
 
 from accounts.models import User
-from accounts.prepared import insert
-from studyapp.event_words import WORDS
+from foundation.prepared_queries import insert
 from studyapp.models import Event, Participant, Study
+from studyapp.web.event_labels import WORDS
 
 
 def record(

@@ -4,9 +4,9 @@ from django.db import transaction
 
 from accounts.models import User
 from studyapp.actions import events
+from studyapp.definition.recruitment import Recruitment
+from studyapp.link_tokens import new_entry_token
 from studyapp.models import EntryLink, Mode, Study
-from studyapp.recruitment import Recruitment
-from studyapp.tokens import new_entry_token
 
 
 @transaction.atomic

@@ -10,8 +10,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
-from accounts.prepared import PreparedUpdate, slot
-from studyapp import states
+from foundation.prepared_queries import PreparedUpdate, slot
 from studyapp.actions.participants import (
     end,
     enter_stage,
@@ -21,21 +20,14 @@ from studyapp.actions.participants import (
     record,
     stages_of,
 )
-from studyapp.freezing import FrozenStudy
-from studyapp.models import (
-    Outcome,
-    Participant,
-    Stage,
-    StageResponse,
-    SurveyResponse,
-    TimedPage,
-    Trial,
-)
+from studyapp.definition.checks import is_admitted, is_comprehended
+from studyapp.definition.freezing import FrozenStudy
+from studyapp.definition.questionnaires import Answer
+from studyapp.models import Outcome, Participant, Stage, StageResponse, SurveyResponse, TimedPage, Trial
 from studyapp.queries.flags import HONEYPOT
 from studyapp.queries.studies import frozen
-from studyapp.questionnaires import Answer
-from studyapp.stages import is_admitted, is_comprehended
-from studyapp.timing import PageTiming
+from studyapp.rules import states
+from studyapp.rules.page_timing import PageTiming
 
 
 def _filled(page: type[TimedPage]) -> dict[str, Any]:

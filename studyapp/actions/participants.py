@@ -10,10 +10,9 @@ from django.db.models import Count, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.prepared import Prepared, PreparedUpdate, insert, slot
-from studyapp import assignment, states
+from foundation.prepared_queries import Prepared, PreparedUpdate, insert, slot
 from studyapp.actions import events
-from studyapp.freezing import FrozenStudy
+from studyapp.definition.freezing import FrozenStudy
 from studyapp.models import (
     Condition,
     EntryLink,
@@ -29,6 +28,7 @@ from studyapp.models import (
 )
 from studyapp.policies import REFUSALS, Full, NotAdmitted, check_admission
 from studyapp.queries.studies import frozen, item_keys
+from studyapp.rules import assignment, states
 
 # Without letters and digits that look alike, for people type the code into another site.
 _CODE_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"

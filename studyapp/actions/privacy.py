@@ -14,8 +14,8 @@ from django.db.models import DateTimeField, F, Model, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
-from studyapp import states
 from studyapp.actions import events
+from studyapp.definition.questionnaires import Question
 from studyapp.models import (
     Event,
     ExternalIds,
@@ -29,7 +29,7 @@ from studyapp.models import (
 )
 from studyapp.queries.privacy import overdue_versions
 from studyapp.queries.studies import frozen
-from studyapp.questionnaires import Question
+from studyapp.rules import states
 
 _GONE = "removed"  # a completed participant has some code
 _NOTICES_KEPT = timedelta(days=30)

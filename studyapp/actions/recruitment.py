@@ -5,11 +5,11 @@ from django.utils import timezone
 
 from studyapp.actions import events
 from studyapp.actions.participants import consent, hold
+from studyapp.definition.prolific_webhook import Notice
+from studyapp.definition.recruitment import Arrival
 from studyapp.models import EntryLink, ExternalIds, Participant, ReceivedNotice, StudyVersion
 from studyapp.policies import check_arrival
 from studyapp.queries.recruitment import known_participant
-from studyapp.recruitment import Arrival
-from studyapp.recruitment_webhook import Notice
 
 
 def enter(

@@ -3,8 +3,9 @@
 from django.db import transaction
 
 from accounts.models import User
+from foundation.errors import Conflict
+from predictions.models import System
 from studyapp.actions import events
-from studyapp.errors import Conflict
 from studyapp.models import (
     Condition,
     Item,
@@ -15,10 +16,9 @@ from studyapp.models import (
     Study,
     StudyVersion,
     SurveyResponse,
-    System,
     Trial,
 )
-from studyapp.released import GROUND_TRUTH, ReleasedStudy
+from studyapp.rules.schuff2020_release import GROUND_TRUTH, ReleasedStudy
 
 # Every completed participant has a code; these had one of another site, which was not released.
 _CODE = "released"

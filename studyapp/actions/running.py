@@ -5,12 +5,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from studyapp import states
 from studyapp.actions import events
 from studyapp.actions.drafts import start_draft
 from studyapp.errors import StudyappError
 from studyapp.models import Condition, Event, Study
 from studyapp.queries.drafts import edited
+from studyapp.rules import states
 
 
 class CannotRun(StudyappError):

@@ -6,10 +6,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from analysis.errors import AnalysisError
+from analysis.io.errors import AnalysisError
 from studyapp.actions import events
 from studyapp.models import SizePlan
-from studyapp.sizes import SizeSettings, simulate
+from studyapp.rules.sample_sizes import SizeSettings, simulate
 
 
 class TakesLonger(Exception):

@@ -6,17 +6,17 @@ from django.db import transaction
 from django.db.models import Max
 
 from accounts.models import User
-from analysis import xqa
-from studyapp import states
+from analysis.scores import hotpotqa
 from studyapp.actions import events
 from studyapp.actions.correctness import judged_by
 from studyapp.actions.drafts import replace_draft
-from studyapp.definition import StudyDefinition
-from studyapp.freezing import Shown
+from studyapp.definition.freezing import Shown
+from studyapp.definition.schema import StudyDefinition
 from studyapp.models import Condition, Item, JudgedAnswer, Stimulus, Study, StudyVersion
 from studyapp.queries.correctness import Answer, decisions, missed_answers_of_design
 from studyapp.queries.designs import Arm, Design, StudyRefused, design
 from studyapp.queries.drafts import definition_of
+from studyapp.rules import states
 from studyapp.studio.drafts import opened
 
 
@@ -174,7 +174,7 @@ def _stimulus(
     """The gold answer is correct; a system's is where it matches, or where people decided so."""
     assert shown.answer is not None  # a design shows something everywhere
     assert item.gold_answer is not None
-    matches = xqa.exact_match(item.gold_answer, shown.answer)
+    matches = hotpotqa.exact_match(item.gold_answer, shown.answer)
     correct, source, decision = matches, "exact match", None
     if condition.is_ground_truth:
         correct, source = True, "gold"
@@ -186,7 +186,7 @@ def _stimulus(
         shown_answer=shown.answer,
         facts=shown.facts,
         exact_match=matches,
-        answer_f1=xqa.answer_f1(item.gold_answer, shown.answer).f1,
+        answer_f1=hotpotqa.answer_f1(item.gold_answer, shown.answer).f1,
         system_correct=correct,
         judged_by=source,
         decision=decision,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from accounts.errors import BadFile
+from foundation.errors import BadFile
 from studyapp.exports import documents, rows
 from studyapp.exports.codebook import codebook, codebook_page, table_columns
 from studyapp.exports.columns import TABLES

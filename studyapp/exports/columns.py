@@ -2,11 +2,11 @@
 
 from typing import Literal, NamedTuple
 
-from analysis import xqa
-from analysis.coupling import REMOVALS
-from analysis.scores import SCORES
-from studyapp.flags import MEANINGS
-from studyapp.questionnaires import Answer, Question
+from analysis.scores import hotpotqa
+from analysis.scores.farm_loca import REMOVALS
+from analysis.scores.score_table import SCORES
+from studyapp.definition.questionnaires import Answer, Question
+from studyapp.definition.suspicion_flags import MEANINGS
 
 ColumnType = Literal["string", "integer", "number", "boolean", "time", "json", "mixed"]
 Public = Literal["as is", "date", "pseudonym", "withheld"]
@@ -93,7 +93,7 @@ _FLAGS = Column(
 
 # One column per part, in words; empty where the score that it belongs to is not given.
 _PARTS = {
-    **{score.key: f"{score.label} of this question" for score in SCORES if score.key in xqa.KEYS},
+    **{score.key: f"{score.label} of this question" for score in SCORES if score.key in hotpotqa.KEYS},
     "span_answer": "1 where the answer is a span, else 0",
     "inside": "1 where the answer lies in one sentence that is predicted relevant, else 0",
     "outside": "1 where the answer lies in one sentence that is not predicted relevant, else 0",

@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-from analysis.scores import SCORES
+from analysis.scores.score_table import SCORES
+from predictions.models import PredictionRun
+from predictions.score_document import ScoresDocument, SystemScores, scores_document
+from predictions.scoring import PARTS
 from studyapp.exports.rows import StudyData, Tally
 from studyapp.exports.writers import text
-from studyapp.models import Condition, PredictionRun, StudyVersion
-from studyapp.payloads import ScoresDocument, SystemScores, scores_document
+from studyapp.models import Condition, StudyVersion
 from studyapp.queries import results
 from studyapp.queries.results import Row
-from studyapp.scoring import PARTS
 
 Document = dict[str, Any]
 

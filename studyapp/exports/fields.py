@@ -41,7 +41,8 @@ def _page_fields(model: str, table: str) -> dict[str, Field]:
     return {f"{model}.{name}": field for name, field in {**times, **clocks, **answers}.items()}
 
 
-# Every field of every model that a study is stored in. tests/studyapp/test_codebook.py fails on one that
+# Every field of every model that a study is stored in. tests/studyapp/exports/test_codebook.py fails on
+# one that
 # is missing here, so that nothing new leaves the database unnoticed.
 FIELDS: dict[str, Field] = {
     "Study.id": _KEY,

@@ -9,15 +9,15 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from analysis.exclusions import Exclusions, apply_rules
+from analysis.participants.exclusion_rules import Exclusions, apply_rules
+from studyapp.definition.freezing import FrozenStudy, has_stages
+from studyapp.definition.questionnaires import Question
+from studyapp.definition.suspicion_flags import Flag
 from studyapp.exports.columns import Column, question_columns
-from studyapp.flags import Flag
-from studyapp.freezing import FrozenStudy, has_stages
 from studyapp.models import Condition, Study, StudyVersion
 from studyapp.queries import results
 from studyapp.queries.flags import participant_flags
 from studyapp.queries.results import CLOCKS, Row
-from studyapp.questionnaires import Question
 
 # Participants whose pages and events are in memory at once.
 CHUNK = 200

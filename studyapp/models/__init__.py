@@ -1,7 +1,6 @@
-"""Tables of the study app: data, systems' predictions and scores, studies, participants."""
+"""Tables of the study app: studies, their versions and links, participants, judgements."""
 
 from studyapp.models.correctness import JudgedAnswer, Judgement
-from studyapp.models.data import Dataset, Question
 from studyapp.models.drafts import DraftRevision
 from studyapp.models.participants import (
     Event,
@@ -13,23 +12,12 @@ from studyapp.models.participants import (
     TimedPage,
     Trial,
 )
-from studyapp.models.predictions import (
-    Prediction,
-    PredictionFailure,
-    PredictionRun,
-    QuestionScore,
-    ReducedAnswer,
-    Score,
-    System,
-)
-from studyapp.models.reading import ReadingInstance, ReadingProbe, ReadingRecord
 from studyapp.models.recruitment import ExternalIds, ReceivedNotice
 from studyapp.models.sizes import SizePlan
 from studyapp.models.studies import Condition, EntryLink, Item, Mode, Stimulus, Study, StudyVersion
 
 __all__ = [
     "Condition",
-    "Dataset",
     "DraftRevision",
     "EntryLink",
     "Event",
@@ -40,17 +28,7 @@ __all__ = [
     "Mode",
     "Outcome",
     "Participant",
-    "Prediction",
-    "PredictionFailure",
-    "PredictionRun",
-    "Question",
-    "QuestionScore",
-    "ReadingInstance",
-    "ReadingProbe",
-    "ReadingRecord",
     "ReceivedNotice",
-    "ReducedAnswer",
-    "Score",
     "SizePlan",
     "Stage",
     "StageResponse",
@@ -58,7 +36,6 @@ __all__ = [
     "Study",
     "StudyVersion",
     "SurveyResponse",
-    "System",
     "TimedPage",
     "Trial",
 ]

@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from studyapp.models.data import Question
+from predictions.models.data import Question
 from studyapp.models.studies import Frozen
 
 

@@ -9,7 +9,8 @@ from studyapp.models.studies import Study
 class DraftRevision(models.Model):
     """What the draft of a study was after a change. It need not be complete, nor right.
 
-    ``content`` has the fields of `studyapp.definition.StudyDefinition`. ``before`` is the number of the
+    ``content`` has the fields of `studyapp.definition.schema.StudyDefinition`. ``before`` is the number of
+    the
     revision that was changed: undoing goes there and deletes nothing. ``changed`` names the step of the
     studio, or the act. ``Study.draft_number`` is the revision that counts.
     """

@@ -9,7 +9,8 @@ from django.utils.translation import pgettext_lazy
 class SizePlan(models.Model):
     """One simulation.
 
-    ``assumptions`` has the form of `studyapp.sizes.SizeSettings`, ``result`` that of `SizeResult`. The
+    ``assumptions`` has the form of `studyapp.rules.sample_sizes.SizeSettings`, ``result`` that of
+    `SizeResult`. The
     pending row is the job: any worker may compute it, twice does no harm. ``progress`` is in percent.
     """
 

@@ -8,8 +8,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from studyapp.models.data import Question
-from studyapp.models.predictions import PredictionRun, System
+from predictions.models.data import Question
+from predictions.models.predictions import PredictionRun, System
 
 
 class Mode(models.TextChoices):
@@ -212,7 +212,7 @@ class EntryLink(models.Model):
     """A shareable way into a study. Only the SHA-256 of its token is kept.
 
     ``quota`` is how many may come by it at most, None for any number. ``recruitment`` stands in for the
-    study's own where it is set; it has the form of ``studyapp.recruitment.Recruitment``.
+    study's own where it is set; it has the form of ``studyapp.definition.recruitment.Recruitment``.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="links")

@@ -5,13 +5,13 @@ Bots look this up by the question and the answer that they are shown, as a perso
 
 from collections.abc import Sequence
 
-from studyapp.bots import StudyPlan
-from studyapp.errors import NotFound
-from studyapp.freezing import FrozenStudy
+from foundation.errors import NotFound
+from studyapp.definition.freezing import FrozenStudy
+from studyapp.definition.questionnaires import Answer, Question
+from studyapp.link_tokens import read_participant
 from studyapp.models import EntryLink, Stage, StageResponse, Stimulus, Study, SurveyResponse, Trial
 from studyapp.queries.studies import condition_name, current_page, frozen, latest_version
-from studyapp.questionnaires import Answer, Question
-from studyapp.tokens import read_participant
+from studyapp.simulation.walk import StudyPlan
 
 
 def plan_of(study: Study) -> StudyPlan:

@@ -8,9 +8,10 @@ import numpy as np
 from django.db.models import Count, F, Q, QuerySet
 
 from accounts.models import User
-from analysis import xqa
-from analysis.agreement import Alpha, krippendorff_alpha
-from studyapp.models import JudgedAnswer, Judgement, Prediction, PredictionRun, Stimulus, StudyVersion
+from analysis.participants.krippendorff import Alpha, krippendorff_alpha
+from analysis.scores import hotpotqa
+from predictions.models import Prediction, PredictionRun
+from studyapp.models import JudgedAnswer, Judgement, Stimulus, StudyVersion
 from studyapp.queries.designs import Design
 
 RESAMPLES = 2000
@@ -68,7 +69,7 @@ def missed_answers(run: PredictionRun) -> Iterator[Answer]:
     """The answers of a run that are no exact match with gold. An empty answer is none to judge."""
     rows = Prediction.objects.filter(run=run).exclude(answer="")
     for question, answer, gold in rows.values_list("question_id", "answer", "question__answer").iterator():
-        if not xqa.exact_match(gold, answer):
+        if not hotpotqa.exact_match(gold, answer):
             yield question, answer
 
 
@@ -80,7 +81,7 @@ def missed_answers_of_design(plan: Design) -> Iterator[Answer]:
         shown = plan.content.condition(arm.definition.name).shown
         for question in plan.questions:
             answer = shown[question.external_id].answer
-            if answer and not xqa.exact_match(question.answer, answer):
+            if answer and not hotpotqa.exact_match(question.answer, answer):
                 yield question.pk, answer
 
 
@@ -194,7 +195,7 @@ def correctness_of_design(plan: Design) -> list[ConditionCorrectness]:
 
 
 def _state(known: Mapping[Answer, JudgedAnswer], question: int, gold: str, answer: str) -> str:
-    if xqa.exact_match(gold, answer):
+    if hotpotqa.exact_match(gold, answer):
         return "exact"
     row = known.get((question, answer))
     if row is None:

@@ -7,22 +7,23 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db.models import Q
 
-from accounts.images import folder
-from analysis import xqa
-from modelserver.schema import SaliencyOptions
-from studyapp.arms import ConditionDefinition, ItemsDefinition, Stratified, groups_of
-from studyapp.definition import Location, StudyDefinition
-from studyapp.errors import NotFound, StudyappError
-from studyapp.freezing import FrozenCondition, FrozenItem, FrozenStudy, Shown
-from studyapp.highlights import check_places, fact_weights, highlights
-from studyapp.models import Dataset, Prediction, PredictionRun, Question, System
-from studyapp.programs import IMAGES
-from studyapp.queries.data import dataset_named
-from studyapp.queries.predictions import latest_run
-from studyapp.rules import ItemDefinition, check_item_rule
-from studyapp.saliency import method_name
-from studyapp.sentences import message_of, say
-from studyapp.stages import AttentionDefinition, FrozenAttention
+from analysis.scores import hotpotqa
+from foundation.errors import NotFound
+from foundation.image_files import folder
+from foundation.messages import message_of, say
+from modelserver.wire.schema import SaliencyOptions
+from predictions.highlights import check_places, fact_weights, highlights
+from predictions.models import Dataset, Prediction, PredictionRun, Question, System
+from predictions.program_steps import IMAGES
+from predictions.queries.data import dataset_named
+from predictions.queries.predictions import latest_run
+from predictions.saliency import method_name
+from studyapp.definition.checks import AttentionDefinition, FrozenAttention
+from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition, Stratified, groups_of
+from studyapp.definition.exclusion_rules import ItemDefinition, check_item_rule
+from studyapp.definition.freezing import FrozenCondition, FrozenItem, FrozenStudy, Shown
+from studyapp.definition.schema import Location, StudyDefinition
+from studyapp.errors import StudyappError
 
 
 class StudyRefused(StudyappError):
@@ -232,7 +233,7 @@ def _answered_correctly(dataset: Dataset, system: str) -> dict[str, bool]:
     rows = Prediction.objects.filter(run=run).values_list(
         "question__external_id", "question__answer", "answer"
     )
-    return {external_id: xqa.exact_match(gold, answer) for external_id, gold, answer in rows}
+    return {external_id: hotpotqa.exact_match(gold, answer) for external_id, gold, answer in rows}
 
 
 def _can_show(dataset: Dataset, arm: Arm) -> set[int]:
@@ -326,7 +327,7 @@ def _attention(dataset: Dataset, place: int, row: AttentionDefinition) -> Frozen
                 ("attention", place, "item"),
                 say("the gold answer or facts of %(id)r are unknown", id=row.item),
             )
-        if xqa.exact_match(question.answer, row.answer or ""):
+        if hotpotqa.exact_match(question.answer, row.answer or ""):
             raise StudyRefused(
                 ("attention", place, "answer"),
                 say("is the gold answer of %(id)r; it contradicts nothing", id=row.item),

@@ -8,14 +8,15 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 from pydantic import ValidationError
 
-from analysis import xqa
-from studyapp.definition import StudyDefinition
-from studyapp.freezing import FrozenStudy
-from studyapp.in_words import in_words, told
-from studyapp.models import Dataset, DraftRevision, Prediction, PredictionRun, Question, Study, System
+from analysis.scores import hotpotqa
+from foundation.messages import say
+from foundation.translated_messages import in_words, told
+from predictions.models import Dataset, Prediction, PredictionRun, Question, System
+from predictions.queries.predictions import latest_run
+from studyapp.definition.freezing import FrozenStudy
+from studyapp.definition.schema import StudyDefinition
+from studyapp.models import DraftRevision, Study
 from studyapp.queries.designs import StudyRefused, design
-from studyapp.queries.predictions import latest_run
-from studyapp.sentences import say
 from studyapp.studio import sample
 from studyapp.studio.drafts import Draft, Problem, opened, problems, stored, valid
 from studyapp.studio.forms import Known
@@ -170,7 +171,7 @@ def _described(questions: Sequence[Question], dataset: str, systems: Sequence[st
 
 
 def _is_right(question: Question, answer: str | None) -> bool | None:
-    return None if answer is None else xqa.exact_match(question.answer, answer)
+    return None if answer is None else hotpotqa.exact_match(question.answer, answer)
 
 
 def correct_counts(items: Sequence[Candidate]) -> list[tuple[str, int]]:

@@ -1,4 +1,5 @@
-"""Which participants of a study are flagged, and why: `studyapp.flags` over what is stored."""
+"""Which participants of a study are flagged, and why: `studyapp.definition.suspicion_flags` over what is
+stored."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -8,8 +9,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from studyapp import flags
-from studyapp.flags import Flag, ItemPage
+from studyapp.definition import suspicion_flags
+from studyapp.definition.suspicion_flags import Flag, ItemPage
 from studyapp.models import Event, Item, Mode, Participant, Stage, StageResponse, Study, Trial
 
 HONEYPOT = "honeypot_filled"  # kind of the event
@@ -33,17 +34,17 @@ def participant_flags(study: Study) -> dict[int, list[Flag]]:
     found: dict[int, set[Flag]] = defaultdict(set)
     patterns: dict[tuple[int, str], dict[int, str | None]] = defaultdict(dict)
     for participant, among, pages in _pages(study):
-        found[participant].update(flags.own_flags(pages))
-        patterns[among][participant] = flags.pattern(pages)
+        found[participant].update(suspicion_flags.own_flags(pages))
+        patterns[among][participant] = suspicion_flags.pattern(pages)
     for of_people in patterns.values():
-        twice = flags.shared(of_people.values())
+        twice = suspicion_flags.shared(of_people.values())
         for participant, one in of_people.items():
             if one in twice:
                 found[participant].add("identical_pattern")
     for flag, people in _stored(study):
         for participant in people:
             found[participant].add(flag)
-    return {participant: flags.in_order(own) for participant, own in found.items() if own}
+    return {participant: suspicion_flags.in_order(own) for participant, own in found.items() if own}
 
 
 def _stored(study: Study) -> Iterator[tuple[Flag, Iterable[int]]]:
@@ -77,7 +78,7 @@ def flagged_participants(study: Study, mode: str = Mode.LIVE) -> list[Flagged]:
 def flag_counts(rows: list[Flagged]) -> list[tuple[Flag, str, int]]:
     """Every flag with its meaning and how many participants have it."""
     counts = Counter(flag for row in rows for flag in row.flags)
-    return [(flag, flags.MEANINGS[flag], counts[flag]) for flag in flags.FLAGS]
+    return [(flag, suspicion_flags.MEANINGS[flag], counts[flag]) for flag in suspicion_flags.FLAGS]
 
 
 def _pages(study: Study) -> Iterator[tuple[int, tuple[int, str], list[ItemPage]]]:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from django.db.models import QuerySet
 
-from studyapp.errors import NotFound
+from foundation.errors import NotFound
+from studyapp.definition.privacy import Privacy
 from studyapp.models import ExternalIds, Participant, Study, StudyVersion
-from studyapp.privacy import Privacy
 from studyapp.queries.studies import frozen
 
 

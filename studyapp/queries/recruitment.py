@@ -6,9 +6,9 @@ from typing import cast
 from django.db.models import Q
 from django.utils import timezone
 
+from studyapp.definition.recruitment import Arrival, Outcome, PlatformName, Recruitment, WayBack
 from studyapp.models import EntryLink, ExternalIds, Participant, Study
 from studyapp.queries.studies import frozen, latest_version
-from studyapp.recruitment import Arrival, Outcome, PlatformName, Recruitment, WayBack
 
 
 def recruitment_of(link: EntryLink) -> Recruitment | None:

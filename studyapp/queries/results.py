@@ -8,13 +8,12 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Count, F, Q
 
-from studyapp.errors import NotFound
+from foundation.errors import NotFound
+from predictions.models import PredictionRun, QuestionScore
 from studyapp.models import (
     Condition,
     Event,
     Participant,
-    PredictionRun,
-    QuestionScore,
     StageResponse,
     Stimulus,
     Study,

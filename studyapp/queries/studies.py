@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from accounts.prepared import Prepared, slot
-from studyapp.errors import NotFound, StudyappError
-from studyapp.freezing import FrozenItem, FrozenStudy, hash_canonical
+from foundation.errors import NotFound
+from foundation.prepared_queries import Prepared, slot
+from studyapp.definition.checks import FrozenAttention
+from studyapp.definition.freezing import FrozenItem, FrozenStudy, hash_canonical
+from studyapp.errors import StudyappError
 from studyapp.models import (
     Condition,
     Item,
@@ -20,7 +22,6 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
-from studyapp.stages import FrozenAttention
 
 
 class AlteredVersion(StudyappError):

@@ -4,8 +4,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from studyapp.questionnaires import Question
-from studyapp.stages import ComprehensionQuestion, ScreeningQuestion
+from studyapp.definition.checks import ComprehensionQuestion, ScreeningQuestion
+from studyapp.definition.questionnaires import Question
 from studyapp.studio.drafts import Draft
 from studyapp.studio.widgets import Widget, shown
 

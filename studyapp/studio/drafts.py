@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import yaml
 from pydantic import ValidationError
 
-from studyapp.arms import ConditionDefinition
-from studyapp.definition import Location, StudyDefinition
-from studyapp.form_problems import sentence
-from studyapp.questionnaires import LikertScale, Questionnaire
-from studyapp.rules import RULES_2020
+from studyapp.definition.conditions import ConditionDefinition
+from studyapp.definition.exclusion_rules import RULES_2020
+from studyapp.definition.questionnaires import LikertScale, Questionnaire
+from studyapp.definition.schema import Location, StudyDefinition
+from studyapp.definition.validation_messages import sentence
 
 Draft = dict[str, Any]
 

@@ -7,10 +7,10 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from studyapp.definition import Location
+from foundation.messages import message_of, say
+from studyapp.definition.scales import expand
+from studyapp.definition.schema import Location
 from studyapp.errors import StudyappError
-from studyapp.scales import expand
-from studyapp.sentences import message_of, say
 from studyapp.studio.drafts import Draft
 from studyapp.studio.widgets import new_scale
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from studyapp.definition import Location, StudyDefinition, as_written, located, read_document
-from studyapp.form_problems import sentence
-from studyapp.sentences import say
+from foundation.messages import say
+from studyapp.definition.schema import Location, StudyDefinition, as_written, located, read_document
+from studyapp.definition.validation_messages import sentence
 from studyapp.studio.drafts import Draft
 
 MOST_PARTS = 100_000  # of a file; its aliases can stand for many more than it has

@@ -13,10 +13,17 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from studyapp.arms import ConditionDefinition, ItemsDefinition, PracticeDefinition
-from studyapp.definition import Location, StudyDefinition
-from studyapp.flags import MEANINGS
-from studyapp.questionnaires import (
+from studyapp.definition.checks import AttentionDefinition
+from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition, PracticeDefinition
+from studyapp.definition.exclusion_rules import (
+    AnsweredDefinition,
+    AnsweredNumberDefinition,
+    FlaggedDefinition,
+    ItemDefinition,
+    MaxTimeDefinition,
+    MinTimeDefinition,
+)
+from studyapp.definition.questionnaires import (
     LikertScale,
     MultipleChoice,
     NumberScale,
@@ -25,16 +32,9 @@ from studyapp.questionnaires import (
     SingleChoice,
     TextField,
 )
-from studyapp.recruitment import PLATFORMS
-from studyapp.rules import (
-    AnsweredDefinition,
-    AnsweredNumberDefinition,
-    FlaggedDefinition,
-    ItemDefinition,
-    MaxTimeDefinition,
-    MinTimeDefinition,
-)
-from studyapp.stages import AttentionDefinition
+from studyapp.definition.recruitment import PLATFORMS
+from studyapp.definition.schema import Location, StudyDefinition
+from studyapp.definition.suspicion_flags import MEANINGS
 from studyapp.studio import answers, steps
 from studyapp.studio.drafts import Draft, Problem, ends_of
 from studyapp.studio.steps import Step

@@ -6,10 +6,10 @@ Pure: no Django.
 from collections.abc import Sequence
 from typing import Any
 
-from studyapp.definition import Location, StudyDefinition
-from studyapp.freezing import FrozenCondition, FrozenItem, FrozenStudy, Shown
-from studyapp.programs import Step
-from studyapp.stages import FrozenAttention
+from predictions.program_steps import Step
+from studyapp.definition.checks import FrozenAttention
+from studyapp.definition.freezing import FrozenCondition, FrozenItem, FrozenStudy, Shown
+from studyapp.definition.schema import Location, StudyDefinition
 from studyapp.studio.drafts import Draft, problems
 from studyapp.studio.edits import with_value
 

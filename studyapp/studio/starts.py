@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from studyapp.questionnaires import TEMPLATES
-from studyapp.rules import RULES_2020
+from studyapp.definition.exclusion_rules import RULES_2020
+from studyapp.definition.questionnaires import TEMPLATES
 from studyapp.studio.drafts import Draft, opened
 
 CONSENT = """\

@@ -5,7 +5,7 @@ A field without a line here is called by its name and explained by the definitio
 
 from typing import NamedTuple
 
-from studyapp.questionnaires import Kind
+from studyapp.definition.questionnaires import Kind
 
 
 class Step(NamedTuple):

@@ -5,12 +5,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from studyapp.definition import Location
-from studyapp.questionnaires import Question
+from studyapp.definition.builtin_translations import WORDINGS
+from studyapp.definition.questionnaires import Question
+from studyapp.definition.schema import Location
+from studyapp.definition.translations import labels_of
 from studyapp.studio.drafts import Draft
 from studyapp.studio.widgets import Widget
-from studyapp.translations import labels_of
-from studyapp.wordings import WORDINGS
 
 _PART_TITLES = {
     "screening": "Screening",

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from studyapp.definition import Location
-from studyapp.questionnaires import Answer
+from studyapp.definition.questionnaires import Answer
+from studyapp.definition.schema import Location
 
 Sent = Mapping[str, list[str]]
 Kind = Literal[

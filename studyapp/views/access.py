@@ -12,10 +12,10 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from studyapp import tokens
+from studyapp import link_tokens
+from studyapp.definition.recruitment import Arrival
 from studyapp.models import EntryLink, Participant, Study
 from studyapp.queries.studies import frozen
-from studyapp.recruitment import Arrival
 
 _LINK_COOKIE = "entry"
 _PARTICIPANT_COOKIE = "participant"
@@ -27,7 +27,7 @@ _PARTICIPANT_SECONDS = 90 * 24 * 3600
 def participant_of(request: HttpRequest, slug: str) -> Participant | None:
     """The participant of this study whom the cookie names. One query, none without a cookie."""
     value = request.COOKIES.get(_PARTICIPANT_COOKIE)
-    participant = tokens.read_participant(value) if value else None
+    participant = link_tokens.read_participant(value) if value else None
     return participant if participant is not None and participant.version.study.slug == slug else None
 
 
@@ -59,25 +59,25 @@ def in_browser_language(view: Callable[..., HttpResponse]) -> Callable[..., Http
 def link_of(request: HttpRequest, slug: str) -> EntryLink | None:
     """The link of this study by which the person came."""
     value = request.COOKIES.get(_LINK_COOKIE)
-    link = tokens.read_link(value) if value else None
+    link = link_tokens.read_link(value) if value else None
     return link if link is not None and link.study.slug == slug else None
 
 
 def remember_participant(response: HttpResponseBase, participant: Participant) -> None:
     """Set the participant cookie; it is sent to the pages of this study only."""
     slug = participant.version.study.slug
-    _set(response, _PARTICIPANT_COOKIE, tokens.sign_participant(participant), slug, _PARTICIPANT_SECONDS)
+    _set(response, _PARTICIPANT_COOKIE, link_tokens.sign_participant(participant), slug, _PARTICIPANT_SECONDS)
 
 
 def remember_link(response: HttpResponseBase, link: EntryLink) -> None:
     """Set the link cookie; it is sent to the pages of this study only."""
-    _set(response, _LINK_COOKIE, tokens.sign_link(link), link.study.slug, _LINK_SECONDS)
+    _set(response, _LINK_COOKIE, link_tokens.sign_link(link), link.study.slug, _LINK_SECONDS)
 
 
 def arrival_of(request: HttpRequest, link: EntryLink) -> Arrival | None:
     """The platform's ids with which the person came by this link."""
     value = request.COOKIES.get(_ARRIVAL_COOKIE)
-    return tokens.read_arrival(value, link) if value else None
+    return link_tokens.read_arrival(value, link) if value else None
 
 
 def remember_arrival(response: HttpResponseBase, link: EntryLink, arrival: Arrival | None) -> None:
@@ -85,7 +85,7 @@ def remember_arrival(response: HttpResponseBase, link: EntryLink, arrival: Arriv
     if arrival is None:
         response.delete_cookie(_ARRIVAL_COOKIE, path=f"/study/{link.study.slug}/", samesite="Lax")
     else:
-        value = tokens.sign_arrival(link, arrival)
+        value = link_tokens.sign_arrival(link, arrival)
         _set(response, _ARRIVAL_COOKIE, value, link.study.slug, _LINK_SECONDS)
 
 

@@ -6,7 +6,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from accounts.images import folder
+from foundation.image_files import folder
 from studyapp.queries.studies import image_paths
 from studyapp.views.access import participant_of
 

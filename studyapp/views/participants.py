@@ -13,24 +13,12 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from studyapp import ratelimit, tokens
+from studyapp import link_tokens
 from studyapp.actions import pages as actions
 from studyapp.actions.recruitment import enter
-from studyapp.answers import parse_answers, parse_changes
-from studyapp.flags import HONEYPOT_FIELD
-from studyapp.forms import (
-    CLOCK_FIELDS,
-    PageName,
-    Row,
-    consent_public_id,
-    empty_questions_html,
-    new_consent_key,
-    page_key,
-    questions_html,
-    questions_of,
-    rows,
-)
-from studyapp.freezing import FrozenStudy
+from studyapp.definition.freezing import FrozenStudy
+from studyapp.definition.recruitment import WayBack
+from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
 from studyapp.models import (
     EntryLink,
     Mode,
@@ -52,9 +40,7 @@ from studyapp.queries.studies import (
     latest_version,
     localised,
 )
-from studyapp.recruitment import WayBack
-from studyapp.stimuli import instructions_html, stimulus_html
-from studyapp.timing import PageTiming
+from studyapp.rules.page_timing import PageTiming
 from studyapp.views import recruitment, told
 from studyapp.views.access import (
     arrival_of,
@@ -65,6 +51,21 @@ from studyapp.views.access import (
     participant_page,
     remember_participant,
 )
+from studyapp.web import rate_limit
+from studyapp.web.participant_forms import (
+    CLOCK_FIELDS,
+    PageName,
+    Row,
+    consent_public_id,
+    empty_questions_html,
+    new_consent_key,
+    page_key,
+    questions_html,
+    questions_of,
+    rows,
+)
+from studyapp.web.posted_answers import parse_answers, parse_changes
+from studyapp.web.stimulus_html import instructions_html, stimulus_html
 
 
 @require_safe
@@ -75,7 +76,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     Whether the person may enter is decided on the consent page: only there the cookie of somebody who is
     in the study already is sent.
     """
-    link = tokens.find_link(token)
+    link = link_tokens.find_link(token)
     if link is None:
         raise Http404(_("There is no such study link. Please check that you copied the whole link."))
     return recruitment.arrive(request, link)
@@ -84,7 +85,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 @require_safe
 def resume(request: HttpRequest, token: str) -> HttpResponse:
     """Take a participant on, for example on another device."""
-    participant = tokens.read_resume(token)
+    participant = link_tokens.read_resume(token)
     if participant is None:
         raise Http404(_("This personal link is not complete. Please copy the whole link."))
     response = redirect("studyapp:study", participant.version.study.slug)
@@ -122,7 +123,7 @@ def consent(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _consented(request: HttpRequest, link: EntryLink) -> Participant:
     if link.mode == Mode.BOT:
-        ratelimit.leave_uncounted(request)
+        rate_limit.leave_uncounted(request)
     version = latest_version(link.study)
     language = _wanted_language(request, frozen(version)) if version else ""
     public_id = consent_public_id(request.POST.get("page_key", ""))
@@ -309,7 +310,8 @@ def _render_page(
             empty_questions_html(version, kind, language) if filled is None else questions_html(filled)
         ),
         "errors": [row for row in filled or [] if row.error],
-        "resume_url": settings.SITE_URL + reverse("studyapp:resume", args=[tokens.resume_token(participant)]),
+        "resume_url": settings.SITE_URL
+        + reverse("studyapp:resume", args=[link_tokens.resume_token(participant)]),
         "kind": kind,
     }
     if page.trial is not None:

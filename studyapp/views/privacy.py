@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from accounts.models import User
+from foundation.errors import NotFound
 from studyapp.actions import privacy as actions
-from studyapp.errors import NotFound
 from studyapp.models import Study
 from studyapp.queries.privacy import participant_named, participant_with_code, promises
 from studyapp.views import told

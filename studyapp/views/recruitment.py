@@ -8,13 +8,19 @@ from django.shortcuts import redirect, render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from studyapp import recruitment_signed
 from studyapp.actions import recruitment as actions
+from studyapp.definition.prolific_webhook import BadNotice, read_notice
+from studyapp.definition.recruitment import (
+    Arrival,
+    BadArrival,
+    Outcome,
+    Recruitment,
+    WayBack,
+    Why,
+    read_arrival,
+)
 from studyapp.models import EntryLink
 from studyapp.queries.recruitment import known_participant, recruitment_of, way_back_of_link
-from studyapp.recruitment import Arrival, BadArrival, Outcome, Recruitment, WayBack, Why, read_arrival
-from studyapp.recruitment_signed import KeysUnavailable
-from studyapp.recruitment_webhook import BadNotice, read_notice
 from studyapp.views import told
 from studyapp.views.access import (
     arrival_of,
@@ -24,6 +30,8 @@ from studyapp.views.access import (
     remember_link,
     remember_participant,
 )
+from studyapp.web import prolific_signature
+from studyapp.web.prolific_signature import KeysUnavailable
 
 
 def arrive(request: HttpRequest, link: EntryLink) -> HttpResponse:
@@ -55,7 +63,7 @@ def arrive(request: HttpRequest, link: EntryLink) -> HttpResponse:
 def _arrival(request: HttpRequest, recruitment: Recruitment) -> Arrival | None:
     sent = request.GET.dict()
     if recruitment.signed_urls:
-        sent |= recruitment_signed.verified(
+        sent |= prolific_signature.verified(
             sent, jwks_url=settings.PROLIFIC_JWKS_URL, site_url=settings.SITE_URL
         )
     return read_arrival(recruitment, sent)

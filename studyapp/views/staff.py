@@ -11,17 +11,17 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from studyapp import states
+from foundation.errors import TouchstoneError
+from foundation.translated_messages import told
 from studyapp.actions import studies as actions
 from studyapp.actions.links import create_link
 from studyapp.actions.running import pause_study, resume_study
-from studyapp.errors import StudyappError
-from studyapp.forms import LinkForm
-from studyapp.in_words import told
 from studyapp.models import Study
 from studyapp.queries.progress import studies_with_counts, study_progress
-from studyapp.states import ForbiddenTransition
+from studyapp.rules import states
+from studyapp.rules.states import ForbiddenTransition
 from studyapp.views.access import staff_only, staff_user, study_or_404
+from studyapp.web.participant_forms import LinkForm
 
 
 @require_safe
@@ -96,7 +96,7 @@ def reopen(request: HttpRequest, slug: str) -> HttpResponse:
 def _act(request: HttpRequest, slug: str, action: Callable[..., Any], done: str) -> HttpResponse:
     try:
         action(study=study_or_404(slug), by=staff_user(request))
-    except (StudyappError, ForbiddenTransition) as error:
+    except (TouchstoneError, ForbiddenTransition) as error:
         messages.error(request, told(error))
     else:
         messages.success(request, done)

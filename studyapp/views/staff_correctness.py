@@ -7,17 +7,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
+from foundation.translated_messages import told
+from predictions.models import PredictionRun
+from predictions.queries.predictions import finished_runs
 from studyapp.actions import correctness as actions
-from studyapp.in_words import told
-from studyapp.models import JudgedAnswer, PredictionRun, Study
+from studyapp.models import JudgedAnswer, Study
 from studyapp.queries import correctness
 from studyapp.queries.designs import Design, StudyRefused, design
 from studyapp.queries.drafts import definition_of
-from studyapp.queries.predictions import finished_runs
 from studyapp.queries.studies import latest_version
-from studyapp.staff_forms import SettleForm, VerdictForm
-from studyapp.stimuli import articles
 from studyapp.views.access import staff_only, staff_user, study_or_404
+from studyapp.web.staff_forms import SettleForm, VerdictForm
+from studyapp.web.stimulus_html import articles
 
 
 @require_safe

@@ -9,14 +9,14 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from foundation.errors import TouchstoneError
+from foundation.translated_messages import told
 from studyapp.actions.running import duplicate_study
-from studyapp.differences import Difference, differences
-from studyapp.errors import StudyappError
-from studyapp.in_words import told
+from studyapp.definition.version_diff import Difference, differences
 from studyapp.queries.designs import StudyRefused, design
 from studyapp.queries.drafts import definition_of
-from studyapp.staff_forms import DuplicateForm
 from studyapp.views.access import staff_only, staff_user, study_or_404
+from studyapp.web.staff_forms import DuplicateForm
 
 DRAFT = "draft"
 LONGEST = 600  # characters of a value on the page of differences
@@ -32,7 +32,7 @@ def duplicate(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             copy = duplicate_study(study=found, by=staff_user(request), **form.cleaned_data)
-        except StudyappError as error:
+        except TouchstoneError as error:
             form.add_error("slug", told(error))
         else:
             messages.success(request, _("This is the copy, a draft."))

@@ -9,12 +9,12 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from studyapp.forms import PageName, empty_questions_html
-from studyapp.freezing import FrozenStudy
+from studyapp.definition.freezing import FrozenStudy
 from studyapp.models import StudyVersion
 from studyapp.queries.studies import latest_version, localised
-from studyapp.stimuli import instructions_html, stimulus_html
 from studyapp.views.access import staff_only, study_or_404
+from studyapp.web.participant_forms import PageName, empty_questions_html
+from studyapp.web.stimulus_html import instructions_html, stimulus_html
 
 # The pages with questions, in the order in which participants come to them.
 PAGES: tuple[PageName, ...] = ("screening", "instructions", "comprehension", "pre_survey", "item", "survey")

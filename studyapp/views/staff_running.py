@@ -9,17 +9,17 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from foundation.errors import TouchstoneError
 from studyapp.actions import running as actions
-from studyapp.errors import StudyappError
-from studyapp.event_words import WORDS
 from studyapp.exports.estimates import running_estimates
 from studyapp.models import Condition, Study
 from studyapp.queries.flags import flag_counts, flagged_participants
 from studyapp.queries.log import LogFilter, actors, kinds, log, notes
 from studyapp.queries.progress import archived_studies, drop_outs, study_progress
 from studyapp.queries.studies import AlteredVersion, latest_version
-from studyapp.staff_forms import ConditionForm, LogForm, NoteForm
 from studyapp.views.access import staff_only, staff_user, study_or_404
+from studyapp.web.event_labels import WORDS
+from studyapp.web.staff_forms import ConditionForm, LogForm, NoteForm
 
 PAGE = 100  # events on a page of the log
 FEWEST = 5  # people of a condition; a bootstrap of fewer gives intervals that are far too short
@@ -114,7 +114,7 @@ def archive_study(request: HttpRequest, slug: str) -> HttpResponse:
     """Take a study out of the list."""
     try:
         actions.archive_study(study=study_or_404(slug), by=staff_user(request))
-    except StudyappError as error:
+    except TouchstoneError as error:
         messages.error(request, str(error))
         return redirect("studyapp:staff_study", slug)
     messages.success(request, _("The study is archived."))

@@ -7,13 +7,13 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.errors import NoBroker
+from foundation.errors import NoBroker
 from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
 from studyapp.models import SizePlan
-from studyapp.sizes import SizeResult
-from studyapp.staff_forms import SizeForm
+from studyapp.rules.sample_sizes import SizeResult
 from studyapp.tasks import enqueue_size_plan
 from studyapp.views.access import staff_only, staff_user
+from studyapp.web.staff_forms import SizeForm
 
 AT_ONCE = 2.0  # seconds; what takes longer goes to a worker
 WIDTH, HEIGHT = 600, 240  # of the curve, in units of its picture

@@ -11,13 +11,14 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from foundation.errors import TouchstoneError
+from foundation.translated_messages import in_words, told
+from predictions.models import Dataset
 from studyapp.actions import drafts as actions
 from studyapp.actions.studies import launch_study
-from studyapp.definition import DefinitionError
-from studyapp.errors import StudyappError
-from studyapp.event_words import CHANGES
-from studyapp.in_words import in_words, told
-from studyapp.models import Dataset, Study
+from studyapp.definition.scales import SCALES
+from studyapp.definition.schema import DefinitionError
+from studyapp.models import Study
 from studyapp.queries.drafts import (
     Edited,
     edited,
@@ -28,17 +29,17 @@ from studyapp.queries.drafts import (
     undoable,
 )
 from studyapp.queries.studies import latest_version
-from studyapp.scales import SCALES
-from studyapp.states import ForbiddenTransition
+from studyapp.rules.states import ForbiddenTransition
 from studyapp.studio import edits, sample, starts
 from studyapp.studio.drafts import Draft, Problem, as_yaml
 from studyapp.studio.files import read_draft
 from studyapp.studio.forms import form
 from studyapp.studio.steps import BY_NAME, STEPS, Step, label
-from studyapp.studio_forms import ImportForm, ScaleForm, StartForm
 from studyapp.views.access import staff_only, staff_user, study_or_404
 from studyapp.views.studio_forms import Submitted, submitted
 from studyapp.views.studio_preview import choices
+from studyapp.web.event_labels import CHANGES
+from studyapp.web.studio_forms import ImportForm, ScaleForm, StartForm
 
 HISTORY = 30  # revisions on the page
 
@@ -86,7 +87,7 @@ def start_from_file(request: HttpRequest) -> HttpResponse:
 def _made(request: HttpRequest, filled: Any, draft: Draft) -> HttpResponse:
     try:
         study = actions.start_draft(draft=draft, by=staff_user(request))
-    except StudyappError as error:
+    except TouchstoneError as error:
         filled.add_error("slug" if isinstance(filled, StartForm) else "file", told(error))
         forms = (filled, ImportForm()) if isinstance(filled, StartForm) else (StartForm(), filled)
         return _home(request, *forms, status=422)
@@ -165,7 +166,7 @@ def _save(request: HttpRequest, study: Study, found: Step, *, go_on: bool) -> Ht
         actions.save_draft(
             study=study, base=sent.base, draft=sent.draft, changed=found.name, by=staff_user(request)
         )
-    except StudyappError as error:
+    except TouchstoneError as error:
         return _not_saved(request, study, found, sent, error)
     left = [one for one in look(sent.draft).problems if _step_of(one) == found]
     messages.success(request, _("Saved. Something is left to do here.") if left else _("Saved."))
@@ -230,13 +231,13 @@ def _edit(
     try:
         draft, at = change(sent.draft)
         actions.save_draft(study=study, base=sent.base, draft=draft, changed=name, by=staff_user(request))
-    except StudyappError as error:
+    except TouchstoneError as error:
         return _not_saved(request, study, found, sent, error)
     return redirect(_address(study, found, at))
 
 
 def _not_saved(
-    request: HttpRequest, study: Study, found: Step, sent: Submitted, error: StudyappError
+    request: HttpRequest, study: Study, found: Step, sent: Submitted, error: TouchstoneError
 ) -> HttpResponse:
     """The step with what was sent, which is stored nowhere, and the newest draft around it."""
     messages.error(request, told(error))
@@ -265,7 +266,7 @@ def scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpRespons
             actions.save_draft(
                 study=study, base=now.number, draft=draft, changed=name, by=staff_user(request)
             )
-        except StudyappError as error:
+        except TouchstoneError as error:
             filled.add_error("items", told(error))
         else:
             return redirect(_address(study, found, location))
@@ -316,7 +317,7 @@ def _travel(
     """Go to another revision, and back to the page where the button stood."""
     try:
         action(study=study_or_404(slug), by=staff_user(request), **arguments)
-    except StudyappError as error:
+    except TouchstoneError as error:
         messages.error(request, told(error))
     else:
         messages.success(request, done)
@@ -365,7 +366,7 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_or_404(slug)
     try:
         version = launch_study(study=study, by=staff_user(request))
-    except (StudyappError, ForbiddenTransition) as error:
+    except (TouchstoneError, ForbiddenTransition) as error:
         messages.error(request, told(error))
         return redirect("studyapp:studio_review", slug)
     messages.success(

@@ -8,9 +8,9 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from foundation.errors import TouchstoneError
+from foundation.translated_messages import told
 from studyapp.actions.drafts import save_draft
-from studyapp.errors import StudyappError
-from studyapp.in_words import told
 from studyapp.queries.designs import StudyRefused
 from studyapp.queries.drafts import candidates, correct_counts, drawn, edited, known, named
 from studyapp.studio.edits import with_value
@@ -70,7 +70,7 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
             changed="items",
             by=staff_user(request),
         )
-    except StudyappError as error:
+    except TouchstoneError as error:
         messages.error(request, told(error))
     else:
         messages.success(request, _("The items are chosen by hand: %(n)d.") % {"n": len(ids)})

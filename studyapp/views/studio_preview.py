@@ -15,14 +15,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_http_methods
 
-from studyapp.flags import HONEYPOT_FIELD
-from studyapp.forms import CLOCK_FIELDS, PageName, questions_html, questions_on, rows
-from studyapp.freezing import FrozenStudy
+from studyapp.definition.freezing import FrozenStudy
+from studyapp.definition.recruitment import OUTCOMES, Arrival, Outcome, WayBack
+from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
 from studyapp.models import Stage, StageResponse
 from studyapp.policies import REFUSALS
 from studyapp.queries.drafts import edited, look
-from studyapp.recruitment import OUTCOMES, Arrival, Outcome, WayBack
-from studyapp.stimuli import rendered_instructions, rendered_stimulus
 from studyapp.studio import sample
 from studyapp.studio.drafts import Draft
 from studyapp.studio.steps import BY_NAME
@@ -30,6 +28,8 @@ from studyapp.views import told
 from studyapp.views.access import staff_only, study_or_404
 from studyapp.views.participants import offered_languages, stage_context
 from studyapp.views.studio_forms import draft_sent
+from studyapp.web.participant_forms import CLOCK_FIELDS, PageName, questions_html, questions_on, rows
+from studyapp.web.stimulus_html import rendered_instructions, rendered_stimulus
 
 EXAMPLE_CODE = "EXAMPLE"
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from analysis.grid import Grid
+from analysis.participants.trial_grid import Grid
 
 
 def make_grid(condition="a", *, people=10, items=8, seconds=None, correct=None, post=None, **answers):

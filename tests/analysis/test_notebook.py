@@ -3,7 +3,7 @@
 import json
 import os
 
-from tests.analysis.data import ROOT
+from tests.paths import ROOT
 
 NOTEBOOK = ROOT / "docs/tutorial/without-the-platform.ipynb"
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from analysis.bundle import load_bundle
-from analysis.study import Options, analyse
+from analysis.participants.bundle import load_bundle
+from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import released_study
 
 NAMES = ("Qi-2019", "Select & Forget", "regularized", "ground truth")

@@ -5,13 +5,13 @@ from typing import Any
 from uuid import uuid4
 
 from accounts.models import User
-from annotation.actions import places
+from annotation.actions import assignments
 from annotation.actions.data import import_items
 from annotation.actions.editing import save_operations, submit
 from annotation.actions.projects import create_project, set_member
-from annotation.editing import OperationIn, Subject
 from annotation.models import Item, Membership, Project, Role, Work
-from annotation.payloads import Image, ItemRecord
+from annotation.operations import OperationIn, Subject
+from annotation.schemas import Image, ItemRecord
 
 _numbers = count(1)
 
@@ -87,7 +87,7 @@ def make_work(member: Membership | None = None, **fields: Any) -> Work:
     """A work that was just handed out, on an item made for it."""
     member = member or make_member(make_project(**fields))
     make_items(member.project)
-    return places.next_work(member=member)
+    return assignments.next_work(member=member)
 
 
 def finished(work: Work) -> Work:

@@ -1,120 +1,175 @@
-"""Saving: each operation once, on the newest revision only, all or none, with a history that stays."""
+"""The rules of editing: what operations do, what they may not do, and that every one can be undone."""
 
-from uuid import uuid4
+from typing import Any
 
 import pytest
-from django.db import IntegrityError, transaction
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from annotation.actions.editing import save_operations, submit
-from annotation.errors import BadEdit, NotReady, StaleBase
-from annotation.models import AppendOnlyRow, AuditEvent, Operation, Work
-from annotation.policies import NotAllowed
-from tests.annotation.factories import box, finished, make_user, make_work, operation
+from analysis.programs import parse
+from annotation.errors import BadEdit
+from annotation.operations import Edit, apply, checked, executed, open_nodes, resolved
+from annotation.schemas import Document
+from tests.annotation.factories import BOXES, PROGRAM, SPANS, SPANS_PROGRAM, box, span
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+PROGRAM_OF_BOXES = parse(PROGRAM, kind="boxes")
+PROGRAM_OF_SPANS = parse(SPANS_PROGRAM, kind="spans")
+
+
+def edited(*edits: dict[str, Any], document: Document | None = None) -> Document:
+    document = document or Document()
+    for edit in edits:
+        document, _inverse = apply(document, Edit.model_validate(edit), PROGRAM_OF_BOXES, BOXES)
+    return document
+
+
+TWO = {"node": 3, "put": [box("a"), box("b", image=1)], "state": "done"}
 
 
 def test_it_works() -> None:
-    work = make_work()
-    edits = [operation(0, 3, put=[box("a")]), operation(0, 3, state="done")]
-    saved = save_operations(work=work.pk, operations=edits, by=work.annotator)
-    assert saved.work.revision == 2
-    assert [one.revision for one in saved.operations] == [1, 2]
-    work.refresh_from_db()
-    assert work.document["layers"]["3"]["state"] == "done"
-    assert saved.operations[0].inverse == {"node": 3, "remove": ["a"]}
+    document = edited(TWO, {"node": 2, "put": [{"id": "c", "ref": "b"}], "state": "done"})
+    assert [one.id for one in document.layers[3].objects] == ["a", "b"]
+    assert executed(document, PROGRAM_OF_BOXES).values == (False, 1, 1, 2, 2)
+    assert [one.box for one in resolved(document, PROGRAM_OF_BOXES)[2]] == [(0.1, 0.1, 0.1 + 0.2, 0.5)]
+    assert open_nodes(document, PROGRAM_OF_BOXES) == []
 
 
-def test_sent_twice_is_one_edit() -> None:
-    work = make_work()
-    edit = operation(0, 3, put=[box("a")])
-    first = save_operations(work=work.pk, operations=[edit], by=work.annotator)
-    second = save_operations(work=work.pk, operations=[edit], by=work.annotator)
-    assert second.work.revision == first.work.revision == 1
-    assert [one.pk for one in second.operations] == [one.pk for one in first.operations]
+def test_moving_a_box_moves_what_was_chosen_from_it() -> None:
+    document = edited(
+        TWO, {"node": 2, "put": [{"id": "c", "ref": "b"}]}, {"node": 3, "put": [box("b", at=0.6)]}
+    )
+    assert resolved(document, PROGRAM_OF_BOXES)[2][0].box[0] == 0.6
 
 
-def test_a_batch_whose_first_half_arrived_before_goes_on_from_there() -> None:
-    work = make_work()
-    first, second = operation(0, 3, put=[box("a")]), operation(1, 3, put=[box("b")])
-    save_operations(work=work.pk, operations=[first], by=work.annotator)
-    saved = save_operations(work=work.pk, operations=[first, second], by=work.annotator)
-    assert saved.work.revision == 2
+def test_removing_a_box_takes_what_refers_to_it_along_and_undo_brings_all_back() -> None:
+    before = edited(TWO, {"node": 2, "put": [{"id": "c", "ref": "b"}], "state": "done"})
+    after, inverse = apply(before, Edit(node=3, remove=("b",)), PROGRAM_OF_BOXES, BOXES)
+    assert after.layers[2].objects == ()
+    again, _redo = apply(after, Edit.model_validate(inverse), PROGRAM_OF_BOXES, BOXES)
+    assert again == before
 
 
-def test_an_edit_made_on_an_old_revision_is_refused_and_changes_nothing() -> None:
-    work = make_work()
-    save_operations(work=work.pk, operations=[operation(0, 3, put=[box("a")])], by=work.annotator)
-    with pytest.raises(StaleBase):
-        save_operations(work=work.pk, operations=[operation(0, 3, put=[box("b")])], by=work.annotator)
-    work.refresh_from_db()
-    assert [one["id"] for one in work.document["layers"]["3"]["objects"]] == ["a"]
+def test_the_program_is_wrong_can_be_said_and_taken_back() -> None:
+    said, inverse = apply(
+        Document(),
+        Edit.model_validate({"problem": {"kind": "wrong module", "node": 2}}),
+        PROGRAM_OF_BOXES,
+        BOXES,
+    )
+    assert said.problem is not None
+    assert open_nodes(said, PROGRAM_OF_BOXES) == []
+    back, _redo = apply(said, Edit.model_validate(inverse), PROGRAM_OF_BOXES, BOXES)
+    assert back.problem is None
+    assert open_nodes(back, PROGRAM_OF_BOXES) == [3, 2]
 
 
-def test_one_bad_operation_stores_none_of_its_batch() -> None:
-    work = make_work()
-    good, bad = operation(0, 3, put=[box("a")]), operation(0, 1, put=[box("b")])
+def test_an_edit_that_does_not_speak_of_the_problem_leaves_it() -> None:
+    document = edited({"problem": {"kind": "other"}}, TWO)
+    assert document.problem is not None
+
+
+@pytest.mark.parametrize(
+    ("edit", "field"),
+    [
+        ({"node": 9}, "node"),
+        ({"node": 1, "put": [box("x")]}, "put.0"),
+        ({"node": 3, "remove": ["x"]}, "remove"),
+        ({"node": 3, "put": [box("x", image=2)]}, "put.0.image"),
+        ({"node": 3, "put": [span("x", 0, 1)]}, "put.0"),
+        ({"node": 3, "put": [{"id": "x", "ref": "a"}]}, "put.0"),
+        ({"node": 2, "put": [{"id": "x", "ref": "nowhere"}]}, "put.0.ref"),
+        ({"node": 2, "put": [box("x")]}, "put.0.reason"),
+        ({"node": 2, "put": [box("x", reason="missed", links=["nowhere"])]}, "put.0.links"),
+        ({"node": 2, "put": [{"id": "x", "ref": "a"}, {"id": "y", "ref": "a"}]}, "put"),
+        ({"node": 2, "put": [{"id": "b", "ref": "a"}]}, "put"),
+        ({"node": 3, "state": "nothing"}, "state"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused_with_its_field(edit: dict[str, Any], field: str) -> None:
     with pytest.raises(BadEdit) as caught:
-        save_operations(work=work.pk, operations=[good, bad], by=work.annotator)
-    assert caught.value.operation == str(bad.id)
-    assert not Operation.objects.exists()
-    work.refresh_from_db()
-    assert work.revision == 0
+        edited(TWO, edit)
+    assert caught.value.field == field
 
 
-def test_nobody_edits_the_work_of_another() -> None:
-    work = make_work()
-    with pytest.raises(NotAllowed):
-        save_operations(work=work.pk, operations=[operation(0, 3, put=[box("a")])], by=make_user())
+def test_a_shared_step_is_edited_at_its_first_place() -> None:
+    program = parse("equal(count(find[dogs]), count(find[dogs]))", kind="boxes")
+    with pytest.raises(BadEdit, match="shares"):
+        apply(Document(), Edit(node=4, state="done"), program, BOXES)
 
 
-def test_submitted_work_is_not_edited() -> None:
-    work = finished(make_work())
-    with pytest.raises(NotAllowed, match="submitted"):
-        save_operations(work=work.pk, operations=[operation(2, 3, state="unsure")], by=work.annotator)
+def test_drawing_where_nothing_was_said_to_be_says_done() -> None:
+    assert edited({"node": 3, "state": "nothing"}, {"node": 3, "put": [box("x")]}).layers[3].state == "done"
 
 
-def test_submitting_needs_every_step_and_names_those_that_are_open() -> None:
-    work = make_work()
-    with pytest.raises(NotReady) as caught:
-        submit(work=work.pk, revision=0, by=work.annotator)
-    assert caught.value.nodes == (3, 2)
+def test_objects_pass_through_computed_steps() -> None:
+    program = parse("exist(filter[black](in-left-image(find[dogs])))", kind="boxes")
+    document, _ = apply(Document(), Edit.model_validate({"node": 3, "put": [box("a")]}), program, BOXES)
+    document, _ = apply(
+        document, Edit.model_validate({"node": 1, "put": [{"id": "c", "ref": "a"}]}), program, BOXES
+    )
+    assert executed(document, program).value is True
 
 
-def test_submitting_counts_once() -> None:
-    work = finished(make_work())
-    again = submit(work=work.pk, revision=work.revision, by=work.annotator)
-    assert again.pk == work.pk
-    work.item.refresh_from_db()
-    assert work.item.submitted == 1
-    assert AuditEvent.objects.filter(kind="work_submitted").count() == 1
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"quote": "another"}, "put.0.quote"),
+        ({"span": [0, 999]}, "put.0.span"),
+        ({"tokens": [1, 2]}, "put.0.tokens"),
+    ],
+)
+def test_a_span_names_one_place_three_times(change: dict[str, Any], field: str) -> None:
+    good = span("x", 0, 1)
+    apply(Document(), Edit.model_validate({"node": 2, "put": [good]}), PROGRAM_OF_SPANS, SPANS)
+    with pytest.raises(BadEdit) as caught:
+        apply(Document(), Edit.model_validate({"node": 2, "put": [good | change]}), PROGRAM_OF_SPANS, SPANS)
+    assert caught.value.field == field
 
 
-def test_submitting_an_old_revision_is_refused() -> None:
-    work = make_work()
-    save_operations(work=work.pk, operations=[operation(0, 3, put=[box("a")])], by=work.annotator)
-    with pytest.raises(StaleBase):
-        submit(work=work.pk, revision=0, by=work.annotator)
+def test_a_document_from_outside_follows_the_same_rules() -> None:
+    document = edited(TWO, {"node": 2, "put": [{"id": "c", "ref": "b"}]})
+    assert checked(document, PROGRAM_OF_BOXES, BOXES) == document
+    hanging = Document(layers={2: document.layers[2]})
+    with pytest.raises(BadEdit, match="no object 'b'"):
+        checked(hanging, PROGRAM_OF_BOXES, BOXES)
 
 
-def test_history_is_never_changed() -> None:
-    work = finished(make_work())
-    with pytest.raises(AppendOnlyRow):
-        work.operations.update(revision=9)
-    with pytest.raises(AppendOnlyRow):
-        work.operations.all().delete()
+NAMES = st.sampled_from("abcdef")
+NOTES = st.text(st.characters(exclude_characters="\0"), max_size=5)
+EDITS = st.one_of(
+    st.builds(
+        lambda name, at, image: {"node": 3, "put": [box(name, at=at / 10, image=image)]},
+        NAMES, st.integers(0, 7), st.integers(0, 1),
+    ),
+    st.builds(lambda name: {"node": 3, "remove": [name]}, NAMES),
+    st.builds(lambda name, ref: {"node": 2, "put": [{"id": f"c{name}", "ref": ref}]}, NAMES, NAMES),
+    st.builds(lambda name: {"node": 2, "remove": [f"c{name}"]}, NAMES),
+    st.builds(
+        lambda node, state: {"node": node, "state": state},
+        st.integers(2, 3), st.sampled_from(["done", "open", "unsure"]),
+    ),
+    st.builds(lambda note: {"node": 3, "note": note}, NOTES),
+)  # fmt: skip
 
 
-def test_the_database_knows_each_operation_and_each_revision_once() -> None:
-    work = finished(make_work())
-    row = work.operations.first()
-    for change in ({"uid": row.uid, "revision": 99}, {"uid": uuid4(), "revision": row.revision}):
-        with pytest.raises(IntegrityError), transaction.atomic():
-            Operation.objects.create(work=work, by=work.annotator, edit={}, inverse={}, **change)
+@settings(deadline=None)
+@given(st.lists(EDITS, max_size=25))
+def test_every_edit_is_undone_by_its_inverse(edits: list[dict[str, Any]]) -> None:
+    document = Document()
+    for edit in edits:
+        try:
+            after, inverse = apply(document, Edit.model_validate(edit), PROGRAM_OF_BOXES, BOXES)
+        except BadEdit:
+            continue
+        back, _redo = apply(after, Edit.model_validate(inverse), PROGRAM_OF_BOXES, BOXES)
+        assert _unordered(back) == _unordered(document)
+        document = after
 
 
-def test_the_database_wants_times_where_the_status_needs_them() -> None:
-    work = make_work()
-    for change in ({"status": "submitted"}, {"reserved_until": None}):
-        with pytest.raises(IntegrityError), transaction.atomic():
-            Work.objects.filter(pk=work.pk).update(**change)
+def _unordered(document: Document) -> dict[int, Any]:
+    """Layers without the order of their objects, and without those that nobody touched in effect."""
+    found = {
+        node: (layer.state, layer.note, {one.id: one for one in layer.objects})
+        for node, layer in document.layers.items()
+    }
+    return {node: content for node, content in found.items() if content != ("open", "", {})}

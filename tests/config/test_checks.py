@@ -3,6 +3,9 @@
 import pytest
 from django.conf import settings
 from django.core.checks import run_checks
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
+from django.db.migrations.recorder import MigrationRecorder
 from django.test import override_settings
 
 from config.checks import is_this_machine
@@ -92,3 +95,13 @@ def test_every_model_server_has_a_web_address(urls: str, ids: set[str]):
 def test_loopback_addresses_are_this_machine(url: str):
     assert is_this_machine(url)
     assert not is_this_machine("http://192.0.2.1")
+
+
+@pytest.mark.django_db
+def test_a_database_of_release_0_1_is_refused_in_one_sentence():
+    MigrationRecorder.Migration.objects.filter(app="predictions").delete()
+
+    with pytest.raises(SystemCheckError, match="made by Touchstone 0.1") as refused:
+        call_command("migrate", verbosity=0)
+
+    assert "start with an empty database" in str(refused.value)

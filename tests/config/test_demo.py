@@ -19,7 +19,8 @@ SHOW = """
 import json
 from accounts.models import User
 from annotation.models import Gold, Item, Membership, Project, SystemOutput, Work
-from studyapp.models import EntryLink, Prediction, Question, Score, Study, StudyVersion
+from predictions.models import Prediction, Question, Score
+from studyapp.models import EntryLink, Study, StudyVersion
 models = (User, EntryLink, Prediction, Question, Score, Study, StudyVersion)
 models += (Project, Item, Gold, Membership, SystemOutput, Work)
 print(json.dumps({model.__name__: model.objects.count() for model in models}))

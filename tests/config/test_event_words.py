@@ -11,13 +11,13 @@ from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext
 
-from accounts.event_words import EventWords
-from annotation import event_words as of_projects
+from annotation import event_labels as of_projects
 from annotation.actions import audit
 from annotation.models import AuditEvent
-from studyapp import event_words as of_studies
-from studyapp.actions import events
+from foundation.event_labels import EventWords
+from predictions.actions import events
 from studyapp.models import Event
+from studyapp.web import event_labels as of_studies
 from tests.annotation.factories import make_project
 
 TABLES = {"annotation": of_projects.WORDS, "studyapp": of_studies.WORDS}

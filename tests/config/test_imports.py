@@ -16,13 +16,13 @@ from django.urls import get_resolver
 from config.celery import app
 app.loader.import_default_modules()
 assert get_resolver().url_patterns
-assert {"studyapp.tasks.predict_slice", "studyapp.tasks.reduce_slice"} <= app.tasks.keys()
+assert {"predictions.tasks.predict_slice", "predictions.tasks.reduce_slice"} <= app.tasks.keys()
 for name in ("config", "accounts", "studyapp", "annotation"):
     package = import_module(name)
     for module in pkgutil.walk_packages(package.__path__, f"{name}."):
         import_module(module.name)
-heavy = {"torch", "transformers", "tokenizers", "safetensors", "captum", "modelserver.catalogue"}
-print(sorted(heavy & sys.modules.keys()), "studyapp.management.commands.score" in sys.modules)
+heavy = {"torch", "transformers", "tokenizers", "safetensors", "captum", "modelserver.registry"}
+print(sorted(heavy & sys.modules.keys()), "predictions.management.commands.score" in sys.modules)
 """
 
 

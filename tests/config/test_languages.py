@@ -13,18 +13,19 @@ from django.test import Client
 from django.utils.translation import trans_real
 
 from accounts.models import User
-from annotation.actions import places
+from annotation.actions import assignments
 from annotation.actions.projects import set_member
 from annotation.models import Role
+from predictions.models import PredictionRun
 from studyapp.actions.correctness import judge, queue_answers
 from studyapp.actions.running import write_note
-from studyapp.flags import FLAGS
-from studyapp.models import JudgedAnswer, PredictionRun
+from studyapp.definition.builtin_translations import WORDINGS
+from studyapp.definition.recruitment import PLATFORMS
+from studyapp.definition.suspicion_flags import FLAGS
+from studyapp.models import JudgedAnswer
 from studyapp.queries.correctness import missed_answers
-from studyapp.recruitment import PLATFORMS
-from studyapp.wordings import WORDINGS
 from tests.annotation import factories as annotation
-from tests.annotation.test_output_pages import boxes_with_gold
+from tests.annotation.views.test_output_pages import boxes_with_gold
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -128,7 +129,7 @@ def manager() -> User:
     project = annotation.make_project(annotators_per_item=2)
     annotation.make_items(project, 2)
     for _number in range(2):
-        annotation.finished(places.next_work(member=annotation.make_member(project)))
+        annotation.finished(assignments.next_work(member=annotation.make_member(project)))
     for each in (with_gold, project):
         set_member(project=each, user=user, role=Role.MANAGER, by=None)
     return user

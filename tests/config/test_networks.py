@@ -14,11 +14,11 @@ from annotation.queries.outputs import faithfulness
 from config.demo_annotation import NETWORKS, PROJECTS
 from config.programs import executions, questions
 from modelserver.__main__ import main
-from modelserver.catalogue import WEIGHTS
-from modelserver.choices import computed, parse
-from modelserver.fake import FakeModelServer, FakeSystem
-from modelserver.hardware import Hardware
-from modelserver.sources import sources
+from modelserver.registry import WEIGHTS
+from modelserver.serving.devices import Hardware
+from modelserver.serving.fake_server import FakeModelServer, FakeSystem
+from modelserver.serving.loading import sources
+from modelserver.serving.system_spec import computed, parse
 from tests.annotation.factories import make_project
 from tests.studyapp.serving import eager
 

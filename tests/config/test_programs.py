@@ -10,25 +10,27 @@ from django.core.management import CommandError, call_command
 from django.utils import translation
 from PIL import Image as Picture
 
-from analysis.bundle import load_bundle
+from analysis.participants.bundle import load_bundle
 from analysis.programs import MODULES
 from annotation.actions.data import bring_gold, import_items
 from annotation.actions.outputs import import_outputs
 from annotation.models import Project
-from annotation.payloads import Document, SystemRecord
+from annotation.schemas import Document, SystemRecord
 from config.programs import executions, questions
+from predictions.models import Prediction, Question, Score
+from predictions.program_steps import Step
 from studyapp.actions.studies import launch_study
-from studyapp.definition import load_definition
-from studyapp.freezing import FrozenStudy
-from studyapp.models import Prediction, Question, Score, Stimulus, Study
-from studyapp.program_words import WORDS, step_words
-from studyapp.programs import Step
+from studyapp.definition.freezing import FrozenStudy
+from studyapp.definition.schema import load_definition
+from studyapp.models import Stimulus, Study
 from studyapp.queries.designs import StudyRefused
-from studyapp.stimuli import stimulus_html
+from studyapp.web.program_labels import WORDS, step_words
+from studyapp.web.stimulus_html import stimulus_html
 from tests.annotation.factories import PASSAGE, box, make_project, make_record, make_user, span
+from tests.paths import EXAMPLES
 from tests.studyapp import factories
 from tests.studyapp.serving import no_model_server
-from tests.studyapp.test_bots import drive, make_bot, plan_of
+from tests.studyapp.simulation.test_walk import drive, make_bot, plan_of
 
 __all__ = ["no_model_server"]
 
@@ -312,7 +314,7 @@ def test_studies_frozen_before_are_read_and_keep_their_hash() -> None:
 
 def test_the_example_is_a_definition(project) -> None:
     brought_in()
-    example = load_definition(Path(__file__).parents[2] / "docs" / "examples" / "programs-study.yaml")
+    example = load_definition(EXAMPLES / "programs-study.yaml")
     assert [one.explanation for one in example.conditions] == ["program", "none", "program"]
     systems = [one.model_copy(update={"system": "net"}) if one.system else one for one in example.conditions]
     items = example.items.model_copy(update={"count": 2})

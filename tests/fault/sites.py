@@ -103,17 +103,18 @@ class Site:
 
 
 RUNS = (
-    "SELECT count(*) FROM studyapp_predictionrun r "
-    "JOIN studyapp_dataset d ON d.id = r.dataset_id WHERE d.name = ? AND r.status = ?"
+    "SELECT count(*) FROM predictions_predictionrun r "
+    "JOIN predictions_dataset d ON d.id = r.dataset_id WHERE d.name = ? AND r.status = ?"
 )
 PREDICTIONS = (
-    "SELECT count(*) FROM studyapp_prediction p JOIN studyapp_predictionrun r ON r.id = p.run_id "
-    "JOIN studyapp_dataset d ON d.id = r.dataset_id WHERE d.name = ?"
+    "SELECT count(*) FROM predictions_prediction p JOIN predictions_predictionrun r ON r.id = p.run_id "
+    "JOIN predictions_dataset d ON d.id = r.dataset_id WHERE d.name = ?"
 )
 REDUCED = (
-    "SELECT count(*) FROM studyapp_reducedanswer a JOIN studyapp_prediction p ON p.id = a.prediction_id "
-    "JOIN studyapp_predictionrun r ON r.id = p.run_id "
-    "JOIN studyapp_dataset d ON d.id = r.dataset_id WHERE d.name = ?"
+    "SELECT count(*) FROM predictions_reducedanswer a JOIN predictions_prediction p "
+    "ON p.id = a.prediction_id "
+    "JOIN predictions_predictionrun r ON r.id = p.run_id "
+    "JOIN predictions_dataset d ON d.id = r.dataset_id WHERE d.name = ?"
 )
 DISTINCT_PREDICTIONS = PREDICTIONS.replace("count(*)", "count(DISTINCT p.question_id)")
 DISTINCT_REDUCED = REDUCED.replace("count(*)", "count(DISTINCT a.prediction_id || a.digest)")

@@ -6,10 +6,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from modelserver.fake import FakeSystem
-from modelserver.fake_modular import FakeModularSystem
-from modelserver.logs import log_to_stderr
-from modelserver.schema import (
+from modelserver.serving.fake_modular_system import FakeModularSystem
+from modelserver.serving.fake_server import FakeSystem
+from modelserver.serving.http import Service
+from modelserver.serving.lifecycle import bind, run
+from modelserver.serving.logs import log_to_stderr
+from modelserver.wire.schema import (
     Execution,
     Explanation,
     ModuleItem,
@@ -18,8 +20,6 @@ from modelserver.schema import (
     SaliencyOptions,
     SaliencyScore,
 )
-from modelserver.server import Service
-from modelserver.serving import bind, run
 
 
 class Pace:

@@ -15,8 +15,8 @@ from tests.studyapp.questions import comparison, write_json
 from tests.waiting import eventually
 
 N = 24
-WEIGHED = "SELECT count(*) FROM studyapp_prediction WHERE explanation_weights IS NOT NULL"
-READ = "SELECT count(*) FROM studyapp_readingrecord WHERE result IS NOT NULL"
+WEIGHED = "SELECT count(*) FROM predictions_prediction WHERE explanation_weights IS NOT NULL"
+READ = "SELECT count(*) FROM predictions_readingrecord WHERE result IS NOT NULL"
 EXECUTED = "SELECT count(*) FROM annotation_systemoutput"
 
 

@@ -14,7 +14,7 @@ from tests.waiting import eventually
 
 QUESTIONS = 60
 SLICE = 4
-FINISHED = "SELECT count(*) FROM studyapp_event WHERE kind = ? AND json_extract(data, '$.dataset') = ?"
+FINISHED = "SELECT count(*) FROM predictions_event WHERE kind = ? AND json_extract(data, '$.dataset') = ?"
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +13,12 @@ from playwright.sync_api import Browser, Page, expect
 from modelserver.world import generate
 from scripts.example import new_link, predictions, write
 from tests.functional.pages import follow
+from tests.paths import EXAMPLES
 from tests.site import Site, running_site
 
 pytestmark = pytest.mark.service
 
-EVERYTHING = Path(__file__).parents[2] / "docs" / "examples" / "everything.yaml"
+EVERYTHING = EXAMPLES / "everything.yaml"
 LOAD = """
 from django.core.management import call_command
 call_command("import_dataset", "hotpot", {folder!r} + "/questions.json", name="world-test")

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from scripts.example import load_example
-from studyapp.bots import BEHAVIOURS
+from studyapp.simulation.walk import BEHAVIOURS
 from tests.site import Site
 
 SHIFT, FACTOR = -0.25, 1.6

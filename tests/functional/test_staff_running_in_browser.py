@@ -24,7 +24,8 @@ ADD_STAFF = f"from accounts.models import User; User.objects.create_superuser('a
 DISAGREE = """
 from accounts.models import User
 from studyapp.actions.correctness import judge, queue_answers
-from studyapp.models import JudgedAnswer, Participant, PredictionRun, Question
+from predictions.models import PredictionRun, Question
+from studyapp.models import JudgedAnswer, Participant
 run = PredictionRun.objects.order_by("pk").first()
 prediction = run.predictions.order_by("pk").first()
 type(prediction).objects.filter(pk=prediction.pk).update(answer="the same town, in other words")

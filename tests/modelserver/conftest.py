@@ -5,9 +5,9 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import RobertaConfig, RobertaForQuestionAnswering, RobertaTokenizer
 
-from modelserver.encoders import new_encoder, save
-from modelserver.gold import parse_gold
-from modelserver.training import texts
+from modelserver.inputs.encoders import new_encoder, save
+from modelserver.inputs.hotpot import parse_gold
+from modelserver.training.recurrent import texts
 from modelserver.world import generate
 
 READING = '{"window": 96, "overlap": 24, "longest": 8, "threshold": 0.33}'

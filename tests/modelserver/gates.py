@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import httpx
 
-from modelserver.fake import FakeSystem
-from modelserver.schema import QAItem, QAPrediction
+from modelserver.serving.fake_server import FakeSystem
+from modelserver.wire.schema import QAItem, QAPrediction
 
 
 def item(name: str, *, words: int = 4, question: str = "Who founded the band?") -> QAItem:

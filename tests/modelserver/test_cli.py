@@ -12,9 +12,9 @@ import pytest
 
 from benchmarks.predictions import ROOT, running
 from modelserver.__main__ import MOST_PROCESSES, _hardware, _parser, main
-from modelserver.client import ModelClient, Retry
-from modelserver.errors import Unavailable
-from modelserver.fake import FAILS, INVALID, FakeSystem
+from modelserver.serving.fake_server import FAILS, INVALID, FakeSystem
+from modelserver.wire.client import ModelClient, Retry
+from modelserver.wire.errors import Unavailable
 from tests.modelserver.gates import item, waiting
 from tests.waiting import eventually
 
@@ -227,7 +227,9 @@ class TestPredict:
 
     @pytest.fixture(autouse=True)
     def _fake_system(self, monkeypatch):
-        monkeypatch.setattr("modelserver.prediction.load_system", lambda name, **_: FakeSystem(name))
+        monkeypatch.setattr(
+            "modelserver.evaluation.predict_file.load_system", lambda name, **_: FakeSystem(name)
+        )
 
     def test_it_works(self, data, tmp_path, capsys):
         out = tmp_path / "pred.json"
@@ -293,12 +295,12 @@ class TestPredict:
     def test_an_old_file_is_replaced_whole(self, data, tmp_path, monkeypatch):
         out = tmp_path / "pred.json"
         out.write_text("old")
-        from modelserver import prediction
+        from modelserver.evaluation import predict_file
 
         def full(*_: object, **__: object) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(prediction.json, "dump", full)
+        monkeypatch.setattr(predict_file.json, "dump", full)
         assert main(["predict", "fake", str(data), "--out", str(out)]) == 1
         assert out.read_text() == "old"
         assert sorted(tmp_path.iterdir()) == [data, out]

@@ -1,9 +1,9 @@
 """What holds for every kind of generated items: read back as item records, and executed over their gold."""
 
 from analysis.programs import FoundBox, FoundSpan, agrees, parse, run
-from annotation.editing import Subject, open_nodes
-from annotation.editing import checked as follows_the_rules
-from annotation.payloads import Box, Chosen, ItemRecord, Span
+from annotation.operations import Subject, open_nodes
+from annotation.operations import checked as follows_the_rules
+from annotation.schemas import Box, Chosen, ItemRecord, Span
 
 
 def checked(record):

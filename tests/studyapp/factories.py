@@ -4,12 +4,12 @@ What people do in the program is done by its actions, so that a made study is a 
 """
 
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 from django.utils import timezone
 
 from accounts.models import User
+from predictions.models import Dataset, Prediction, PredictionRun, Question, System
 from studyapp.actions.links import create_link
 from studyapp.actions.pages import (
     show_stage,
@@ -21,22 +21,13 @@ from studyapp.actions.pages import (
 )
 from studyapp.actions.participants import consent
 from studyapp.actions.studies import create_study, launch_study
-from studyapp.definition import StudyDefinition, load_definition
-from studyapp.models import (
-    Dataset,
-    EntryLink,
-    Participant,
-    Prediction,
-    PredictionRun,
-    Question,
-    Study,
-    System,
-    Trial,
-)
+from studyapp.definition.questionnaires import Answer
+from studyapp.definition.schema import StudyDefinition, load_definition
+from studyapp.models import EntryLink, Participant, Study, Trial
 from studyapp.queries.bots import plan_of
 from studyapp.queries.studies import current_page
-from studyapp.questionnaires import Answer
-from studyapp.timing import PageTiming
+from studyapp.rules.page_timing import PageTiming
+from tests.paths import EXAMPLES
 
 _numbers = count(1)
 
@@ -185,7 +176,7 @@ def answer_survey(participant: Participant) -> None:
     assert submit_survey(participant=participant, answers=SURVEY_ANSWERS, changes={}, timing=PageTiming())
 
 
-EVERYTHING = Path(__file__).parents[2] / "docs" / "examples" / "everything.yaml"
+EVERYTHING = EXAMPLES / "everything.yaml"
 
 
 def make_everything(*, launched: bool = True, **changes: Any) -> Study:

@@ -1,6 +1,6 @@
 """A stand-in for Prolific: it signs study addresses, publishes its keys over HTTP, and sends notices.
 
-It follows the published formats that ``studyapp.recruitment_signed`` and ``recruitment_webhook`` name.
+It follows the published formats that ``studyapp.web.prolific_signature`` and ``recruitment_webhook`` name.
 Signatures are made here with PyJWT and hashlib, apart from the code under test.
 """
 

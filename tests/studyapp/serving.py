@@ -7,10 +7,10 @@ import pytest
 from celery import current_app
 from pytest_django.fixtures import Settings
 
-from modelserver.fake import FakeModelServer
-from studyapp.actions.data import import_questions
-from studyapp.formats.records import QuestionRecord
-from studyapp.models import Dataset
+from modelserver.serving.fake_server import FakeModelServer
+from predictions.actions.data import import_questions
+from predictions.formats.records import QuestionRecord
+from predictions.models import Dataset
 from tests.studyapp.questions import entry
 
 
@@ -51,5 +51,5 @@ def made_dataset(name: str, rows: list[dict[str, Any]]) -> Dataset:
 
 
 def failing(number: int, mark: str) -> dict[str, Any]:
-    """An entry that the fake system cannot answer; ``mark`` is one of modelserver.fake's."""
+    """An entry that the fake system cannot answer; ``mark`` is one of modelserver.serving.fake_server's."""
     return entry(number, question=f"Who directed the film Night Ferry {number}? {mark}")

@@ -14,7 +14,7 @@ from analysis.programs import Program
 from annotation.formats.boxes import Edges, fitted
 from annotation.formats.faithful_nmn.tables import BoxRow, Cell
 from annotation.formats.report import Report
-from annotation.payloads import Box, Chosen, Document, Layer, Object, Problem
+from annotation.schemas import Box, Chosen, Document, Layer, Object, Problem
 
 ANNOTATED = frozenset({"find", "filter", "with-relation", "project", "count"})
 SLACK = 0.005  # fractions have three decimals, so a right edge may be past 1; in the release by up to 0.003

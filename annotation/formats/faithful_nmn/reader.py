@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from accounts.errors import BadFile
 from analysis.programs import Program, ProgramError
 from annotation.formats.checks import check_record
 from annotation.formats.faithful_nmn.gold import content, gold_of
@@ -19,7 +18,8 @@ from annotation.formats.faithful_nmn.tables import BoxRow, ProgramRow, read_box_
 from annotation.formats.images import ImageFolder
 from annotation.formats.nlvr2 import Example, read_examples
 from annotation.formats.report import Report
-from annotation.payloads import ItemRecord
+from annotation.schemas import ItemRecord
+from foundation.errors import BadFile
 
 NAME = "faithful_nmn"  # of the part of `extra` that holds what the files need to go out again
 WRONG = "1"

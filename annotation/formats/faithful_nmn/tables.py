@@ -15,8 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from accounts.errors import BadFile
 from analysis.programs import Program, parse_lines
+from foundation.errors import BadFile
 
 BOX_COLUMNS = ["Incorrect program", "Example No.", "identifier", "module_identifier", "module", "annotation"]
 PROGRAM_COLUMNS = ["sentence", "annotation", "tokens", "all", "simple_count"]

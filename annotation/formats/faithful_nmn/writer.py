@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from analysis.programs import Program
-from annotation.editing import resolved
 from annotation.formats.checks import program_of_text
 from annotation.formats.faithful_nmn.gold import ANNOTATED, gold_of
 from annotation.formats.faithful_nmn.reader import NAME
@@ -24,7 +23,8 @@ from annotation.formats.faithful_nmn.tables import BOX_COLUMNS, PROGRAM_COLUMNS,
 from annotation.formats.report import Report
 from annotation.formats.texts import tokenize
 from annotation.formats.writing import encoded, written
-from annotation.payloads import Box, Document, ItemRecord
+from annotation.operations import resolved
+from annotation.schemas import Box, Document, ItemRecord
 
 DIGITS = 6  # of a fraction somebody drew: a fiftieth of a pixel in an image of 20,000
 

@@ -12,9 +12,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from accounts.errors import BadFile
-from accounts.fields import first_error
-from accounts.json_stream import read_values
 from analysis.programs import Program, ProgramError, describe
 from annotation.formats.checks import check_record, program_of_text
 from annotation.formats.drawn import document_of
@@ -22,7 +19,10 @@ from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import BOXES, SPANS, box_of, span_of_result
 from annotation.formats.report import Report
 from annotation.formats.texts import Tokens, tokenize
-from annotation.payloads import Annotation, Chosen, Document, Image, ItemRecord, Kind, Layer, Object, Problem
+from annotation.schemas import Annotation, Chosen, Document, Image, ItemRecord, Kind, Layer, Object, Problem
+from foundation.errors import BadFile
+from foundation.import_fields import first_error
+from foundation.json_stream import read_values
 
 NAME = "label_studio"  # of the part of `extra` that holds what a task needs to go out again
 OURS = "touchstone"  # of what we add to a task's and an annotation's own fields

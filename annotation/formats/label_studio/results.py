@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from annotation.formats.boxes import Edges, fitted
 from annotation.formats.report import Report
 from annotation.formats.texts import Tokens, code_point, span_of, trimmed
-from annotation.payloads import Box, Image, Span
+from annotation.schemas import Box, Image, Span
 
 SLACK = 0.005  # of an image's size: what rounding in a browser puts past the edge
 BOXES, SPANS = ("rectanglelabels", "rectangle"), ("labels",)

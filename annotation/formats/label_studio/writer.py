@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from analysis.programs import Program, describe
-from annotation.editing import resolved
 from annotation.formats.checks import record_program
 from annotation.formats.label_studio.reader import NAME, OURS
 from annotation.formats.writing import encoded, written
-from annotation.payloads import Annotation, Box, Chosen, Document, ItemRecord, Layer, Object, Span
+from annotation.operations import resolved
+from annotation.schemas import Annotation, Box, Chosen, Document, ItemRecord, Layer, Object, Span
 
 
 def write_label_studio(records: Iterable[ItemRecord], path: Path) -> None:

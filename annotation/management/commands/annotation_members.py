@@ -5,11 +5,11 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from accounts.commands import JobCommand, slug
 from annotation.actions.projects import set_member
 from annotation.models import Project, Role
 from annotation.queries.bots import project_named
 from annotation.queries.records import people, user_called
+from jobs.base_command import JobCommand, slug
 
 
 class Command(JobCommand):

@@ -4,15 +4,15 @@ import argparse
 import sys
 from typing import Any
 
-from accounts.commands import JobCommand, count, slug, system_name
-from accounts.errors import RunFailed
-from accounts.terminal import Bar
-from accounts.waiting import Job, wait, wait_for_system
 from annotation.actions.runs import start_run
 from annotation.models import OutputRun
 from annotation.queries.bots import project_named
 from annotation.queries.runs import progress
 from annotation.tasks import SLICE, enqueue_missing, execute_slice
+from foundation.errors import RunFailed
+from jobs.base_command import JobCommand, count, slug, system_name
+from jobs.progress import Job, wait, wait_for_system
+from jobs.progress_bar import Bar
 
 Status = OutputRun.Status
 

@@ -6,24 +6,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from accounts.commands import JobCommand, slug
-from accounts.terminal import Bar
-from annotation import file_formats
-from annotation.payloads import ItemRecord
+from annotation.formats import registry
 from annotation.queries.bots import project_named
 from annotation.queries.export import export_size, item_records
+from annotation.schemas import ItemRecord
+from jobs.base_command import JobCommand, slug
+from jobs.progress_bar import Bar
 
 
 class Command(JobCommand):
     help = (
         "Write the items of an annotation project with their gold and everybody's annotations. An existing "
-        f"file is replaced once the new one is complete. Folders: {', '.join(sorted(file_formats.FOLDERS))}."
+        f"file is replaced once the new one is complete. Folders: {', '.join(sorted(registry.FOLDERS))}."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("project", type=slug, help="the project")
         parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="file or folder to write")
-        parser.add_argument("--format", required=True, choices=list(file_formats.WRITERS), help="its form")
+        parser.add_argument("--format", required=True, choices=list(registry.WRITERS), help="its form")
         parser.add_argument("--gold-only", action="store_true", help="leave out items without gold")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -32,7 +32,7 @@ class Command(JobCommand):
         written = _Counted(item_records(project, gold_only=gold_only))
         with Bar(options["out"].name, export_size(project, gold_only=gold_only)) as bar:
             written.bar = bar
-            file_formats.write(options["format"], written, options["out"])
+            registry.write(options["format"], written, options["out"])
         self.stdout.write(f"{options['out']}: {written.items} items, {written.gold} with gold")
 
 

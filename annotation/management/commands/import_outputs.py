@@ -4,11 +4,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from accounts.commands import JobCommand, slug, system_name
-from accounts.terminal import Bar
 from annotation.actions.outputs import import_outputs
 from annotation.formats.outputs import read_outputs
 from annotation.queries.bots import project_named
+from jobs.base_command import JobCommand, slug, system_name
+from jobs.progress_bar import Bar
 
 
 class Command(JobCommand):

@@ -13,8 +13,6 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from accounts.commands import JobCommand, address, count, seconds, slug
-from accounts.terminal import Bar
 from annotation import bots
 from annotation.actions.bots import enlist_bots, retire_bots
 from annotation.bots import BEHAVIOURS, Bot, Plan
@@ -22,6 +20,8 @@ from annotation.formats.jsonl import read_jsonl
 from annotation.models import Project
 from annotation.queries.bots import current_gold, project_named, stored_operations, submitted_works
 from annotation.queries.progress import totals
+from jobs.base_command import JobCommand, address, count, seconds, slug
+from jobs.progress_bar import Bar
 
 
 class Command(JobCommand):

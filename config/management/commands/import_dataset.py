@@ -9,17 +9,17 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from accounts.commands import JobCommand, count, slug
-from accounts.terminal import Bar
-from annotation import file_formats
 from annotation.actions.data import import_project
-from annotation.file_formats import Source
+from annotation.formats import registry
 from annotation.formats.images import ImageFolder
+from annotation.formats.registry import Source
 from annotation.formats.report import Report
 from annotation.models import Item
-from studyapp.actions.data import ImportReport, import_questions
-from studyapp.formats.hotpot import read_hotpot
-from studyapp.formats.squad import read_quoref, read_squad
+from jobs.base_command import JobCommand, count, slug
+from jobs.progress_bar import Bar
+from predictions.actions.data import ImportReport, import_questions
+from predictions.formats.hotpot import read_hotpot
+from predictions.formats.squad import read_quoref, read_squad
 
 QUESTIONS = {"hotpot": read_hotpot, "squad": read_squad, "quoref": read_quoref}
 ANNOTATION_OPTIONS = ("images", "programs", "nlvr2", "annotators", "purpose")
@@ -33,7 +33,7 @@ class Command(JobCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        formats = sorted([*QUESTIONS, *file_formats.READERS])
+        formats = sorted([*QUESTIONS, *registry.READERS])
         parser.add_argument("format", choices=formats, help="the form of the file")
         parser.add_argument("path", type=Path, help="the file, in UTF-8")
         parser.add_argument(
@@ -92,7 +92,7 @@ class Command(JobCommand):
             source = _source(options, bar.at)
             done = import_project(
                 slug=options["name"],
-                records=islice(file_formats.read(options["format"], source), options["limit"]),
+                records=islice(registry.read(options["format"], source), options["limit"]),
                 annotators=options["annotators"],
                 purpose=options["purpose"] or Item.Purpose.ORDINARY,
                 image_folder=options["images"],

@@ -6,14 +6,14 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 
-from accounts.commands import JobCommand, slug, system_name
 from annotation.errors import NotFound
 from annotation.models import Project, SystemOutput
 from annotation.queries.bots import project_named
 from config.programs import executions, questions
-from studyapp.actions.data import import_questions
-from studyapp.actions.programs import import_executions
-from studyapp.models import Dataset
+from jobs.base_command import JobCommand, slug, system_name
+from predictions.actions.data import import_questions
+from predictions.actions.programs import import_executions
+from predictions.models import Dataset
 
 
 class Command(JobCommand):

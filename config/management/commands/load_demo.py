@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from accounts.commands import JobCommand
 from config import demo
+from jobs.base_command import JobCommand
 
 
 class Command(JobCommand):

@@ -14,12 +14,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from analysis.errors import AnalysisError
+from analysis.io.errors import AnalysisError
 from analysis.programs import Program, lists_of, program_of
-from modelserver.errors import UnreadableData
 from modelserver.modular.text.examples import Example, GoldList, Words, answer, first
 from modelserver.modular.text.reading import Place
-from modelserver.schema import ModuleItem
+from modelserver.wire.errors import UnreadableData
+from modelserver.wire.schema import ModuleItem
 from modelserver.world.games.prose import tokenise
 
 

@@ -15,11 +15,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from analysis.programs import Program, ProgramError, parse
-from modelserver.errors import UnreadableData
 from modelserver.modular.text.execution import Answer
 from modelserver.modular.text.quantities import dates
 from modelserver.modular.text.reading import Place
-from modelserver.schema import ModuleItem
+from modelserver.wire.errors import UnreadableData
+from modelserver.wire.schema import ModuleItem
 
 Words = tuple[int, int]  # first word and the one after the last
 

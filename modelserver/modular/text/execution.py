@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from analysis.programs import Node, Program
-from modelserver.decoding import first_best, span_scores
-from modelserver.errors import PredictionFailed
+from modelserver.inputs.decoding import first_best, span_scores
 from modelserver.modular.text.modules import Modules, Text, apart, combine
 from modelserver.modular.text.states import LEAST, Amount, Attention, Mentions, State, amount
-from modelserver.schema import ModuleValue
+from modelserver.wire.errors import PredictionFailed
+from modelserver.wire.schema import ModuleValue
 
 LONGEST = 30  # an answer ends at most this many words after its first
 

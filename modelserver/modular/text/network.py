@@ -17,19 +17,19 @@ from safetensors.torch import load_file
 from safetensors.torch import save as save_weights
 from torch import Tensor, nn
 
-from modelserver import encoders
-from modelserver.errors import UnreadableWeights
+from modelserver.inputs import encoders
+from modelserver.inputs.features import Ints
+from modelserver.inputs.windows import Inputs, Window
+from modelserver.inputs.windows import Reading as WindowSizes
 from modelserver.modular.text.grammar import Language
 from modelserver.modular.text.modules import Modules, Text
 from modelserver.modular.text.parser import Parser
 from modelserver.modular.text.reading import Reading, read
-from modelserver.schema import ModuleItem
 from modelserver.systems import contextual
 from modelserver.systems.contextual import NO_PIECE, Encoder
 from modelserver.systems.extractive import FORWARD_TOKENS, batches, window_reader
-from modelserver.text import Ints
-from modelserver.windows import Inputs, Window
-from modelserver.windows import Reading as WindowSizes
+from modelserver.wire.errors import UnreadableWeights
+from modelserver.wire.schema import ModuleItem
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 

@@ -8,13 +8,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from modelserver.decoding import Bools
-from modelserver.errors import InvalidRequest
+from modelserver.inputs.decoding import Bools
+from modelserver.inputs.features import Ints
+from modelserver.inputs.windows import Encoded, WindowReader
 from modelserver.modular.text.quantities import Quantity, dates, numbers, on_words
-from modelserver.schema import ModuleItem, QAItem
 from modelserver.systems.contextual import first_pieces
-from modelserver.text import Ints
-from modelserver.windows import Encoded, WindowReader
+from modelserver.wire.errors import InvalidRequest
+from modelserver.wire.schema import ModuleItem, QAItem
 from modelserver.world.games.prose import tokenise
 
 MOST_WORDS = 2_000  # of a passage: modules that relate every word to every other take their square
@@ -139,7 +139,7 @@ def _keys(text: str, places: Sequence[Place]) -> np.ndarray:
 
 
 def _rows(places: Sequence[Place]) -> Ints:
-    """Return places in the one text as rows of the fields of `modelserver.text.Place`."""
+    """Return places in the one text as rows of the fields of `modelserver.inputs.features.Place`."""
     return np.pad(np.array(places, dtype=np.int64).reshape(-1, 2), ((0, 0), (2, 0)))
 
 

@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 
 from analysis.faithfulness.spans import GoldSpans, SpanOutput, SpanScores, score_spans
-from analysis.xqa import answer_f1, exact_match
+from analysis.scores.hotpotqa import answer_f1, exact_match
 from modelserver.modular.text.examples import Example
 from modelserver.modular.text.system import TextSystem
-from modelserver.schema import Execution, ModuleItem
+from modelserver.wire.schema import Execution, ModuleItem
 
 BATCH = 16  # items that run together
 

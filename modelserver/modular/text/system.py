@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from analysis.programs import Program, ProgramError, parse
-from modelserver.errors import InvalidRequest, PredictionFailed
 from modelserver.modular.text.execution import answer_of, execute, value_of
 from modelserver.modular.text.grammar import Derivation, Language, derivation
 from modelserver.modular.text.modules import Text
@@ -17,7 +16,8 @@ from modelserver.modular.text.network import Network
 from modelserver.modular.text.network import load as load_network
 from modelserver.modular.text.reading import Reading, named
 from modelserver.modular.text.states import Amount, State
-from modelserver.schema import Execution, ModuleItem, NodeOutput
+from modelserver.wire.errors import InvalidRequest, PredictionFailed
+from modelserver.wire.schema import Execution, ModuleItem, NodeOutput
 
 BEAM = 4
 SHOWN = 0.5  # of the highest attention: a word of the question above it is an argument's

@@ -13,11 +13,11 @@ from typing import Any
 import torch
 
 from analysis.faithfulness.examples import OutputExample
-from modelserver.errors import UnreadableData
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.images import decode, propose
 from modelserver.modular.visual.scene_data import Example, read_scenes
 from modelserver.modular.visual.scoring import outputs, scores
+from modelserver.wire.errors import UnreadableData
 from modelserver.world.items import write_items
 
 

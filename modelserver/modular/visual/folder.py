@@ -15,10 +15,10 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from modelserver import encoders
-from modelserver.errors import UnreadableWeights
+from modelserver.inputs import encoders
 from modelserver.modular.visual.baseline import Baseline
 from modelserver.modular.visual.network import Config, VisualNetwork
+from modelserver.wire.errors import UnreadableWeights
 
 Network = VisualNetwork | Baseline
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer"

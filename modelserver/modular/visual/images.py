@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 from scipy import ndimage
 
-from modelserver.errors import InvalidRequest
 from modelserver.modular.visual.regions import Numbers, Regions
+from modelserver.wire.errors import InvalidRequest
 from modelserver.world.scenes.proposals import PROPOSALS, features
 
 MOST_PIXELS = 25_000_000

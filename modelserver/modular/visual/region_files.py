@@ -19,8 +19,8 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from modelserver.errors import UnreadableData
 from modelserver.modular.visual.regions import Numbers, Regions
+from modelserver.wire.errors import UnreadableData
 
 COLUMNS = (
     "img_id", "img_h", "img_w", "objects_id", "objects_conf", "attrs_id", "attrs_conf", "num_boxes", "boxes",

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from analysis.faithfulness.examples import GoldExample, GoldModule
-from modelserver.errors import UnreadableData
 from modelserver.modular.visual.network import Question
 from modelserver.modular.visual.plans import IMAGES, plan
 from modelserver.modular.visual.region_files import of_image
 from modelserver.modular.visual.regions import Numbers, Regions
 from modelserver.modular.visual.utterances import attend
+from modelserver.wire.errors import UnreadableData
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ import torch
 from PIL import Image, ImageDraw
 
 from analysis.programs import ProgramError
-from modelserver.errors import InvalidRequest
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.baseline import Baseline
 from modelserver.modular.visual.folder import Network
@@ -26,7 +25,8 @@ from modelserver.modular.visual.region_files import of_image, read_regions
 from modelserver.modular.visual.regions import Regions, collate
 from modelserver.modular.visual.scoring import output_of
 from modelserver.modular.visual.utterances import attend
-from modelserver.schema import Box, Execution, ModuleImage, ModuleItem, ModuleValue, NodeOutput
+from modelserver.wire.errors import InvalidRequest
+from modelserver.wire.schema import Box, Execution, ModuleImage, ModuleItem, ModuleValue, NodeOutput
 
 REGIONS = "MODELSERVER_REGIONS"  # a file or folder of region features, for images given by name alone
 REMEMBERED = 64  # pictures whose regions are kept, for an item is checked and then executed

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounts.commands import JobCommand
+from jobs.base_command import JobCommand
 from studyapp.actions.privacy import apply_retention
 from studyapp.queries.privacy import overdue_versions
 

@@ -4,9 +4,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from accounts.commands import JobCommand
+from jobs.base_command import JobCommand
 from studyapp.actions.studies import create_study
-from studyapp.definition import StudyDefinition, definition_error, load_definition
+from studyapp.definition.schema import StudyDefinition, definition_error, load_definition
 from studyapp.queries.designs import Arm, Design, StudyRefused, design
 
 

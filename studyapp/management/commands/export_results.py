@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from accounts.commands import JobCommand, slug
+from jobs.base_command import JobCommand, slug
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.writers import FORMATS
 from studyapp.queries.studies import study_named

@@ -4,7 +4,7 @@ import argparse
 import csv
 from typing import Any
 
-from accounts.commands import JobCommand, slug
+from jobs.base_command import JobCommand, slug
 from studyapp.queries.privacy import external_ids
 from studyapp.queries.studies import study_named
 

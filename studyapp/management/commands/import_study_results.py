@@ -4,9 +4,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from accounts.commands import JobCommand, slug
+from jobs.base_command import JobCommand, slug
 from studyapp.actions.released import import_released_study
-from studyapp.released import read_released
+from studyapp.rules.schuff2020_release import read_released
 
 FORMATS = ("f1-is-not-enough",)
 

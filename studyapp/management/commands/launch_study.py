@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from accounts.commands import JobCommand, slug
+from jobs.base_command import JobCommand, slug
 from studyapp.actions.studies import launch_study
 from studyapp.queries.studies import study_named
 

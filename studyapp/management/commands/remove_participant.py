@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from accounts.commands import JobCommand, slug
+from jobs.base_command import JobCommand, slug
 from studyapp.actions.privacy import anonymise_participant, delete_participant
 from studyapp.queries.privacy import participant_named
 from studyapp.queries.studies import study_named

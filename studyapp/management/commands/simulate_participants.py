@@ -14,17 +14,17 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from accounts.commands import JobCommand, address, count, seconds, slug
-from accounts.terminal import Bar
-from studyapp import bots
+from jobs.base_command import JobCommand, address, count, seconds, slug
+from jobs.progress_bar import Bar
 from studyapp.actions.links import create_link
-from studyapp.bots import BEHAVIOURS, Bot, Effect, Planted, StudyPlan
-from studyapp.freezing import MinTimeRule
+from studyapp.definition.freezing import MinTimeRule
 from studyapp.models import EntryLink, Mode, Study
-from studyapp.planted import check_effects, parse_effect
 from studyapp.policies import NotAdmitted, check_admission
 from studyapp.queries.bots import condition_of, plan_of, stored
 from studyapp.queries.studies import frozen, latest_version, study_named
+from studyapp.simulation import walk
+from studyapp.simulation.planted_effects import check_effects, parse_effect
+from studyapp.simulation.walk import BEHAVIOURS, Bot, Effect, Planted, StudyPlan
 
 
 class Command(JobCommand):
@@ -66,7 +66,7 @@ class Command(JobCommand):
         planted = _planted(study, options["effect"], options["behaviour"], plan)
         self._warn(study, options["think"])
         link, address = _link(study, options["url"])
-        crowd = bots.make_bots(
+        crowd = walk.make_bots(
             options["n"], options["behaviour"], seed=options["seed"], spread=options["spread"][0]
         )
         done = 0
@@ -78,7 +78,7 @@ class Command(JobCommand):
                 done += 1
                 bar.at(done)
 
-            walking = bots.run_bots(
+            walking = walk.run_bots(
                 crowd, address, plan,
                 concurrency=options["concurrency"], think=options["think"], finished=finished,
                 planted=planted,
@@ -183,7 +183,7 @@ def _ask(address: str, url: str) -> int:
 
 def _mix(text: str) -> dict[str, float]:
     try:
-        return bots.parse_mix(text)
+        return walk.parse_mix(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 

@@ -9,11 +9,11 @@ from django.db import transaction
 from django.urls import reverse
 from pydantic import ValidationError
 
-from accounts.commands import JobCommand, count, slug
+from jobs.base_command import JobCommand, count, slug
 from studyapp.actions.links import create_link
+from studyapp.definition.recruitment import OUTCOMES, PLATFORMS, Recruitment
 from studyapp.models import Mode
 from studyapp.queries.studies import study_named
-from studyapp.recruitment import OUTCOMES, PLATFORMS, Recruitment
 
 
 class Command(JobCommand):

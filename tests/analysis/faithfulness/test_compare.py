@@ -8,7 +8,7 @@ from scipy import stats
 
 from analysis.faithfulness.boxes import score_boxes
 from analysis.faithfulness.compare import permutation_test
-from analysis.tallies import Tally, mean_tally
+from analysis.stats.bootstrap_sums import Tally, mean_tally
 from tests.analysis.faithfulness.brute import random_case
 
 

@@ -8,11 +8,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from analysis.errors import InputError
 from analysis.faithfulness.boxes import score_boxes
 from analysis.faithfulness.examples import OutputExample, OutputModule
 from analysis.faithfulness.faithful_nmn import read_faithful_nmn
 from analysis.faithfulness.reference import change
+from analysis.io.errors import InputError
 from tests.analysis.data import real_data
 
 PROGRAM = "exist\n.filter[1]\n..in_left_image\n...find[2]"

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.errors import InputError
 from analysis.faithfulness.boxes import score_boxes
 from analysis.faithfulness.files import read_box_gold, read_box_outputs, read_span_gold, read_span_outputs
+from analysis.io.errors import InputError
 
 BOX = [0, 0, 0.5, 0.5]
 GOLD: dict[str, Any] = {"id": "e", "modules": [{"index": 2, "module": "with_relation", "boxes": [[BOX], []]}]}

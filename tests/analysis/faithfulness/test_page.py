@@ -2,7 +2,7 @@
 
 import re
 
-from tests.analysis.data import ROOT
+from tests.paths import ROOT
 
 
 def run(page):

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.agreement import krippendorff_alpha
 from analysis.gold_agreement import Group, Item, Node, agreement, nodes_of
+from analysis.participants.krippendorff import krippendorff_alpha
 from analysis.programs import parse
 from tests.analysis.faithfulness.brute import overlap
 from tests.analysis.gold_agreement.people import (

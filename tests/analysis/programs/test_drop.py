@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.errors import AnalysisError
+from analysis.io.errors import AnalysisError
 from analysis.programs import lists_of, program_of
 from analysis.programs.drop import QUESTION_TYPES
 

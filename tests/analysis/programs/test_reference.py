@@ -1,12 +1,12 @@
 """The page about programs is made from their tables."""
 
 import re
-from pathlib import Path
 
 from analysis.programs import MODULES, execute, parse
 from analysis.programs.reference import page
+from tests.paths import ROOT
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "programs.md"
+PAGE = ROOT / "docs" / "reference" / "programs.md"
 
 
 def test_the_page_is_up_to_date():

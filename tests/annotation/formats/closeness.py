@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from annotation.payloads import ItemRecord
+from annotation.schemas import ItemRecord
 
 
 def same(one: ItemRecord, other: ItemRecord) -> bool:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from annotation.formats.checks import check_record
 from annotation.formats.texts import span_of, tokenize, trimmed
-from annotation.payloads import ItemRecord, Span
+from annotation.schemas import ItemRecord, Span
 
 # Files are slow on a busy machine: how long an example takes says nothing here.
 unhurried = settings(deadline=None, max_examples=60)

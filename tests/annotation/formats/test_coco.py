@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.errors import BadFile
 from annotation.formats import coco
 from annotation.formats.boxes import NO_AREA, PAST_THE_EDGE
 from annotation.formats.coco import read_coco, write_coco
 from annotation.formats.images import ImageFolder
 from annotation.formats.report import Report
-from annotation.payloads import ItemRecord
+from annotation.schemas import ItemRecord
+from foundation.errors import BadFile
 from tests.annotation.formats.closeness import close, same
 from tests.annotation.formats.records import box_item, box_items, picture, span_item, unhurried
 

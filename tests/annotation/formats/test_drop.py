@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from accounts.errors import BadFile
 from analysis.programs import agrees
-from annotation.editing import executed
 from annotation.formats import drop_lists
 from annotation.formats.checks import check_record, record_program
 from annotation.formats.drop import read_drop, write_drop
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.report import Report
 from annotation.formats.texts import tokenize
-from annotation.payloads import Chosen, Document, ItemRecord, Layer, Span
+from annotation.operations import executed
+from annotation.schemas import Chosen, Document, ItemRecord, Layer, Span
+from foundation.errors import BadFile
 from tests.analysis.data import real_data
 from tests.annotation.formats.records import box_item
 

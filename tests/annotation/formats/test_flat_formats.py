@@ -14,7 +14,7 @@ from annotation.formats.brat import write_brat
 from annotation.formats.parquet import SCHEMA, write_parquet
 from annotation.formats.statements import besides, sources, statements
 from annotation.formats.w3c import write_w3c
-from annotation.payloads import Box, Chosen, Document, ItemRecord, Span
+from annotation.schemas import Box, Chosen, Document, ItemRecord, Span
 from tests.annotation.formats.records import PASSAGE, box_item, box_items, passages, span_item, unhurried
 
 

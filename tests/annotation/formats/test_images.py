@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from accounts.errors import BadFile
 from annotation.formats.images import ImageFolder, image_size
+from foundation.errors import BadFile
 from tests.annotation.formats.records import picture
 
 

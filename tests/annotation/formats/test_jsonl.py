@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from accounts.errors import BadFile
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.texts import tokenize
-from annotation.payloads import ItemRecord
+from annotation.schemas import ItemRecord
+from foundation.errors import BadFile
 from tests.annotation.formats.records import box_item, box_items, passages, span_item, unhurried
 
 

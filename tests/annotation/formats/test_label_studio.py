@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from accounts.errors import BadFile
 from annotation.formats import drawn
 from annotation.formats.boxes import NO_AREA, PAST_THE_EDGE
 from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio import TaskFields, read_label_studio, reader, results, write_label_studio
 from annotation.formats.report import Report
-from annotation.payloads import Box, Chosen, Image, ItemRecord, Span
+from annotation.schemas import Box, Chosen, Image, ItemRecord, Span
+from foundation.errors import BadFile
 from tests.annotation.factories import make_record
 from tests.annotation.formats.closeness import close, same
 from tests.annotation.formats.records import box_item, box_items, passages, picture, span_item, unhurried

@@ -7,10 +7,10 @@ from typing import Any
 import PIL.Image
 import pytest
 
-from accounts.errors import BadFile
 from annotation.formats.images import ImageFolder
 from annotation.formats.nlvr import NOT_DRAWN, ORDERS, read_nlvr
 from annotation.formats.report import Report
+from foundation.errors import BadFile
 from tests.analysis.data import real_data
 from tests.annotation.formats.records import picture
 

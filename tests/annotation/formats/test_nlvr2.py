@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from accounts.errors import BadFile
 from annotation.formats.images import ImageFolder
 from annotation.formats.nlvr2 import read_nlvr2
 from annotation.formats.programs import ILL_TYPED, read_programs
 from annotation.formats.report import Report
-from annotation.payloads import Image
+from annotation.schemas import Image
+from foundation.errors import BadFile
 from tests.analysis.data import real_data
 from tests.annotation.formats.records import picture
 

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from accounts.errors import BadFile
-from analysis.reasons.command import read_questions
-from analysis.reasons.drafts import draft
-from analysis.reasons.instances import Instance, instances_text, read_instances
+from analysis.commands.counterfactuals import read_questions
+from analysis.counterfactuals.drafts import draft
+from analysis.counterfactuals.instances import Instance, instances_text, read_instances
 from annotation.formats.reasons import (
     DRAFT,
     instance_of,
@@ -19,7 +18,8 @@ from annotation.formats.reasons import (
     write_reasons,
 )
 from annotation.formats.texts import tokens_of
-from annotation.payloads import Annotation, Document, ItemRecord, Problem, Span
+from annotation.schemas import Annotation, Document, ItemRecord, Problem, Span
+from foundation.errors import BadFile
 from tests.analysis.data import real_data
 
 OLDER = {

@@ -19,9 +19,9 @@ from PIL import ImageDraw
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from accounts.models import User
-from annotation.actions import data, places, projects, review
+from annotation.actions import assignments, data, projects, review
 from annotation.models import KeyBindings, SystemOutput, Work
-from annotation.payloads import Document, Image, ItemRecord
+from annotation.schemas import Document, Image, ItemRecord
 from scripts.processes import ROOT
 from tests.annotation import factories
 from tests.services import require
@@ -82,7 +82,7 @@ class Editor:
         data.import_items(records=[record], project=member.project, image_folder=self.pictures)
         for module, text in (guidelines or {}).items():
             projects.write_guideline(project=member.project, module=module, text=text, by=member.user)
-        work = places.next_work(member=member)
+        work = assignments.next_work(member=member)
         for output in predictions or []:
             SystemOutput.objects.create(item=work.item, **output)
         for node, name, text in comments or []:

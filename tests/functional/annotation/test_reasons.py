@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page
 
-from analysis.reasons.drafts import draft
+from analysis.counterfactuals.drafts import draft
 from annotation.formats.reasons import item_of, nodes
 from tests.annotation.formats.test_reasons import SANG
 from tests.functional.annotation.conftest import Editor

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from annotation.actions import places
+from annotation.actions import assignments
 from annotation.actions.editing import take_back
 from annotation.models import Gold, Project, Role, Work
-from annotation.payloads import Chosen
-from annotation.subjects import document_of
+from annotation.parsed_items import document_of
+from annotation.schemas import Chosen
 from tests.annotation import factories
 from tests.functional.annotation.conftest import DESKTOP, Editor
 from tests.functional.annotation.steps import saved
@@ -25,7 +25,7 @@ def disagreement() -> tuple[Project, Any]:
     project = factories.make_project(annotators_per_item=2)
     factories.make_items(project)
     for chosen in ("ab", "a"):
-        work = places.next_work(member=factories.make_member(project))
+        work = assignments.next_work(member=factories.make_member(project))
         edits = [
             factories.operation(0, 3, put=[factories.box("a"), factories.box("b", at=0.5)], state="done"),
             factories.operation(1, 2, put=[{"id": f"c{name}", "ref": name} for name in chosen], state="done"),

@@ -7,14 +7,14 @@ import torch
 from PIL import Image, ImageDraw
 
 from modelserver.__main__ import main
-from modelserver.errors import UnreadableData
-from modelserver.modular.visual.command import Scenes
 from modelserver.modular.visual.counting import overlaps
-from modelserver.modular.visual.nlvr import divided, named, program_of, read
 from modelserver.modular.visual.plans import plan
 from modelserver.modular.visual.scoring import outputs
-from modelserver.modular.visual.splits import SPLITS
-from modelserver.modular.visual.splits import divided as split_scenes
+from modelserver.training.visual_nmn_command import Scenes
+from modelserver.training.visual_nmn_nlvr import divided, named, program_of, read
+from modelserver.training.visual_nmn_splits import SPLITS
+from modelserver.training.visual_nmn_splits import divided as split_scenes
+from modelserver.wire.errors import UnreadableData
 from tests.analysis.data import real_data
 
 DRAWN = {"Yellow": (255, 255, 0), "Black": (0, 0, 0), "#0099ff": (0, 153, 255)}

@@ -11,16 +11,16 @@ import torch
 from PIL import Image, ImageDraw
 
 from modelserver.__main__ import main
-from modelserver.catalogue import load_modular_system
-from modelserver.errors import InvalidRequest, UnreadableData, UnreadableWeights
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.images import decode, propose
 from modelserver.modular.visual.network import Config
 from modelserver.modular.visual.region_files import of_image, read_regions
 from modelserver.modular.visual.scene_data import read_items
 from modelserver.modular.visual.system import REGIONS, VisualSystem, load
-from modelserver.modular.visual.training import STATE, Recipe, Trainer, train
-from modelserver.schema import ModuleImage, ModuleItem
+from modelserver.registry import load_modular_system
+from modelserver.training.visual_nmn import STATE, Recipe, Trainer, train
+from modelserver.wire.errors import InvalidRequest, UnreadableData, UnreadableWeights
+from modelserver.wire.schema import ModuleImage, ModuleItem
 
 CPU = torch.device("cpu")
 PROGRAM = "equal(count(in-left-image(filter[red](find[squares]))), 2)"

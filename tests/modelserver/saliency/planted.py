@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from modelserver.inputs.features import Ints
 from modelserver.saliency.attribution import IN_QUESTION, Subject
-from modelserver.schema import QAItem, SaliencyOptions
 from modelserver.systems.own import OwnSystem
-from modelserver.text import Ints
+from modelserver.wire.schema import QAItem, SaliencyOptions
 
 WORD = re.compile(r"\w+")
 LESS = {"older", "first", "earlier"}  # ask for the smaller year

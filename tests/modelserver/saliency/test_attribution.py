@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from modelserver.errors import PredictionFailed
 from modelserver.saliency import attribution
 from modelserver.saliency.attribution import explain, summarised
-from modelserver.schema import SaliencyOptions
+from modelserver.wire.errors import PredictionFailed
+from modelserver.wire.schema import SaliencyOptions
 from tests.modelserver.saliency.toys import ITEM, Toy
 
 ROWS = [[1.0, 2.0], [3.0, -1.0], [0.5, 0.0], [-2.0, 1.0], [4.0, 4.0]]

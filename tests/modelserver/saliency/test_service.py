@@ -5,16 +5,16 @@ import threading
 import httpx
 import pytest
 
-from modelserver.batching import BatchLimits
-from modelserver.client import ModelClient, Retry
-from modelserver.errors import DeadlineExceeded, InvalidRequest, TooLarge, UnknownSystem
-from modelserver.fake import FAILS, INVALID, FakeModelServer, FakeSystem
-from modelserver.hardware import Hardware
 from modelserver.saliency.attribution import explain
-from modelserver.schema import ExplainResponse, Explanation, ItemError, SaliencyOptions
-from modelserver.service import ServerLimits
-from modelserver.sources import ServedReader
+from modelserver.serving.batching import BatchLimits
+from modelserver.serving.devices import Hardware
+from modelserver.serving.fake_server import FAILS, INVALID, FakeModelServer, FakeSystem
+from modelserver.serving.loading import ServedReader
+from modelserver.serving.service import ServerLimits
 from modelserver.systems import own
+from modelserver.wire.client import ModelClient, Retry
+from modelserver.wire.errors import DeadlineExceeded, InvalidRequest, TooLarge, UnknownSystem
+from modelserver.wire.schema import ExplainResponse, Explanation, ItemError, SaliencyOptions
 from tests.modelserver.saliency.toys import ITEM, Toy
 
 DOT = SaliencyOptions(summary="dot", steps=4)

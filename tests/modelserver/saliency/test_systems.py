@@ -3,17 +3,17 @@
 import pytest
 import torch
 
-from modelserver.encoders import open_model, open_tokenizer, without_head
-from modelserver.errors import InvalidRequest, PredictionFailed
+from modelserver.inputs.encoders import open_model, open_tokenizer, without_head
+from modelserver.inputs.features import Vocabulary, tokenise
 from modelserver.saliency import attribution
-from modelserver.schema import QAItem, SaliencyOptions
 from modelserver.systems import extractive
 from modelserver.systems.contextual import Contextual
 from modelserver.systems.extractive_saliency import ExtractiveSaliency
 from modelserver.systems.reader import RecurrentSystem
 from modelserver.systems.recurrent import Config, build
 from modelserver.systems.recurrent_saliency import RecurrentSaliency
-from modelserver.text import Vocabulary, tokenise
+from modelserver.wire.errors import InvalidRequest, PredictionFailed
+from modelserver.wire.schema import QAItem, SaliencyOptions
 
 CPU = torch.device("cpu")
 KINDS = ["qi2019", "select-and-forget", "contextual", "contextual-select", "vectors", "bert", "roberta"]

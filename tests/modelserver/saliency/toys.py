@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from modelserver.inputs.features import IN_TITLE, Ints
 from modelserver.saliency.attribution import IN_QUESTION, Subject
-from modelserver.schema import QAItem, SaliencyOptions
-from modelserver.text import IN_TITLE, Ints
+from modelserver.wire.schema import QAItem, SaliencyOptions
 
 ITEM = QAItem(id="a", question="Who sang?", context=[("Band", ["Mira sang.", "It rained."])])
 # "Who" in two tokens, then "sang", of the title "Band", of the first sentence "Mira"

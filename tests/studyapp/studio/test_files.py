@@ -2,21 +2,21 @@
 
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from studyapp.definition import DefinitionError, load_definition
+from studyapp.definition.schema import DefinitionError, load_definition
 from studyapp.studio import starts
 from studyapp.studio.drafts import as_yaml, opened, problems
 from studyapp.studio.edits import with_value
 from studyapp.studio.files import read_draft
 from studyapp.studio.forms import Known, form
 from studyapp.studio.steps import STEPS
+from tests.paths import EXAMPLES
 
-EVERYTHING = Path(__file__).parents[3] / "docs" / "examples" / "everything.yaml"
+EVERYTHING = EXAMPLES / "everything.yaml"
 
 
 # Seven lines that stand for ten million values.

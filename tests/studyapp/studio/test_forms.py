@@ -1,21 +1,20 @@
 """The forms of the studio: every field has a place, and sending what is shown changes nothing."""
 
 import json
-from pathlib import Path
 
 import pytest
 
-from analysis.exclusions import parse_rules
-from studyapp.definition import StudyDefinition, load_definition
+from analysis.participants.exclusion_rules import parse_rules
+from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.studio import sample
 from studyapp.studio.drafts import as_yaml, opened, problems, valid
 from studyapp.studio.edits import added
 from studyapp.studio.forms import Known, form
 from studyapp.studio.steps import BY_NAME, STEPS, UNEDITED
 from studyapp.studio.widgets import read
+from tests.paths import EXAMPLES
 from tests.studyapp.studio.sending import sent
 
-EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 KNOWN = Known(["world-test"], ["qi2019", "select-and-forget"], [("en", "English"), ("de", "German")])
 
 

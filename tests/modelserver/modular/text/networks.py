@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from modelserver.encoders import new_encoder, without_head
+from modelserver.inputs.encoders import new_encoder, without_head
 from modelserver.modular.text.examples import examples_of
 from modelserver.modular.text.modules import Modules
 from modelserver.modular.text.network import Config, Network
@@ -11,8 +11,8 @@ from modelserver.modular.text.quantities import Quantity
 from modelserver.modular.text.reading import Found, Reading
 from modelserver.modular.text.states import Attention, Mentions
 from modelserver.modular.text.system import TextSystem
-from modelserver.schema import ModuleItem
 from modelserver.systems.contextual import Encoder
+from modelserver.wire.schema import ModuleItem
 from modelserver.world.games import generate
 from modelserver.world.games.prose import tokenise
 

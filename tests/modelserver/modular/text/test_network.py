@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from analysis.programs import parse
-from modelserver.asking import Executing
-from modelserver.batching import predict_each
-from modelserver.errors import InvalidRequest, PredictionFailed, UnreadableWeights
 from modelserver.modular.text.network import load as load_network
 from modelserver.modular.text.network import save
 from modelserver.modular.text.reading import named
 from modelserver.modular.text.scoring import run
 from modelserver.modular.text.system import load
+from modelserver.serving.batching import predict_each
+from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableWeights
+from modelserver.wire.system_protocol import Executing
 from tests.modelserver.modular.text.networks import CPU, games, item, network, system
 
 PASSAGE = "The Comets gained 312 yards on 3 May 1950. 🏈 The Foxes, founded in 1961, gained 280 yards."

@@ -8,18 +8,18 @@ import torch
 
 from analysis.programs import parse
 from modelserver.__main__ import main
-from modelserver.errors import UnreadableData
-from modelserver.finetuning import STATE
-from modelserver.modular.text import training
 from modelserver.modular.text.drop import read_drop
 from modelserver.modular.text.examples import examples_of, places, read_items
 from modelserver.modular.text.grammar import SORTING
 from modelserver.modular.text.network import Config
-from modelserver.modular.text.objective import Supervision, loss
 from modelserver.modular.text.reduction import unsorted
 from modelserver.modular.text.scoring import answer_scores, faithfulness, score
-from modelserver.modular.text.table import asked, learned
-from modelserver.modular.text.training import Recipe, Trainer, train
+from modelserver.training import text_nmn
+from modelserver.training.extractive import STATE
+from modelserver.training.text_nmn import Recipe, Trainer, train
+from modelserver.training.text_nmn_loss import Supervision, loss
+from modelserver.training.text_nmn_table import asked, learned
+from modelserver.wire.errors import UnreadableData
 from modelserver.world.games import generate, write_split
 from tests.analysis.data import real_data
 from tests.modelserver.modular.text.networks import WIDTH, encoder, games, network, system
@@ -102,14 +102,14 @@ def test_a_killed_training_goes_on_as_if_nothing_had_happened(tmp_path, monkeypa
 
 def test_killed_before_the_best_weights_were_written_it_writes_them_when_it_goes_on(tmp_path, monkeypatch):
     whole = train(trainer(), games(3), tmp_path / "whole")
-    publish = training._publish
+    publish = text_nmn._publish
 
     def dies(trained, rows, out):
         if rows[-1]["step"] == whole["step"]:
             raise KeyboardInterrupt
         publish(trained, rows, out)
 
-    monkeypatch.setattr(training, "_publish", dies)
+    monkeypatch.setattr(text_nmn, "_publish", dies)
     with pytest.raises(KeyboardInterrupt):
         train(trainer(), games(3), tmp_path / "killed")
     monkeypatch.undo()

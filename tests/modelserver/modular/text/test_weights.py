@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from modelserver.catalogue import WEIGHTS, load_modular_system
 from modelserver.modular.text.scoring import run, score
+from modelserver.registry import WEIGHTS, load_modular_system
 from tests.modelserver.modular.text.networks import games
 
 FOLDER = WEIGHTS / "text-nmn"

@@ -1,0 +1,140 @@
+"""Two plain tables, human measures and model scores by system, for people without an export bundle.
+
+Each is a CSV file with a header: the first column names the systems, every other one is a measure or a score.
+An empty cell is a missing value. Known names (key or label) bring their wanted direction and label. A table
+of human measures whose second column is `participant` has a row per system and participant instead;
+participants are then averaged, and drawn anew for intervals.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ..io.errors import InputError
+from ..io.tabular_files import Column, read_csv_header, read_table
+from ..participants.estimates import over_participants
+from ..participants.measures import find_measure
+from ..scores.score_table import find_score
+from ..stats.arrays import Array
+from ..stats.bootstrap import draw_counts
+from ..stats.rank_agreement import Direction
+from ..study.human_vs_model import Quantity, Relations, relate
+
+PARTICIPANT = (
+    "participant",
+    "participant_id",
+)  # names of a second column that make it a table of participants
+
+
+def relate_tables(
+    human: Path,
+    model: Path,
+    wanted: Mapping[str, Direction],
+    *,
+    rng: np.random.Generator,
+    resamples: int = 2000,
+) -> Relations:
+    """Relates every column of the one table to every column of the other, over the systems in both.
+
+    wanted: direction by column name, above the known ones. resamples: of the participants, where `human` has
+    them; its measures then have replicates.
+
+    Raises InputError naming file, line and column.
+    """
+    by_participant = _names_participants(human)
+    people, scores = _read(human, keys=2 if by_participant else 1), _read(model)
+    found = people.index.get_level_values(0).unique()
+    systems = [str(name) for name in found if name in scores.index]
+    if len(systems) < 2:
+        raise InputError(model, f"shares {len(systems)} systems with {human}; at least 2 are needed")
+    for name in wanted:
+        if name not in people and name not in scores:
+            raise InputError(human, f"no column {name!r} here nor in {model}")
+    if by_participant:
+        measures = _averaged(people, systems, wanted, rng, resamples)
+    else:
+        measures = [_measure(str(name), own, wanted) for name, own in people.loc[systems].items()]
+    return relate(
+        systems,
+        measures,
+        [_score(str(name), column, wanted) for name, column in scores.loc[systems].items()],
+        rng=rng,
+    )
+
+
+def _names_participants(path: Path) -> bool:
+    header = read_csv_header(path)
+    return len(header) > 2 and header[1].strip().lower() in PARTICIPANT
+
+
+def _averaged(
+    people: pd.DataFrame,
+    systems: Sequence[str],
+    wanted: Mapping[str, Direction],
+    rng: np.random.Generator,
+    resamples: int,
+) -> list[Quantity]:
+    """Each measure as the mean over a system's participants, with replicates over participants.
+
+    Participants are drawn within their system; where any of them judged several systems, all together.
+    """
+    names = people.index.get_level_values(1)
+    together = bool(names[people.index.get_level_values(0).isin(systems)].duplicated().any())
+    everybody = pd.Index(names.unique())
+    drawn = draw_counts(rng, len(everybody), resamples) if together else np.zeros((0, resamples))
+    found = []
+    rows = [people.loc[system] for system in systems]
+    weights = [
+        drawn[everybody.get_indexer(own.index)] if together else draw_counts(rng, len(own), resamples)
+        for own in rows
+    ]
+    for name in people.columns:
+        known = find_measure(str(name))
+        geometric = bool(known and known.geometric)
+        values = [own[name].to_numpy(float)[:, None] for own in rows]
+        means = [over_participants(v, np.ones(v.shape), geometric=geometric)[0] for v in values]
+        draws = [_draws(v, w, geometric=geometric) for v, w in zip(values, weights, strict=True)]
+        measure = _measure(str(name), pd.Series(means), wanted)
+        found.append(replace(measure, replicates=np.column_stack(draws) if resamples else None))
+    return found
+
+
+def _draws(values: Array, weights: Array, *, geometric: bool) -> Array:
+    """The mean in every replicate; undefined with fewer than two values, which say nothing of a spread."""
+    if np.count_nonzero(~np.isnan(values)) < 2:
+        return np.full(weights.shape[1], np.nan)
+    return over_participants(np.broadcast_to(values, weights.shape), weights, geometric=geometric)
+
+
+def _read(path: Path, keys: int = 1) -> pd.DataFrame:
+    """The table's numbers by its first column, or first two."""
+    header = read_csv_header(path)
+    if len(header) < 2:
+        raise InputError(path, "needs a column that names the systems and at least one with values")
+    named = header[:keys]
+    columns = [
+        *(Column(name, "text", required=True, filled=True) for name in named),
+        *(Column(name, "number") for name in header[keys:]),
+    ]
+    table = read_table(path, columns)
+    repeated = np.flatnonzero(table.frame.duplicated(named))
+    if len(repeated):
+        row = int(repeated[0])
+        values = ", ".join(repr(table.frame[name].iloc[row]) for name in named)
+        raise table.fault(row, named[-1], f"second row for {values}")
+    return table.frame.set_index(named if keys > 1 else named[0])
+
+
+def _measure(name: str, values: pd.Series, wanted: Mapping[str, Direction]) -> Quantity:
+    known = find_measure(name)
+    direction = wanted.get(name, known.wanted if known else None)
+    return Quantity(name, known.label if known else name, direction, values.to_numpy(float))
+
+
+def _score(name: str, values: pd.Series, wanted: Mapping[str, Direction]) -> Quantity:
+    known = find_score(name)
+    direction = wanted.get(name, known.wanted if known else None)
+    return Quantity(name, known.label if known else name, direction, values.to_numpy(float))

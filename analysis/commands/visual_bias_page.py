@@ -1,0 +1,266 @@
+"""Visual bias for people: tables and figures, on a page or as plain text."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import NullLocator
+
+from ..report.figures import COLOURS, GREY, INK, MARKERS, STYLE, drawn
+from ..report.page import Block, Figure, Page, Section, Text
+from ..report.tables import Cell, Table, interval, number
+from ..stats.bootstrap_sums import Quantity
+from ..visual_bias.pairs import PARTS, Frequency, VisualBias
+from ..visual_bias.systems import Delta, SystemScores
+
+Systems = Mapping[str, SystemScores]
+PERCENT = 100
+PAIRS_NOTE = (
+    "Examples of one image pair depend on each other; intervals (95 %, BCa) are from a bootstrap over image "
+    "pairs, p from a studentised permutation of image pairs. Each p stands for itself."
+)
+
+
+def build_page(bias: VisualBias, systems: Systems, facts: Mapping[str, str]) -> Page:
+    """The note on one dataset, and on systems where there are any."""
+    pairs: list[Block] = [Text(majority_sentence(bias)), *bias_tables(bias), _pairs_figure(bias)]
+    sections = [Section("pairs", "What image pairs give away", pairs)]
+    if systems:
+        blocks: list[Block] = [*system_tables(systems), _systems_figure(systems)]
+        sections.append(Section("systems", "Whether systems go by it", blocks))
+    return Page("Visual bias", "", facts, sections)
+
+
+def majority_sentence(bias: VisualBias) -> str:
+    """The worst case, in a sentence."""
+    return (
+        f"Answering every example with the majority label of its image pair (ties: true) is right about "
+        f"{_percent(bias.majority_accuracy, 2)} % of {len(bias.ids)} examples of {len(bias.sizes)} pairs. "
+        f"No system that looks at the images only can do better."
+    )
+
+
+def bias_tables(bias: VisualBias) -> list[Table]:
+    """Pairs by frequency, and the sizes of the parts."""
+    return [_frequency_table(bias), _part_table(bias)]
+
+
+def system_tables(systems: Systems) -> list[Table]:
+    """The note's table of systems, and every figure of it with interval and p."""
+    return [_overview_table(systems), _detail_table(systems)]
+
+
+def plain_text(table: Table) -> str:
+    """The table in aligned columns, below its caption and above its notes."""
+    lines = [list(table.header), *([cell.plain for cell in row] for row in table.rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    words = {0, *table.words}
+    aligned = (
+        "  ".join(
+            text.ljust(width) if place in words else text.rjust(width)
+            for place, (text, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+    return "\n".join([table.caption, *aligned, *table.notes])
+
+
+def _frequency_table(bias: VisualBias) -> Table:
+    header = ["Examples of a pair", "Pairs", "Expected same", "Expected %", "Observed same", "Observed %"]
+    rows = [
+        [
+            Cell(str(one.frequency)),
+            Cell(str(one.pairs)),
+            Cell(number(one.expected_same)),
+            Cell(_percent(one.expected_share, 2)),
+            Cell(str(one.observed_same)),
+            Cell(_percent(one.observed_share, 2)),
+        ]
+        for one in bias.frequencies
+    ]
+    names = ("frequency", "pairs", "expected_same", "expected_share", "observed_same", "observed_share")
+    data = [tuple(getattr(one, name) for name in names) for one in bias.frequencies]
+    note = (
+        "Same: one label throughout. Expected: 2^(1 − n) of the pairs of n examples, were labels independent."
+    )
+    return Table("pair_frequencies", "Image pairs by frequency", header, rows, [note], names, data)
+
+
+def _part_table(bias: VisualBias) -> Table:
+    meanings = {
+        "all": "",
+        "balanced": "pairs with both labels",
+        "unbalanced": "pairs of several examples, one label",
+    }
+    rows, data = [], []
+    right = bias.majority_labels == bias.labels
+    for part in PARTS:
+        members = bias.examples_of(part)
+        examples, pairs = int(members.sum()), int(bias.pairs_of(part).sum())
+        majority = float(right[members].mean()) if examples else None
+        texts = (part, meanings[part], str(examples), str(pairs), _percent(majority, 2))
+        rows.append([Cell(text) for text in texts])
+        data.append((part, examples, pairs, majority))
+    header = ["Part", "Which", "Examples", "Pairs", "Majority label right %"]
+    names = ("part", "examples", "pairs", "majority_accuracy")
+    return Table("parts", "Parts of the data", header, rows, [], names, data, words=(1,))
+
+
+def _overview_table(systems: Systems) -> Table:
+    rows = []
+    for name, scores in systems.items():
+        cells = [Cell(name), Cell(_percent(scores.accuracy["all"].value))]
+        for delta in scores.deltas[:2]:
+            value = scores.accuracy[delta.first].value
+            cells.append(
+                Cell(_percent(value), detail="" if value is None else f"({_signed(delta.difference)})")
+            )
+        rows.append(cells)
+    header = ["System", "All", "Balanced", "Unbalanced"]
+    note = "Accuracy in percent; in brackets the difference to all examples."
+    return Table("systems", "Accuracy of systems", header, rows, [note])
+
+
+def _detail_table(systems: Systems) -> Table:
+    rows, data = [], []
+    for name, scores in systems.items():
+        for part, accuracy in scores.accuracy.items():
+            rows.append([name, part, str(accuracy.n), _percent(accuracy.value), _bounds(accuracy), ""])
+            data.append((name, part, accuracy.n, accuracy.value, *_ends(accuracy), None))
+        for delta in scores.deltas:
+            what = f"{delta.first} − {delta.second}"
+            rows.append([name, what, "", _signed(delta.difference), _bounds(delta.difference), _p(delta.p)])
+            data.append(
+                (name, contrast_key(delta), None, delta.difference.value, *_ends(delta.difference), delta.p)
+            )
+    header = ["System", "What", "Examples", "%", "95 % interval", "p"]
+    names = ("system", "what", "examples", "value", "low", "high", "p")
+    cells = [[Cell(text) for text in row] for row in rows]
+    caption = "Accuracy and differences, with uncertainty"
+    return Table("system_accuracy", caption, header, cells, [PAIRS_NOTE], names, data, words=(1,))
+
+
+def contrast_key(delta: Delta) -> str:
+    """The delta's name for programs."""
+    return f"{delta.first}-{delta.second}"
+
+
+def _pairs_figure(bias: VisualBias) -> Figure:
+    rows = bias.frequencies
+    with mpl.rc_context(STYLE):
+        canvas = Canvas(figsize=(7.4, 3.2), layout="constrained")
+        left, right = canvas.subplots(1, 2)
+        _draw_counts(left, rows)
+        _draw_shares(right, [one for one in rows if one.frequency > 1])
+        for axes in (left, right):
+            _count_axis(axes, rows[-1].frequency)
+        svg, png = drawn(canvas)
+    spoken = "; ".join(
+        f"{one.pairs} pairs in {one.frequency} examples each, {one.observed_same} of them with one label "
+        f"throughout ({_percent(one.observed_share)} %, expected {_percent(one.expected_share)} %)"
+        for one in rows
+    )
+    caption = (
+        "Left: image pairs by the number of their examples, on a logarithmic scale. Right: share of the "
+        "pairs with one label throughout, beside what independent labels would give."
+    )
+    return Figure("pair-frequencies", caption, f"Image pairs by frequency: {spoken}.", svg, png=png)
+
+
+def _draw_counts(axes: Axes, rows: Sequence[Frequency]) -> None:
+    most = max(one.pairs for one in rows)
+    axes.bar_label(axes.bar([one.frequency for one in rows], [one.pairs for one in rows], color=COLOURS[0]))
+    axes.set_yscale("log")
+    axes.set_ylim(0.5, 3 * most)
+    # Plain numbers: powers of ten would need the fonts of formulae.
+    axes.set_yticks([10**power for power in range(len(str(most)))], minor=False)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.set_ylabel("Image pairs")
+
+
+def _draw_shares(axes: Axes, rows: Sequence[Frequency]) -> None:
+    x = [one.frequency for one in rows]
+    axes.plot(x, [PERCENT * one.expected_share for one in rows], "o--", color=GREY, label="expected")
+    axes.plot(x, [PERCENT * one.observed_share for one in rows], "s", color=COLOURS[1], label="observed")
+    axes.set_ylim(0, 105)
+    axes.set_ylabel("Pairs with one label throughout (%)")
+    if rows:
+        axes.legend(frameon=False)
+
+
+def _count_axis(axes: Axes, largest: int) -> None:
+    axes.set_xticks(range(1, largest + 1, max(1, largest // 10)))
+    axes.set_xlim(0.4, largest + 0.6)
+    axes.set_xlabel("Examples of a pair")
+    axes.grid(axis="y", color="#e3e7ec", linewidth=0.8)
+
+
+def _systems_figure(systems: Systems) -> Figure:
+    offsets = (np.arange(len(systems)) - (len(systems) - 1) / 2) * min(0.2, 0.7 / len(systems))
+    with mpl.rc_context(STYLE):
+        canvas = Canvas(figsize=(7.4, 3.6), layout="constrained")
+        axes = canvas.subplots()
+        for turn, (name, scores) in enumerate(systems.items()):
+            style = turn % len(COLOURS)
+            _draw_system(axes, scores, float(offsets[turn]), COLOURS[style], MARKERS[style], name)
+        axes.set_xticks(range(len(PARTS)), PARTS)
+        axes.set_xlim(-0.6, len(PARTS) - 0.4)
+        axes.axhline(50, color=INK, linewidth=0.8, linestyle=":")
+        axes.set_ylabel("Accuracy (%)")
+        axes.grid(axis="y", color="#e3e7ec", linewidth=0.8)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+        svg, png = drawn(canvas)
+    spoken = ". ".join(f"{name}: {_spoken(scores)}" for name, scores in systems.items())
+    caption = "Accuracy on all, balanced and unbalanced examples, with 95 % intervals; dotted: chance."
+    return Figure("accuracy-by-part", caption, f"Accuracy by part. {spoken}.", svg, png=png)
+
+
+def _draw_system(
+    axes: Axes, scores: SystemScores, offset: float, colour: str, marker: str, name: str
+) -> None:
+    known = [
+        (x, accuracy) for x, part in enumerate(PARTS) if (accuracy := scores.accuracy[part]).value is not None
+    ]
+    for x, accuracy in known:
+        if accuracy.interval:
+            low, high = accuracy.interval.bounds
+            axes.vlines(x + offset, PERCENT * low, PERCENT * high, color=colour, linewidth=1.6)
+    places = [x + offset for x, _ in known]
+    values = [PERCENT * (accuracy.value or 0.0) for _, accuracy in known]
+    axes.plot(places, values, marker, color=colour, label=name)
+
+
+def _spoken(scores: SystemScores) -> str:
+    return ", ".join(
+        f"{part} {_percent(accuracy.value)} %" + (f" {_bounds(accuracy)}" if accuracy.interval else "")
+        for part, accuracy in scores.accuracy.items()
+        if accuracy.value is not None
+    )
+
+
+def _percent(share: float | None, decimals: int = 1) -> str:
+    return number(None if share is None else PERCENT * share, decimals)
+
+
+def _signed(one: Quantity) -> str:
+    """Percentage points with their sign, as the note writes them: +0.0 for none."""
+    text = _percent(one.value)
+    return text if one.value is None or text.startswith("−") else f"+{text}"
+
+
+def _bounds(one: Quantity) -> str:
+    found = one.interval
+    return interval((PERCENT * found.low, PERCENT * found.high), 1) if found else ""
+
+
+def _ends(one: Quantity) -> Sequence[float | None]:
+    return one.interval.bounds if one.interval else (None, None)
+
+
+def _p(p: float | None) -> str:
+    if p is None:
+        return "–"
+    return "<\u00a00.001" if p < 0.001 else f"{p:.3f}"

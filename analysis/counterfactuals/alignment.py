@@ -1,0 +1,271 @@
+"""Alignment of counterfactual and saliency explanations: whether a reader is right for the expected reasons.
+
+Source: Ray Choudhury et al. 2022, definitions 2 and 3, section 4.3.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from scipy.special import stdtr
+
+from ..io.errors import AnalysisError, InputError, first_problem
+from ..io.tabular_files import read_lines
+from ..stats.arrays import Array
+from ..stats.proportions import wilson_interval
+
+LEVEL = 0.05  # of the test in each instance
+Score = Annotated[float, Field(allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Interval = tuple[float, float]
+
+
+class Record(BaseModel):
+    """One instance under one saliency method.
+
+    positive, negative: saliency of the tokens that ought to count and that ought not to; both left out where
+    there is no saliency. The names group the records. context: what the system read. distribution: whether
+    the counterfactual's words are among those of training. The F1 are of the answers.
+    """
+
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+    id: Annotated[str, Field(min_length=1)]
+    original_correct: bool
+    counterfactual_correct: bool
+    positive: list[Score] | None = None
+    negative: list[Score] | None = None
+    dataset: str = ""
+    system: str = ""
+    step: str = ""
+    method: str = ""
+    context: Literal["", "facts", "paragraphs"] = ""
+    distribution: Literal["in", "out"] = "in"
+    original_f1: Share | None = None
+    counterfactual_f1: Share | None = None
+
+
+@dataclass(frozen=True)
+class Group:
+    """What an alignment score is of."""
+
+    dataset: str = ""
+    system: str = ""
+    step: str = ""
+    method: str = ""
+    context: str = ""
+    distribution: str = "in"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One instance. difference: positive mean minus negative mean. p: None where no test was possible.
+
+    control: share of random partitions of the same sizes that the test finds higher; None like p.
+    """
+
+    id: str
+    group: Group
+    answered: bool
+    difference: float | None
+    p: float | None
+    higher: bool
+    aligned: bool
+    control: float | None
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The alignment of one group.
+
+    n: instances with saliency. answered: both questions answered exactly. higher: positive partition
+    significantly higher. aligned: both. untested: too few tokens for a test; they are not aligned.
+    score: aligned / n. among_answered: aligned / answered, None where none is. Wilson's 95 % intervals.
+    control: share of random partitions found higher, over the tested instances, None where there are none.
+    """
+
+    group: Group
+    n: int
+    answered: int
+    higher: int
+    aligned: int
+    untested: int
+    score: float
+    interval: Interval
+    among_answered: float | None
+    among_answered_interval: Interval | None
+    control: float | None
+
+    @property
+    def above_control(self) -> bool:
+        """Whether `among_answered` lies above the control, with its whole interval."""
+        return bool(
+            self.among_answered_interval is not None
+            and self.control is not None
+            and self.among_answered_interval[0] > self.control
+        )
+
+
+def higher_p(positive: Sequence[float], negative: Sequence[float]) -> float | None:
+    """One-tailed p of Student's t test for independent samples: is the positive mean the higher one?
+
+    Pooled variance, so that a part of one token can be tested. None where a part is empty or there are
+    fewer than three tokens. Without any spread p is 0 for a higher mean and 1 for any other.
+
+    Differs in no digit from scipy.stats.ttest_ind(positive, negative, alternative="greater").
+
+    >>> round(higher_p([3.0, 4.0], [1.0, 2.0, 1.5]), 4)
+    0.0161
+    """
+    if not positive or not negative or len(positive) + len(negative) < 3:
+        return None
+    return float(_p(np.array([*positive, *negative], dtype=float)[None], len(positive))[0])
+
+
+def judge(
+    records: Iterable[Record | Mapping[str, Any]], *, rng: np.random.Generator, draws: int = 100
+) -> Iterator[Verdict]:
+    """A verdict on every record that has saliency, in their order.
+
+    draws: random partitions for each instance's control; 0: none. Raises ValueError for a mapping that is no
+    record and for an instance that its group has twice.
+    """
+    if draws < 0:
+        raise ValueError(f"draws must be at least 0, not {draws}")
+    seen: set[tuple[Group, str]] = set()
+    for record in map(_record, records):
+        if record.positive is None and record.negative is None:
+            continue
+        group = group_of(record)
+        if (group, record.id) in seen:
+            raise ValueError(f"id: {record.id!r} is there twice in one group")
+        seen.add((group, record.id))
+        yield _verdict(record, group, rng, draws)
+
+
+def alignments(verdicts: Iterable[Verdict]) -> list[Alignment]:
+    """The alignment of every group, in the order in which the groups first come."""
+    groups: dict[Group, list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        groups[verdict.group].append(verdict)
+    return [_alignment(group, found) for group, found in groups.items()]
+
+
+def alignment_score(
+    records: Iterable[Record | Mapping[str, Any]], *, rng: np.random.Generator, draws: int = 100
+) -> Alignment:
+    """The alignment of records of one group. Raises ValueError where they have none or several groups.
+
+    >>> one = {"id": "1", "original_correct": True, "counterfactual_correct": True}
+    >>> one |= {"positive": [3.0, 4.0], "negative": [1.0, 2.0, 1.5]}
+    >>> alignment_score([one], rng=np.random.default_rng(1)).score
+    1.0
+    """
+    found = alignments(judge(records, rng=rng, draws=draws))
+    if len(found) != 1:
+        raise ValueError(f"records: they make {len(found)} groups, not one")
+    return found[0]
+
+
+def group_of(record: Record) -> Group:
+    """The group that a record belongs to."""
+    return Group(
+        record.dataset, record.system, record.step, record.method, record.context, record.distribution
+    )
+
+
+def read_records(path: Path) -> list[Record]:
+    """Records from JSON lines. Raises InputError, naming file, line and field."""
+    lines: dict[tuple[Group, str], int] = {}
+    return read_lines(path, lambda number, line: _read_line(path, number, line, lines), what="record")
+
+
+def _read_line(path: Path, number: int, line: bytes, lines: dict[tuple[Group, str], int]) -> Record:
+    where = f"line {number}"
+    try:
+        record = Record.model_validate_json(line)
+    except ValidationError as error:
+        field, problem = first_problem(error)
+        raise InputError(path, problem, where=where, field=field) from None
+    if (record.positive is None) != (record.negative is None):
+        missing = "positive" if record.positive is None else "negative"
+        raise InputError(path, "positive and negative come together", where=where, field=missing)
+    key = group_of(record), record.id
+    if key in lines:
+        problem = f"{record.id!r} is already in line {lines[key]}, with the same names"
+        raise InputError(path, problem, where=where, field="id")
+    lines[key] = number
+    return record
+
+
+def _record(given: Record | Mapping[str, Any]) -> Record:
+    if isinstance(given, Record):
+        return given
+    try:
+        return Record.model_validate(dict(given))
+    except ValidationError as error:
+        field, problem = first_problem(error)
+        raise AnalysisError(f"{field}: {problem}") from None
+
+
+def _verdict(record: Record, group: Group, rng: np.random.Generator, draws: int) -> Verdict:
+    positive, negative = record.positive or [], record.negative or []
+    answered = record.original_correct and record.counterfactual_correct
+    p = higher_p(positive, negative)
+    if p is None:
+        return Verdict(record.id, group, answered, None, None, False, False, None)
+    higher = p < LEVEL
+    pooled = np.array([*positive, *negative], dtype=float)
+    control = None
+    if draws:
+        dealt = rng.permuted(np.tile(pooled, (draws, 1)), axis=1)
+        control = float((_p(dealt, len(positive)) < LEVEL).mean())
+    difference = float(np.mean(positive) - np.mean(negative))
+    return Verdict(record.id, group, answered, difference, p, higher, answered and higher, control)
+
+
+def _p(values: Array, first: int) -> Array:
+    """p of each row (rows × tokens), the first tokens being the positive ones."""
+    one, other = values[:, :first], values[:, first:]
+    sizes = one.shape[1], other.shape[1]
+    freedom = sum(sizes) - 2
+    difference = one.mean(1) - other.mean(1)
+    squares = sum(((part - part.mean(1, keepdims=True)) ** 2).sum(1) for part in (one, other))
+    # The mean of equal numbers may miss them by a last digit, which is neither spread nor difference.
+    scale = np.abs(values).max(1)
+    difference = np.where(np.abs(difference) <= 1e-14 * scale, 0.0, difference)
+    error = np.sqrt(
+        np.where(squares <= 1e-26 * scale**2, 0.0, squares) / freedom * (1 / sizes[0] + 1 / sizes[1])
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(difference == 0, 0.0, difference / error)
+    flat = (error == 0) & (difference <= 0)
+    return np.where(flat, 1.0, stdtr(freedom, -t))
+
+
+def _alignment(group: Group, verdicts: Sequence[Verdict]) -> Alignment:
+    n, answered = len(verdicts), sum(one.answered for one in verdicts)
+    aligned = sum(one.aligned for one in verdicts)
+    controls = [one.control for one in verdicts if one.control is not None]
+    return Alignment(
+        group=group,
+        n=n,
+        answered=answered,
+        higher=sum(one.higher for one in verdicts),
+        aligned=aligned,
+        untested=sum(one.p is None for one in verdicts),
+        score=aligned / n,
+        interval=_interval(aligned, n),
+        among_answered=aligned / answered if answered else None,
+        among_answered_interval=_interval(aligned, answered) if answered else None,
+        control=float(np.mean(controls)) if controls else None,
+    )
+
+
+def _interval(hits: int, n: int) -> Interval:
+    low, high = wilson_interval(np.array([float(hits)]), np.array([float(n)]))[:, 0]
+    return float(low), float(high)

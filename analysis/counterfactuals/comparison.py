@@ -1,0 +1,112 @@
+"""Counterfactual comparison questions: the comparing words swapped, and the gold answer with them.
+
+Source: Ray Choudhury et al. 2022, footnote 8 (swaps within the training distribution) and appendix A.2 (words
+that the training data do not have).
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..scores.hotpotqa import normalise_answer
+from .edits import Edit
+
+Distribution = Literal["in", "out"]
+
+IN_DISTRIBUTION: dict[str, tuple[str, ...]] = {
+    "earlier": ("later",),
+    "later": ("earlier",),
+    "first": ("later",),
+    "more recently": ("earlier",),
+    "older": ("younger",),
+    "younger": ("older",),
+}
+OUT_OF_DISTRIBUTION: dict[str, tuple[str, ...]] = {
+    "first": ("less recently",),
+    "older": ("less old", "more junior", "less mature", "less grown-up"),
+    "earlier": ("subsequently", "thereafter", "less recently"),
+    "later": ("less recently",),
+    "younger": ("more old", "less junior", "more mature", "more grown-up"),
+    "more recently": ("less recently", "longer ago"),
+}
+SWAPS: dict[Distribution, dict[str, tuple[str, ...]]] = {"in": IN_DISTRIBUTION, "out": OUT_OF_DISTRIBUTION}
+# Listed by the source among the opposites, though "came less recently" says "came earlier".
+NEAR_SYNONYMS = frozenset({("first", "less recently"), ("earlier", "less recently")})
+
+# Lower case alone: a capital mostly belongs to a name (First Blood).
+_WORDS = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(IN_DISTRIBUTION, key=len, reverse=True))})(?![\w-])")
+_SUFFIX = re.compile(r"\s*\([^()]*\)$")
+
+
+@dataclass(frozen=True)
+class Counterfactual:
+    """A question with its comparing words swapped.
+
+    answer: the gold answer of the swapped question; None where the data do not tell it. near_synonym: the
+    listed swap hardly changes the meaning, so that the swapped gold answer is doubtful.
+    """
+
+    question: str
+    answer: str | None
+    edit: Edit
+    distribution: Distribution
+    near_synonym: bool = False
+
+
+def comparing_words(question: str, entities: Sequence[str] = ()) -> list[tuple[int, int]]:
+    """Where the listed words stand, code points, end exclusive; not those inside one of the entities."""
+    taken = [place for entity in entities if (place := find_entity(question, entity))]
+    found = (match.span() for match in _WORDS.finditer(question))
+    return [(start, end) for start, end in found if not any(a <= start < b for a, b in taken)]
+
+
+def swaps(
+    question: str, answer: str, entities: Sequence[str] = (), *, distribution: Distribution = "in"
+) -> list[Counterfactual]:
+    """Every listed swap of the question's comparing words; none unless it has exactly one.
+
+    entities: what is compared, in any spelling and with or without a note in brackets, say the titles of
+    the supporting facts. With two of them in the question the gold answer becomes the other one, as the
+    question writes it.
+
+    >>> one = swaps("Who is older, Ann Lee or Bob Ray?", "Ann Lee", ["Bob Ray", "Ann Lee"])[0]
+    >>> one.question, one.answer
+    ('Who is younger, Ann Lee or Bob Ray?', 'Bob Ray')
+    """
+    places = comparing_words(question, entities)
+    if len(places) != 1:
+        return []
+    start, end = places[0]
+    word, opposite = question[start:end], other_answer(question, answer, entities)
+    edits = (Edit(start, word, new) for new in SWAPS[distribution][word])
+    return [
+        Counterfactual(
+            edit.apply(question), opposite, edit, distribution, (edit.old, edit.new) in NEAR_SYNONYMS
+        )
+        for edit in edits
+    ]
+
+
+def other_answer(question: str, answer: str, entities: Sequence[str]) -> str | None:
+    """The compared entity that is not the answer; None unless two are named and one of them is the answer."""
+    named = {place: question[slice(*place)] for one in entities if (place := find_entity(question, one))}
+    if len(named) != 2:
+        return None
+    matching = [name for name in named.values() if _same(name, answer)]
+    if len(matching) != 1:
+        return None
+    return next(name for name in named.values() if name != matching[0])
+
+
+def find_entity(question: str, entity: str) -> tuple[int, int] | None:
+    """Where the question names the entity, any case, without a note in brackets; None where it does not."""
+    name = _SUFFIX.sub("", entity)
+    match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", question, re.IGNORECASE) if name else None
+    return match.span() if match else None
+
+
+def _same(name: str, answer: str) -> bool:
+    """Whether one holds all words of the other: answers add or leave out parts of a name."""
+    first, second = (set(normalise_answer(_SUFFIX.sub("", text)).split()) for text in (name, answer))
+    return bool(first and second) and (first <= second or second <= first)

@@ -1,0 +1,151 @@
+"""Drafts of instances for questions over a context: by rule and template, with a reason where there is none.
+
+Source of the two reasoning steps: Ray Choudhury et al. 2022, section 3.2; the rules are those of the modules
+`comparison`, `coreference`, `contexts` and `partitions`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .comparison import Counterfactual, Distribution, comparing_words, swaps
+from .contexts import reduced
+from .coreference import insertions
+from .instances import Extent, Instance, Version, context_text
+from .partitions import cluster_of, comparison_partition, coreference_partition
+
+Step = Literal["comparison", "coreference"]
+STEPS: tuple[Step, ...] = ("comparison", "coreference")
+EXTENTS: tuple[Extent, ...] = ("facts", "paragraphs")
+
+
+@dataclass
+class Drafts:
+    """instances: the drafts. skipped: how often a question gave none, by step, extent and reason."""
+
+    instances: list[Instance] = field(default_factory=list)
+    skipped: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+
+
+def draft(
+    questions: Iterable[Mapping[str, Any]],
+    *,
+    steps: Sequence[Step] = STEPS,
+    distributions: Sequence[Distribution] = ("in", "out"),
+    extents: Sequence[Extent] = EXTENTS,
+) -> Drafts:
+    """Every draft of every question, in their order.
+
+    questions: of the HotpotQA form, with `_id`, `question`, `answer` and `context`; `supporting_facts` and
+    `type` where known. Where the supporting facts are not, the whole context is the only extent.
+    """
+    drafts = Drafts()
+    for question in questions:
+        known = question.get("supporting_facts") is not None
+        wanted: Sequence[Extent] = extents if known else [""]
+        for extent in dict.fromkeys(wanted):
+            for step in steps:
+                _add(drafts, question, step, extent, distributions)
+    return drafts
+
+
+def _add(
+    drafts: Drafts,
+    question: Mapping[str, Any],
+    step: Step,
+    extent: Extent,
+    distributions: Sequence[Distribution],
+) -> None:
+    try:
+        shown = reduced(question, extent) if extent else question
+        found = _comparison(shown, distributions) if step == "comparison" else _coreference(shown)
+    except ValueError as reason:
+        drafts.skipped[step, extent, str(reason)] += 1
+        return
+    for place, (values, original, changed) in enumerate(found):
+        drafts.instances.append(
+            Instance(
+                id=":".join([question["_id"], step, extent or "whole", str(place)]),
+                question_id=question["_id"], step=step, extent=extent, original=original,
+                counterfactual=changed, **values,
+            )
+        )  # fmt: skip
+
+
+Draft = tuple[dict[str, Any], Version, Version]  # fields of the instance, the original, the counterfactual
+
+
+def _comparison(question: Mapping[str, Any], distributions: Sequence[Distribution]) -> list[Draft]:
+    """Raises ValueError, with the reason, where nothing can be swapped."""
+    if "comparison" not in question.get("type", "comparison"):
+        raise ValueError("not a comparison question")
+    text, entities = question["question"], _entities(question)
+    if len(comparing_words(text, entities)) != 1:
+        raise ValueError("not exactly one listed word")
+    found: list[Counterfactual] = []
+    for distribution in distributions:
+        found += swaps(text, question["answer"], entities, distribution=distribution)
+    if not found:
+        raise ValueError("no swap of this word is listed")
+    if found[0].answer is None:
+        raise ValueError("the answer is not one of two compared entities")
+    parts = comparison_partition(text, entities)
+    if not parts.negative:
+        raise ValueError("no word for the negative part")
+    spans = {"where": "question", "positive": list(parts.positive), "negative": list(parts.negative)}
+    return [
+        (
+            {**spans, "distribution": one.distribution, "near_synonym": one.near_synonym},
+            _version(question, text, question["answer"]),
+            _version(question, one.question, one.answer),
+        )
+        for one in found
+    ]
+
+
+def _entities(question: Mapping[str, Any]) -> list[str]:
+    """What may be compared: titles of the supporting facts, or of all articles where these are not known."""
+    facts = question.get("supporting_facts")
+    return list(dict.fromkeys(title for title, _ in (question["context"] if facts is None else facts)))
+
+
+def _coreference(question: Mapping[str, Any]) -> list[Draft]:
+    """Raises ValueError, with the reason, where nothing can be inserted."""
+    if "comparison" in question.get("type", ""):
+        raise ValueError("a comparison question")
+    text, answer = question["question"], question["answer"]
+    whole = context_text(question["context"])
+    cluster = cluster_of(whole, answer)
+    if not cluster:
+        raise ValueError("the context has no mention of a named answer")
+    drafts = insertions(whole, text, answer)
+    if not drafts:
+        raise ValueError("no template fits")
+    parts = coreference_partition(whole, text, cluster)
+    if not parts.negative:
+        raise ValueError("no word for the negative part")
+    spans = {"where": "context", "positive": list(parts.positive), "negative": list(parts.negative)}
+    place = _answering(question)
+    changed = []
+    for one in drafts:
+        context = [
+            (title, [*sentences, one.edit.new] if number == place else list(sentences))
+            for number, (title, sentences) in enumerate(question["context"])
+        ]
+        changed.append(Version(question=text, context=context, answer=one.answer))
+    return [(spans, _version(question, text, answer), one) for one in changed]
+
+
+def _answering(question: Mapping[str, Any]) -> int:
+    """The article to write behind: the first that holds the answer, one with a supporting fact before all."""
+    gold = {title for title, _ in question.get("supporting_facts") or []}
+    articles = list(enumerate(question["context"]))
+    articles.sort(key=lambda article: article[1][0] not in gold)
+    holding = (number for number, (_, sentences) in articles if question["answer"] in "".join(sentences))
+    return next(holding, articles[0][0])
+
+
+def _version(question: Mapping[str, Any], text: str, answer: str | None) -> Version:
+    context = [(title, list(sentences)) for title, sentences in question["context"]]
+    return Version(question=text, context=context, answer=answer)

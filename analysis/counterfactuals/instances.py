@@ -1,0 +1,149 @@
+"""One instance of a probe: a question, its counterfactual, and the parts of a text that ought to count.
+
+Instances are plain JSON lines, so that people can check and repair them and other programs can make them.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from ..io.errors import InputError, first_problem
+from ..io.tabular_files import read_lines
+from .partitions import Partition, Span
+
+Text = Annotated[str, Field(min_length=1)]
+Context = Sequence[tuple[str, Sequence[str]]]
+Where = Literal["question", "context"]
+Extent = Literal["", "facts", "paragraphs"]
+Verdict = Literal["", "valid", "repaired", "rejected"]
+# Article (None: the question), sentence (None: a title), first and last code point, number.
+Weight = tuple[int | None, int | None, int, int, float]
+
+BETWEEN = "\n"  # articles of a context as one text
+
+
+class _Plain(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Version(_Plain):
+    """What a system reads, in the HotpotQA form, and the right answer; None where nobody knows it yet."""
+
+    question: Text
+    context: list[tuple[str, list[str]]]
+    answer: str | None
+
+
+class Instance(_Plain):
+    """A question and its counterfactual, with a partition of the original's question or context.
+
+    positive, negative: spans of that text in code points, end exclusive; a context's text is what
+    `context_text` gives. extent: what of the context is left, nothing for all of it. verdict: of the people
+    who looked at it, nothing where nobody has. reviews: what each of several found before it was settled.
+    """
+
+    id: Text
+    question_id: Text
+    step: Text
+    distribution: Literal["in", "out"] = "in"
+    extent: Extent = ""
+    original: Version
+    counterfactual: Version
+    where: Where
+    positive: list[Span]
+    negative: list[Span]
+    near_synonym: bool = False
+    verdict: Verdict = ""
+    note: str = ""
+    reviews: list[Verdict] = []
+
+    @model_validator(mode="after")
+    def _parts_lie_in_their_text(self) -> Self:
+        size = len(self.text)
+        for name, spans in (("positive", self.positive), ("negative", self.negative)):
+            if wrong := [span for span in spans if not 0 <= span[0] < span[1] <= size]:
+                raise _wrong(f"{name}: {list(wrong[0])} is no part of the {size} characters")
+        try:
+            _ = self.partition
+        except ValueError as error:
+            raise _wrong(str(error)) from error
+        return self
+
+    @property
+    def text(self) -> str:
+        """The text that the parts are of."""
+        original = self.original
+        return original.question if self.where == "question" else context_text(original.context)
+
+    @property
+    def partition(self) -> Partition:
+        """Both parts."""
+        return Partition(tuple(self.positive), tuple(self.negative))
+
+    def tokens(self, weights: Iterable[Weight]) -> Iterator[tuple[int, int, float]]:
+        """Start, end and number of those tokens of the original that stand in the partition's text.
+
+        Titles are no part of a context's text.
+        """
+        places = starts(self.original.context) if self.where == "context" else {}
+        for article, index, start, end, number in weights:
+            if self.where == "question":
+                if article is None:
+                    yield start, end, number
+            elif article is not None and index is not None:
+                shift = places[article, index]
+                yield shift + start, shift + end, number
+
+
+def _wrong(problem: str) -> PydanticCustomError:
+    return PydanticCustomError("parts", "{problem}", {"problem": problem})
+
+
+def context_text(context: Context) -> str:
+    r"""The sentences of a context as one text, articles in lines of their own.
+
+    >>> context_text([("A", ["One. ", "Two."]), ("B", ["Three."])])
+    'One. Two.\nThree.'
+    """
+    return BETWEEN.join("".join(sentences) for _, sentences in context)
+
+
+def starts(context: Context) -> dict[tuple[int, int], int]:
+    """Where each sentence, by article and index, begins in that text."""
+    found: dict[tuple[int, int], int] = {}
+    at = 0
+    for article, (_, sentences) in enumerate(context):
+        for index, sentence in enumerate(sentences):
+            found[article, index] = at
+            at += len(sentence)
+        at += len(BETWEEN)
+    return found
+
+
+def read_instances(path: Path) -> list[Instance]:
+    """Instances from JSON lines. Raises InputError, naming file, line and field."""
+    lines: dict[str, int] = {}
+    return read_lines(path, lambda number, line: _read_line(path, number, line, lines), what="instance")
+
+
+def _read_line(path: Path, number: int, line: bytes, lines: dict[str, int]) -> Instance:
+    try:
+        instance = Instance.model_validate_json(line)
+    except ValidationError as error:
+        field, problem = first_problem(error)
+        raise InputError(path, problem, where=f"line {number}", field=field) from None
+    first = lines.setdefault(instance.id, number)
+    if first != number:
+        raise InputError(
+            path, f"{instance.id!r} is already in line {first}", where=f"line {number}", field="id"
+        )
+    return instance
+
+
+def instances_text(instances: Iterable[Instance]) -> str:
+    """The instances as JSON lines, the same bytes for the same instances."""
+    return "".join(json.dumps(one.model_dump(), ensure_ascii=False) + "\n" for one in instances)

@@ -1,0 +1,56 @@
+"""Records for `python -m analysis alignment`, from what a system made of an instance."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..scores.hotpotqa import answer_f1, exact_match
+from .instances import Instance, Version, Weight
+
+
+def record(
+    instance: Instance,
+    names: Mapping[str, Any],
+    answers: tuple[str, str],
+    weights: Iterable[Weight] | None = None,
+) -> dict[str, Any]:
+    """The record of an instance, in the form of `analysis.counterfactuals.alignment.Record` and more.
+
+    names: what else to say, say the data set, the system and the method. answers: to the original and to the
+    counterfactual. weights: saliency of the original's tokens; None where the system has none, and then the
+    record has no parts. Raises ValueError where a right answer is not known.
+    """
+    found: dict[str, Any] = {
+        "id": instance.id, "question_id": instance.question_id, **names, "step": instance.step,
+        "context": instance.extent, "distribution": instance.distribution,
+        "near_synonym": instance.near_synonym, "verdict": instance.verdict,
+    }  # fmt: skip
+    for name, version, given in zip(
+        ("original", "counterfactual"), (instance.original, instance.counterfactual), answers, strict=True
+    ):
+        found |= _judged(name, version, given)
+    if weights is not None:
+        positive, negative = instance.partition.scores(instance.tokens(weights))
+        found |= {"positive": positive, "negative": negative}
+    return found
+
+
+def _judged(name: str, version: Version, given: str) -> dict[str, Any]:
+    if version.answer is None:
+        raise ValueError(f"{name}: its right answer is not known")
+    return {
+        f"{name}_correct": exact_match(version.answer, given),
+        f"{name}_f1": answer_f1(version.answer, given).f1,
+        f"{name}_answer": given,
+        f"{name}_gold": version.answer,
+    }
+
+
+def usable(instances: Iterable[Instance]) -> list[Instance]:
+    """Those with two right answers that nobody rejected."""
+    return [
+        one
+        for one in instances
+        if one.verdict != "rejected"
+        and one.original.answer is not None
+        and one.counterfactual.answer is not None
+    ]

@@ -1,0 +1,51 @@
+"""Agreement between the people who checked counterfactual instances: valid, repaired or rejected.
+
+Source: Krippendorff 2011, nominal metric.
+"""
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import numpy as np
+
+from ..participants.krippendorff import Alpha, krippendorff_alpha, pair_agreement
+from .instances import Instance, Verdict
+
+RESAMPLES = 2000
+
+
+def verdict_agreement(
+    instances: Sequence[Instance], *, rng: np.random.Generator, resamples: int = RESAMPLES
+) -> tuple[float | None, Alpha]:
+    """Share of pairs of verdicts on an instance that are alike, and Krippendorff's alpha of the verdicts.
+
+    The share is of all pairs, None where no instance has two reviews. People count by the order in which
+    they began an instance, for alpha does not depend on who they are.
+    """
+    levels = get_args(Verdict)
+    most = max((len(one.reviews) for one in instances), default=0)
+    ratings = np.full((most, len(instances)), np.nan)
+    for column, one in enumerate(instances):
+        ratings[: len(one.reviews), column] = [levels.index(review) for review in one.reviews]
+    alpha = krippendorff_alpha(ratings, "nominal", rng=rng, resamples=resamples)
+    n = (~np.isnan(ratings)).sum(axis=0)
+    pairs = n * (n - 1)
+    if not pairs.any():
+        return None, alpha
+    return float(np.nansum(pair_agreement(ratings) * pairs) / pairs.sum()), alpha
+
+
+def as_json(instances: Sequence[Instance], *, rng: np.random.Generator) -> dict[str, Any]:
+    """Counts of verdicts and their agreement, ready for JSON."""
+    share, alpha = verdict_agreement(instances, rng=rng)
+    settled = [one.verdict or "open" for one in instances]
+    return {
+        "instances": len(instances),
+        "verdicts": {name: settled.count(name) for name in sorted(set(settled))},
+        "reviewed_twice": alpha.items,
+        "reviews": alpha.ratings,
+        "alike": share,
+        "alpha": alpha.value,
+        "interval": alpha.interval,
+        "reason": alpha.reason,
+    }

@@ -1,0 +1,258 @@
+"""Reads typed tables (CSV, Parquet, JSON lines) and JSON; names file, line and column of any fault."""
+
+import csv
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from .errors import InputError
+
+Made = TypeVar("Made")
+
+SUFFIXES = (".csv", ".parquet", ".jsonl")
+_TRUTH = {"true": 1.0, "false": 0.0}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    kind: "text", "integer", "number" or "boolean". Numbers and booleans become floats (booleans 1 and 0)
+    with NaN where missing. `required` columns must exist, `filled` ones must have a value in every row.
+    """
+
+    name: str
+    kind: str
+    required: bool = False
+    filled: bool = False
+    choices: tuple[str, ...] = ()
+    low: float = -np.inf
+    high: float = np.inf
+
+
+@dataclass(frozen=True)
+class Table:
+    """A typed table with the place of each row, for messages."""
+
+    path: Path
+    frame: pd.DataFrame
+    place: Callable[[int], str]
+
+    def fault(self, row: int, field: str, problem: str) -> InputError:
+        """The error to raise for a value of the row (0-based)."""
+        return InputError(self.path, problem, where=self.place(row), field=field)
+
+
+def find_table(folder: Path, name: str) -> Path | None:
+    """The file of the table in any of the three formats; None where there is none.
+
+    Raises InputError where more than one is there: it would be unclear which one counts.
+    """
+    found = [folder / f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()]
+    if len(found) > 1:
+        raise InputError(folder, f"holds both {found[0].name} and {found[1].name}; keep one")
+    return found[0] if found else None
+
+
+def read_table(path: Path, columns: Sequence[Column]) -> Table:
+    """The named columns of the file, typed; columns that the file lacks are wholly missing.
+
+    Raises InputError, naming file, line (row in Parquet) and column, for whatever does not fit.
+    """
+    readers = {".csv": _read_csv, ".parquet": _read_parquet, ".jsonl": _read_jsonl}
+    if path.suffix not in readers:
+        raise InputError(path, f"must end in {', '.join(SUFFIXES)}")
+    if not path.is_file():
+        raise InputError(path, "there is no such file")
+    raw, place = readers[path.suffix](path, [column.name for column in columns])
+    for column in columns:
+        if column.required and column.name not in raw:
+            raise InputError(path, "the column is missing", field=column.name)
+    typed = {column.name: _typed(raw, column, path, place) for column in columns}
+    return Table(path, pd.DataFrame(typed, index=raw.index), place)
+
+
+def read_json(path: Path) -> Any:
+    """The JSON value in the file; InputError with line and column where it is not JSON."""
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise InputError(path, "there is no such file") from None
+    except OSError as error:
+        raise InputError(path, error.strerror or "cannot be read") from None
+    except UnicodeDecodeError as error:
+        raise InputError(path, f"is not UTF-8 (byte {error.start})") from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise InputError(path, f"is not JSON: {error.msg}", where=where) from None
+
+
+def read_lines(path: Path, read: Callable[[int, bytes], Made], *, what: str) -> list[Made]:
+    """What ``read`` makes of each line that is not blank; it is given the line's number (1-based) too.
+
+    Raises InputError for a file that is missing, cannot be read or holds none, which ``what`` names.
+    """
+    try:
+        with path.open("rb") as file:
+            found = [read(number, line) for number, line in enumerate(file, 1) if line.strip()]
+    except FileNotFoundError:
+        raise InputError(path, "there is no such file") from None
+    except OSError as error:
+        raise InputError(path, error.strerror or "cannot be read") from None
+    if not found:
+        raise InputError(path, f"holds no {what}")
+    return found
+
+
+def sha256(path: Path) -> str:
+    """Hex digest of the file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_csv(path: Path, names: Sequence[str]) -> tuple[pd.DataFrame, Callable[[int], str]]:
+    header = read_csv_header(path)
+    wanted = [name for name in header if name in names]
+    options = pa.csv.ConvertOptions(
+        column_types=dict.fromkeys(wanted, pa.string()),
+        include_columns=wanted,
+        strings_can_be_null=True,
+        null_values=[""],
+    )
+    parsing = pa.csv.ParseOptions(newlines_in_values=True)
+    try:
+        table = pa.csv.read_csv(path, parse_options=parsing, convert_options=options)
+    except pa.ArrowInvalid as error:
+        raise _csv_fault(path, len(header), str(error)) from None
+    return table.to_pandas(), lambda row: f"line {_csv_line(path, row)}"
+
+
+def read_csv_header(path: Path) -> list[str]:
+    """Column names of a CSV file; InputError where it is missing, empty or names a column twice."""
+    if not path.is_file():
+        raise InputError(path, "there is no such file")
+    try:
+        _, header = next(_csv_records(path))
+    except StopIteration:
+        raise InputError(path, "is empty; a header is needed") from None
+    for name in header:
+        if header.count(name) > 1:
+            raise InputError(path, "the column is there twice", field=name)
+    return header
+
+
+def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """First line number (1-based) and fields of each record; blank lines are none."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file)
+        line = 1
+        try:
+            for record in reader:
+                if record:
+                    yield line, record
+                line = reader.line_num + 1
+        except UnicodeDecodeError:
+            raise InputError(path, "is not UTF-8", where=f"after line {line - 1}") from None
+        except csv.Error as error:
+            raise InputError(path, f"is not CSV: {error}", where=f"line {line}") from None
+
+
+def _csv_line(path: Path, row: int) -> int:
+    for number, (line, _) in enumerate(_csv_records(path), start=-1):
+        if number == row:
+            return line
+    raise IndexError(row)
+
+
+def _csv_fault(path: Path, width: int, message: str) -> InputError:
+    for line, record in _csv_records(path):
+        if len(record) != width:
+            problem = f"has {len(record)} fields where the header has {width}"
+            return InputError(path, problem, where=f"line {line}")
+    return InputError(path, f"is not CSV: {' '.join(message.split())}")
+
+
+def _read_parquet(path: Path, names: Sequence[str]) -> tuple[pd.DataFrame, Callable[[int], str]]:
+    try:
+        with pa.parquet.ParquetFile(path) as file:
+            wanted = [name for name in file.schema_arrow.names if name in names]
+            table = file.read(columns=wanted)
+    except pa.ArrowInvalid as error:
+        raise InputError(path, f"is not Parquet: {' '.join(str(error).split())}") from None
+    return table.to_pandas(integer_object_nulls=True), lambda row: f"row {row + 1}"
+
+
+def _read_jsonl(path: Path, names: Sequence[str]) -> tuple[pd.DataFrame, Callable[[int], str]]:
+    records: list[list[Any]] = []
+    lines: list[int] = []
+    seen: set[str] = set()
+    with path.open(encoding="utf-8") as file:
+        for line, text in enumerate(file, start=1):
+            if not text.strip():
+                continue
+            record = _json_line(path, line, text)
+            seen.update(record)
+            records.append([record.get(name) for name in names])
+            lines.append(line)
+    frame = pd.DataFrame(records, columns=list(names), dtype=object)
+    # A file without a line tells no columns, and lacks none.
+    return frame[[name for name in names if name in seen or not lines]], lambda row: f"line {lines[row]}"
+
+
+def _json_line(path: Path, line: int, text: str) -> dict[str, Any]:
+    try:
+        record = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(path, f"is not JSON: {error.msg}", where=f"line {line}") from None
+    if not isinstance(record, dict):
+        raise InputError(path, "must be a JSON object", where=f"line {line}")
+    return record
+
+
+def _typed(raw: pd.DataFrame, column: Column, path: Path, place: Callable[[int], str]) -> pd.Series:
+    if column.name not in raw:
+        empty = None if column.kind == "text" else np.nan
+        return pd.Series(empty, index=raw.index, dtype=object if column.kind == "text" else float)
+    given = raw[column.name].astype(object)
+    given = given.where(given.notna() & (given != ""), None)
+    values, expected = _converted(given, column)
+    wrong = given.notna() & values.isna()
+    if column.filled:
+        wrong |= given.isna()
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        value = given.iloc[row]
+        problem = "may not be empty" if value is None else f"{value!r} is not {expected}"
+        raise InputError(path, problem, where=place(row), field=column.name)
+    return values
+
+
+def _converted(given: pd.Series, column: Column) -> tuple[pd.Series, str]:
+    """The values, missing where the given one does not fit, and what was expected, in words."""
+    if column.kind == "text":
+        if column.choices:
+            return given.where(given.isin(column.choices), None), f"one of {', '.join(column.choices)}"
+        return given.map(lambda value: None if value is None else str(value)), "text"
+    if column.kind == "boolean":
+        return given.map(lambda value: _TRUTH.get(str(value).lower(), np.nan)).astype(float), "true or false"
+    values = pd.to_numeric(given, errors="coerce").astype(float)
+    fits = np.isfinite(values) & (values >= column.low) & (values <= column.high)
+    if column.kind == "integer":
+        fits &= values == np.floor(values)
+    return values.where(fits), _number_words(column)
+
+
+def _number_words(column: Column) -> str:
+    noun = "a whole number" if column.kind == "integer" else "a number"
+    if np.isfinite(column.low) and np.isfinite(column.high):
+        return f"{noun} from {column.low:g} to {column.high:g}"
+    return f"{noun} of {column.low:g} or more" if np.isfinite(column.low) else noun

@@ -1,0 +1,88 @@
+"""Binary answers, trial by trial: logistic regression by generalised estimating equations.
+
+Source: Liang and Zeger 1986 (clusters are participants, exchangeable working correlation); Mancl and DeRouen
+2001 (bias-reduced covariance, for few clusters).
+"""
+
+import numpy as np
+import statsmodels.api as sm
+
+from ..stats.results import INDEPENDENT, SAME_ITEMS, check_level
+from .trial_model import (
+    SEPARATED,
+    Model,
+    Trials,
+    design,
+    fitted_model,
+    recorded_warnings,
+    refused,
+    unsupported,
+)
+
+METHOD = "logistic GEE, participants as clusters, exchangeable, bias-reduced covariance"
+SCALE = "log odds"
+
+
+def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95) -> Model:
+    """Log odds of the answer 1 by condition, averaged over the population of participants.
+
+    The covariance is the bias-reduced sandwich over participants, with the normal distribution: together
+    they keep the level from 5 participants a condition on (tests/analysis/models/test_gee_logistic.py),
+    and t on top would be
+    too careful. Trials of one participant in several conditions are one cluster. trials: outcome 0 or 1.
+    position: adjust for the item's place in the order.
+
+    Refused where a condition has fewer than two participants, where all its answers are alike (its odds
+    would be infinite) and where the fit does not converge. Raises ValueError for other outcomes than 0 and 1.
+    """
+    check_level(level)
+    if not np.isin(trials.outcome, (0.0, 1.0)).all():
+        raise ValueError("outcome must be 0 or 1")
+    reason = unsupported(trials, position=position) or one_sided(trials)
+    if reason:
+        return refused(trials, METHOD, SCALE, reason, level=level)
+    exog = design(trials, intercept=True, position=position)
+    order = np.argsort(trials.participant, kind="stable")
+    with recorded_warnings():
+        model = sm.GEE(
+            trials.outcome[order],
+            exog[order],
+            groups=trials.participant[order],
+            family=sm.families.Binomial(),
+            cov_struct=sm.cov_struct.Exchangeable(),
+        )
+        try:
+            fit = model.fit(cov_type="bias_reduced")
+        except np.linalg.LinAlgError:
+            return refused(trials, METHOD, SCALE, "the estimating equations have no solution", level=level)
+    if not fit.converged:
+        return refused(trials, METHOD, SCALE, "the fit did not converge", level=level)
+    if np.abs(fit.params).max() > SEPARATED:
+        return refused(
+            trials, METHOD, SCALE, "the answers are separated: an odds ratio is infinite", level=level
+        )
+    correlation = float(model.cov_struct.dep_params)
+    return fitted_model(
+        trials,
+        np.asarray(fit.params)[1:],
+        np.asarray(fit.cov_params())[1:, 1:],
+        method=METHOD,
+        scale=SCALE,
+        freedom=None,
+        level=level,
+        position=position,
+        details={"correlation within participants": correlation},
+        assumptions=(
+            INDEPENDENT,
+            SAME_ITEMS,
+            "Answers that are missing or excluded are so for reasons unrelated to what they would have been.",
+        ),
+    )
+
+
+def one_sided(trials: Trials) -> str:
+    """Which condition has only one kind of answer, "" where none has."""
+    for index, name in enumerate(trials.conditions):
+        if np.ptp(trials.outcome[trials.condition == index]) == 0:
+            return f"all answers in condition {name} are alike, so its odds are zero or infinite"
+    return ""

@@ -1,0 +1,282 @@
+"""Models of single trials that respect whose they are: the trials they read and the shape of what they give.
+
+The models are in `analysis.models.gee_logistic` (binary answers), `analysis.models.linear_mixed` (times),
+`analysis.models.ordinal_logit` (ratings) and
+`analysis.models.bayesian_logistic` (binary answers, Bayesian). None treats trials as independent.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from ..stats.arrays import Array
+from ..stats.effect_sizes import never_zero
+from ..stats.results import LEAST
+
+Codes = NDArray[np.intp]
+SEPARATED = 10.0  # log odds beyond this, odds of 22,000 to 1, come from fits that drift to infinity
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Trials with a known outcome. All arrays have one entry per trial.
+
+    participant, item: codes from 0. condition: index into `conditions`, the first of which is the reference.
+    position: place in the participant's order, None where it is not known. dropped: rows without an outcome.
+    """
+
+    outcome: Array
+    participant: Codes
+    item: Codes
+    condition: Codes
+    position: Array | None
+    conditions: tuple[str, ...]
+    dropped: int = 0
+
+    @property
+    def participants(self) -> int:
+        return int(self.participant.max(initial=-1)) + 1
+
+    @property
+    def items(self) -> int:
+        return int(self.item.max(initial=-1)) + 1
+
+    @property
+    def repeated(self) -> bool:
+        """Whether any participant has trials in several conditions."""
+        seen = np.unique(self.participant * len(self.conditions) + self.condition)
+        return len(seen) > len(np.unique(self.participant))
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Trials, participants, items."""
+        return len(self.outcome), self.participants, self.items
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A second condition minus a first on the model's scale; interval and two-sided p from its `freedom`."""
+
+    first: str
+    second: str
+    estimate: float
+    standard_error: float
+    interval: tuple[float, float]
+    p: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What every model of trials says of itself.
+
+    method: in words. trials, participants, items: that it read. level: of its intervals. notes: what a reader
+    must know about this fit. reason: why it was refused; there are then no numbers.
+    """
+
+    method: str
+    trials: int
+    participants: int
+    items: int
+    level: float = 0.95
+    assumptions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Model(Fit):
+    """A fitted model, or why there is none.
+
+    scale: of the contrasts. contrasts: all pairs of conditions. position: change per place in the order.
+    joint_p: of the hypothesis that all conditions are alike. freedom: degrees of freedom of the t
+    distribution, None for the normal. details: other estimates by name.
+    """
+
+    scale: str = ""
+    contrasts: tuple[Contrast, ...] = ()
+    position: Contrast | None = None
+    joint_p: float | None = None
+    freedom: int | None = None
+    details: dict[str, float] = field(default_factory=dict)
+
+    def contrast(self, first: str, second: str) -> Contrast:
+        """The contrast of the two conditions. Raises ValueError where there is none."""
+        for found in self.contrasts:
+            if (found.first, found.second) == (first, second):
+                return found
+            if (found.second, found.first) == (first, second):
+                low, high = found.interval
+                return Contrast(first, second, -found.estimate, found.standard_error, (-high, -low), found.p)
+        raise ValueError(f"there is no contrast of {first!r} and {second!r}")
+
+
+def read_trials(
+    frame: pd.DataFrame, outcome: str, *, conditions: Sequence[str], scale: float = 1.0
+) -> Trials:
+    """The trials of these conditions that have the outcome.
+
+    frame: one row per trial with `participant_id`, `item_id`, `condition`, the outcome's column and, if it is
+    known, `position`; a bundle's retained trials, for one. conditions: in order, the reference first. scale:
+    the outcome is multiplied by it, such as 0.001 for milliseconds.
+
+    Raises ValueError for a missing column. A participant may have trials in several conditions.
+    """
+    for column in ("participant_id", "item_id", "condition", outcome):
+        if column not in frame.columns:
+            raise ValueError(f"frame has no column {column!r}")
+    if len(set(conditions)) < len(conditions):
+        raise ValueError("conditions holds a name twice")
+    chosen = frame[frame["condition"].isin(list(conditions))]
+    known = chosen[chosen[outcome].notna()]
+    position = None
+    if "position" in frame.columns and known["position"].notna().all():
+        position = known["position"].to_numpy(float)
+    return Trials(
+        outcome=known[outcome].to_numpy(float) * scale,
+        participant=np.unique(known["participant_id"], return_inverse=True)[1],
+        item=np.unique(known["item_id"], return_inverse=True)[1],
+        condition=pd.Index(conditions).get_indexer(pd.Index(known["condition"])),
+        position=position,
+        conditions=tuple(conditions),
+        dropped=len(chosen) - len(known),
+    )
+
+
+def unsupported(trials: Trials, *, position: bool) -> str:
+    """Why no model can be fitted to the trials, "" where one can be tried."""
+    if len(trials.conditions) < 2:
+        return "there are fewer than two conditions"
+    for name, people in zip(trials.conditions, participants_by_condition(trials), strict=True):
+        if people < LEAST:
+            return f"condition {name} has {people} participants with a trial; at least {LEAST} are needed"
+    if (trials.outcome == trials.outcome[0]).all():
+        return "every trial has the same outcome"
+    if not position:
+        return ""
+    if trials.position is None:
+        return "the position of some trial is not known"
+    if (trials.position == trials.position[0]).all():
+        return "every trial has the same position"
+    return ""
+
+
+def participants_by_condition(trials: Trials) -> list[int]:
+    """How many participants have a trial, per condition."""
+    return [
+        len(np.unique(trials.participant[trials.condition == index]))
+        for index in range(len(trials.conditions))
+    ]
+
+
+def fewest_participants(trials: Trials) -> int:
+    """Participants in the smallest condition."""
+    return min(participants_by_condition(trials))
+
+
+def design(trials: Trials, *, intercept: bool, position: bool) -> Array:
+    """Columns: intercept if wanted, one per condition but the reference, centred position if wanted."""
+    columns = [np.ones(len(trials.outcome))] if intercept else []
+    columns += [trials.condition == index for index in range(1, len(trials.conditions))]
+    if position:
+        assert trials.position is not None
+        columns.append(trials.position - trials.position.mean())
+    return np.column_stack(columns).astype(float)
+
+
+def fitted_model(
+    trials: Trials,
+    estimates: Array,
+    covariance: Array,
+    *,
+    method: str,
+    scale: str,
+    freedom: int | None,
+    level: float,
+    position: bool,
+    **more: Any,
+) -> Model:
+    """A model's contrasts and tests from its condition effects.
+
+    estimates: the effects of the conditions but the reference, then the slope over position if `position`.
+    covariance: theirs. more: fields of `Model`.
+    """
+    effects = len(trials.conditions) - 1
+    if not (
+        np.isfinite(estimates).all() and np.isfinite(covariance).all() and (np.diag(covariance) > 0).all()
+    ):
+        return refused(trials, method, scale, "the fit gives no finite standard errors", level=level)
+    contrasts = []
+    for first, second in combinations(range(effects + 1), 2):
+        weights = np.zeros(len(estimates))
+        weights[second - 1] = 1.0
+        if first:
+            weights[first - 1] = -1.0
+        names = (trials.conditions[first], trials.conditions[second])
+        contrasts.append(_contrast(*names, weights, estimates, covariance, freedom, level))
+    slope = None
+    if position:
+        weights = np.eye(len(estimates))[-1]
+        slope = _contrast("any place", "the next place", weights, estimates, covariance, freedom, level)
+    own, block = estimates[:effects], covariance[:effects, :effects]
+    wald = float(own @ np.linalg.solve(block, own))
+    joint = stats.chi2(effects).sf(wald) if freedom is None else stats.f(effects, freedom).sf(wald / effects)
+    return Model(
+        method,
+        *trials.counts,
+        scale=scale,
+        contrasts=tuple(contrasts),
+        position=slope,
+        joint_p=never_zero(float(joint)),
+        freedom=freedom,
+        level=level,
+        **more,
+    )
+
+
+def refused(trials: Trials, method: str, scale: str, reason: str, *, level: float) -> Model:
+    """A model that is not given, with the reason."""
+    return Model(method, *trials.counts, scale=scale, level=level, reason=reason)
+
+
+def participant_freedom(trials: Trials) -> int:
+    """Degrees of freedom that participants give a difference of conditions.
+
+    Participants minus conditions where each saw one; where some saw several, one less than the participants
+    of the smallest condition, as in a paired t test: fewer than some of the differences have, never more.
+    """
+    if trials.repeated:
+        return fewest_participants(trials) - 1
+    return trials.participants - len(trials.conditions)
+
+
+@contextmanager
+def recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
+    """Warnings of a fit as a list: what a library warns of is answered with a refusal, not printed."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
+
+
+def _contrast(
+    first: str,
+    second: str,
+    weights: Array,
+    estimates: Array,
+    covariance: Array,
+    freedom: int | None,
+    level: float,
+) -> Contrast:
+    estimate = float(weights @ estimates)
+    error = float(np.sqrt(weights @ covariance @ weights))
+    reference = stats.norm() if freedom is None else stats.t(freedom)
+    half = float(reference.ppf((1 + level) / 2)) * error
+    p = never_zero(2 * float(reference.sf(abs(estimate) / error)))
+    return Contrast(first, second, estimate, error, (estimate - half, estimate + half), p)

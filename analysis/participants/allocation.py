@@ -1,0 +1,101 @@
+"""Which conditions each participant saw: one (between), all of them (within), or all of a group (mixed)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+from ..io.errors import AnalysisError
+from .bundle import Condition, Version
+
+Design = Literal["between", "within", "mixed"]
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """Who belongs to which conditions.
+
+    groups: name of a group to its conditions, in the order of the study; whoever is in a group sees all its
+    conditions. In a between-subject design each condition is a group. people: columns participant_id and
+    group, one row per participant who counts.
+    """
+
+    groups: dict[str, tuple[str, ...]]
+    people: pd.DataFrame
+
+    @property
+    def design(self) -> Design:
+        """What the groups make the study."""
+        if all(len(conditions) == 1 for conditions in self.groups.values()):
+            return "between"
+        return "within" if len(self.groups) == 1 else "mixed"
+
+    @property
+    def words(self) -> str:
+        """The design in words, for sentences such as "… in four … conditions"."""
+        return {"between": "between-subject", "within": "within-subject", "mixed": "partly within-subject"}[
+            self.design
+        ]
+
+    def together(self, first: str, second: str) -> bool:
+        """Whether the same participants saw both conditions."""
+        return any(first in own and second in own for own in self.groups.values())
+
+    def membership(self) -> pd.DataFrame:
+        """Columns participant_id and condition: one row per participant and condition of their group."""
+        rows = [(group, condition) for group, own in self.groups.items() for condition in own]
+        conditions = pd.DataFrame(rows, columns=["group", "condition"])
+        return self.people.merge(conditions, on="group")[["participant_id", "condition"]]
+
+
+def allocate(version: Version, people: pd.DataFrame, trials: pd.DataFrame) -> Allocation:
+    """The allocation of the participants who count.
+
+    people: participant_id, condition (missing where a participant saw several) and, if known, group. trials:
+    their submitted ones, with participant_id and condition. Where the version names no groups, conditions
+    that one participant saw together are one group.
+
+    Raises AnalysisError for a participant with conditions of two groups, or of none.
+    """
+    pairs = trials[["participant_id", "condition"]].drop_duplicates()
+    groups = _declared(version.conditions) or _seen_together(version.conditions, pairs)
+    group_of = {condition: group for group, own in groups.items() for condition in own}
+    seen = pairs.assign(group=pairs["condition"].map(group_of))[["participant_id", "group"]]
+    seen = seen.drop_duplicates()
+    twice = seen["participant_id"].duplicated()
+    if twice.any():
+        who = seen.loc[twice, "participant_id"].iloc[0]
+        raise AnalysisError(
+            f"study_version.json has no group of all the conditions that participant {who!r} saw"
+        )
+    by_trials = dict(zip(seen["participant_id"], seen["group"], strict=True))
+    own = people["condition"].map(group_of).astype(object)
+    own = own.where(own.notna(), people["participant_id"].map(by_trials).astype(object))
+    if "group" in people:
+        named = people["group"].where(people["group"].isin(list(groups))).astype(object)
+        own = own.where(own.notna(), named)
+    if own.isna().any():
+        who = people.loc[own.isna(), "participant_id"].iloc[0]
+        raise AnalysisError(f"participant {who!r} has neither a condition nor a trial")
+    return Allocation(groups, pd.DataFrame({"participant_id": people["participant_id"], "group": own}))
+
+
+def _declared(conditions: list[Condition]) -> dict[str, tuple[str, ...]]:
+    """The groups that the conditions name; empty where any names none."""
+    if not all(condition.group for condition in conditions):
+        return {}
+    names = dict.fromkeys(condition.group or "" for condition in conditions)
+    return {name: tuple(c.name for c in conditions if c.group == name) for name in names}
+
+
+def _seen_together(conditions: list[Condition], pairs: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+    """Conditions linked by participants who saw both, directly or through others."""
+    link = {condition.name: condition.name for condition in conditions}
+    several = pairs[pairs["participant_id"].duplicated(keep=False)]
+    for seen in {frozenset(own) for _, own in several.groupby("participant_id")["condition"]}:
+        joined = {link[name] for name in seen}
+        link = {name: min(joined) if first in joined else first for name, first in link.items()}
+    found: dict[str, list[str]] = {}
+    for condition in conditions:
+        found.setdefault(link[condition.name], []).append(condition.name)
+    return {" and ".join(names): tuple(names) for names in found.values()}

@@ -1,0 +1,311 @@
+"""Who was lost on the way, per condition: the participant flow and tests of differential attrition.
+
+Where conditions lose different people, those who stay are no longer comparable. Source: Freeman and Halton
+1951 (exact test of a table, Fisher's test for two rows and more columns); Kruskal and Wallis 1952 with a
+permutation distribution; Phipson and Smyth 2010 (a sampled p is never 0).
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln
+from scipy.stats import rankdata
+
+from ..stats.arrays import Array
+from .bundle import Condition, ModeFlow
+
+MOST_TABLES = 500_000  # tables enumerated for an exact p
+SAMPLED = 19_999
+MOST_DRAWN = 200_000_000  # values drawn for a permutation p; larger studies take fewer permutations
+FEWEST_SAMPLED = 999
+ALPHA_NOTE = "A large p does not show that attrition is the same; with few losses nothing could be seen."
+
+
+@dataclass(frozen=True)
+class ArmFlow:
+    """One condition. The counts of people are None where the bundle holds no flow.
+
+    dropped_at: items submitted to people who did not complete, those still active among them.
+    trials: submitted ones; hit: rule to trials hit (a trial may be hit by several); retained: trials left;
+    contributing: participants with a retained trial.
+    """
+
+    title: str
+    assigned: int | None
+    started: int | None
+    completed: int | None
+    active: int | None
+    withdrawn: int | None
+    dropped_at: dict[int, int]
+    trials: int
+    hit: dict[str, int]
+    retained: int
+    contributing: int
+
+    @property
+    def excluded(self) -> int:
+        """Trials hit by at least one rule."""
+        return self.trials - self.retained
+
+
+@dataclass(frozen=True)
+class ParticipantFlow:
+    """From consent to retained trials. consented: None where it is not recorded."""
+
+    consented: int | None
+    arms: tuple[ArmFlow, ...]
+
+
+@dataclass(frozen=True)
+class AttritionTest:
+    """A test that conditions lose people alike.
+
+    p: two-sided; None where there is nothing to test, then `reason` says why. exact: whether all tables were
+    enumerated; else permutations were sampled with the +1 correction. counts: condition to (lost, n).
+    """
+
+    question: str
+    p: float | None
+    exact: bool
+    counts: dict[str, tuple[int, int]]
+    method: str
+    reason: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The finding for people."""
+        lost = ", ".join(f"{name} {hit} of {n}" for name, (hit, n) in self.counts.items())
+        if self.p is None:
+            counted = f": {lost}" if lost else ""
+            return f"{self.question}{counted}. Not tested: {self.reason}."
+        return f"{self.question}: {lost}; p = {self.p:.3g} ({self.method}). {ALPHA_NOTE}"
+
+
+def participant_flow(
+    conditions: Sequence[Condition],
+    flow: ModeFlow | None,
+    trials: pd.DataFrame,
+    names: Sequence[tuple[str, ...]],
+    rules: Sequence[str],
+    groups: Mapping[str, Sequence[str]] | None = None,
+) -> ParticipantFlow:
+    """The flow of each condition, or of each group of conditions that the same participants saw.
+
+    groups: name of a group, as in the flow, to its conditions; each condition by itself if left out. trials:
+    submitted ones of those who count. names: the rules that hit each (`Exclusions.names`).
+
+    Raises ValueError where names has another length than trials.
+    """
+    if len(names) != len(trials):
+        raise ValueError(f"names has {len(names)} entries for {len(trials)} trials")
+    groups = groups or {condition.name: (condition.name,) for condition in conditions}
+    titles = {condition.name: condition.title for condition in conditions}
+    group_of = trials["condition"].map({name: group for group, own in groups.items() for name in own})
+    counted = Counter(zip(group_of, names, strict=True))
+    kept = np.array([not hits for hits in names], dtype=bool)
+    people = trials["participant_id"][kept].groupby(group_of[kept]).nunique()
+    arms = []
+    for group, members in groups.items():
+        own = {hits: n for (name, hits), n in counted.items() if name == group}
+        found = flow.conditions.get(group) if flow else None
+        arms.append(
+            ArmFlow(
+                title=" and ".join(titles[name] for name in members),
+                assigned=found.assigned if found else None,
+                started=found.started if found else None,
+                completed=found.completed if found else None,
+                active=found.active if found else None,
+                withdrawn=found.withdrawn if found else None,
+                dropped_at={int(k): n for k, n in sorted(found.dropped_at.items(), key=_place)}
+                if found
+                else {},
+                trials=sum(own.values()),
+                hit={rule: sum(n for hits, n in own.items() if rule in hits) for rule in rules},
+                retained=own.get((), 0),
+                contributing=int(people.get(group, 0)),
+            )
+        )
+    return ParticipantFlow(flow.consented if flow else None, tuple(arms))
+
+
+def completion_test(
+    flow: ParticipantFlow, *, rng: np.random.Generator, ongoing: bool = False
+) -> AttritionTest:
+    """Whether conditions differ in the share of assigned people who completed (Freeman and Halton 1951).
+
+    ongoing: leave out who is still active; else they count as lost. rng: for sampling where the tables are
+    too many to enumerate.
+    """
+    question = "Assigned but not completed"
+    counts: dict[str, tuple[int, int]] = {}
+    for arm in flow.arms:
+        if arm.assigned is None or arm.completed is None or arm.active is None:
+            reason = "the bundle holds no participant flow"
+            return AttritionTest(question, None, False, {}, "", reason)
+        n = arm.assigned - (arm.active if ongoing else 0)
+        counts[arm.title] = (n - arm.completed, n)
+    reason = _untestable(counts)
+    if reason:
+        return AttritionTest(question, None, False, counts, "", reason)
+    p, exact = freeman_halton([lost for lost, _ in counts.values()], [n for _, n in counts.values()], rng=rng)
+    method = "Freeman-Halton, exact" if exact else f"Freeman-Halton, {SAMPLED} sampled tables"
+    return AttritionTest(question, p, exact, counts, method)
+
+
+def position_test(flow: ParticipantFlow, *, rng: np.random.Generator) -> AttritionTest:
+    """Whether, among those who did not complete, conditions differ in how many items they submitted.
+
+    Permutation of the people between conditions, Kruskal-Wallis statistic.
+    """
+    question = "Not completed, and compared by the items submitted before"
+    groups = {
+        arm.title: np.repeat(list(arm.dropped_at.keys()), list(arm.dropped_at.values())).astype(float)
+        for arm in flow.arms
+    }
+    counts = {
+        arm.title: (
+            len(groups[arm.title]),
+            arm.assigned if arm.assigned is not None else len(groups[arm.title]),
+        )
+        for arm in flow.arms
+    }
+    return _kruskal(question, groups, counts, rng)
+
+
+def exclusion_test(shares: dict[str, Array], *, rng: np.random.Generator) -> AttritionTest:
+    """Whether conditions differ in the share of a participant's trials that the rules exclude.
+
+    shares: condition to one share per participant. Permutation of participants, Kruskal-Wallis statistic:
+    trials of one person are not independent, so trials are not what is permuted.
+    """
+    groups = {name: np.asarray(values, dtype=float) for name, values in shares.items()}
+    for name, values in groups.items():
+        if not ((values >= 0) & (values <= 1)).all():
+            raise ValueError(f"shares of {name!r} must be from 0 to 1")
+    counts = {name: (int((values > 0).sum()), len(values)) for name, values in groups.items()}
+    return _kruskal("Participants with excluded trials", groups, counts, rng)
+
+
+def swapped_exclusion_test(
+    shares: dict[str, Array], *, rng: np.random.Generator, permutations: int = SAMPLED
+) -> AttritionTest:
+    """As `exclusion_test`, for conditions that the same participants saw: conditions are swapped within them.
+
+    shares: condition to one share per participant, in one order, NaN where there is no trial; who lacks one
+    is left out. The statistic is the sum of squares of the conditions' sums, whose order over swaps is that
+    of the spread of their means.
+    """
+    table = np.column_stack(list(shares.values()))
+    table = table[~np.isnan(table).any(axis=1)]
+    counts = {name: (int((own > 0).sum()), len(own)) for name, own in zip(shares, table.T, strict=True)}
+    question = "Participants with excluded trials"
+    if len(table) < 2 or (table == table[:, :1]).all():
+        reason = "fewer than two participants saw all conditions" if len(table) < 2 else "no share differs"
+        return AttritionTest(question, None, False, counts, "", reason)
+    observed, extreme = (table.sum(axis=0) ** 2).sum(), 0
+    number = min(permutations, max(FEWEST_SAMPLED, MOST_DRAWN // table.size))
+    for _ in range(number):
+        drawn = rng.permuted(table, axis=1).sum(axis=0)
+        extreme += (drawn**2).sum() >= observed * (1 - 1e-12)
+    method = f"{number} random swaps of conditions within participants"
+    return AttritionTest(question, (int(extreme) + 1) / (number + 1), False, counts, method)
+
+
+def excluded_shares(
+    conditions: Sequence[Condition], trials: pd.DataFrame, names: Sequence[tuple[str, ...]]
+) -> dict[str, Array]:
+    """Share of each participant's submitted trials that any rule hits, by the condition's title.
+
+    trials: submitted ones of those who count. names: the rules that hit each (`Exclusions.names`).
+    """
+    hit = pd.Series([bool(n) for n in names], index=trials.index, dtype=float)
+    own = hit.groupby([trials["condition"], trials["participant_id"]]).mean()
+    known = {str(name): group.to_numpy(float) for name, group in own.groupby(level=0)}
+    return {arm.title: known.get(arm.name, np.zeros(0)) for arm in conditions}
+
+
+def freeman_halton(
+    hits: Sequence[int], totals: Sequence[int], *, rng: np.random.Generator
+) -> tuple[float, bool]:
+    """p that the shares hits/totals are equal, and whether it is exact.
+
+    The sum of the probabilities, given the margins, of all tables no more probable than the observed one.
+
+    >>> round(freeman_halton([3, 0], [3, 3], rng=np.random.default_rng(1))[0], 6)
+    0.1
+    """
+    x, n = np.asarray(hits), np.asarray(totals)
+    if x.shape != n.shape or len(n) < 2 or (x < 0).any() or (x > n).any():
+        raise ValueError("hits must hold, for each of two or more totals, a count from 0 to that total")
+    order = np.argsort(n)  # the largest condition is what the others leave
+    x, n = x[order], n[order]
+    observed = _log_probability(x[:, None], n)[0]
+    if np.prod(n[:-1] + 1.0) <= MOST_TABLES:
+        free = np.stack(np.meshgrid(*(np.arange(size + 1) for size in n[:-1]), indexing="ij")).reshape(
+            len(n) - 1, -1
+        )
+        last = x.sum() - free.sum(axis=0)
+        possible = (last >= 0) & (last <= n[-1])
+        logs = _log_probability(np.vstack([free, last])[:, possible], n)
+        extreme = logs <= observed + 1e-7
+        return min(1.0, float(np.exp(logs[extreme]).sum())), True
+    tables = rng.multivariate_hypergeometric(n, int(x.sum()), size=SAMPLED).T.astype(float)
+    extreme = _log_probability(tables, n) <= observed + 1e-7
+    return float((extreme.sum() + 1) / (SAMPLED + 1)), False
+
+
+def _log_probability(tables: Array, totals: Array) -> Array:
+    """Log probability of hits per condition (conditions × tables) given both margins."""
+    n = totals[:, None].astype(float)
+    ways = gammaln(n + 1) - gammaln(tables + 1) - gammaln(n - tables + 1)
+    everybody, hits = float(totals.sum()), float(tables[:, 0].sum())
+    return np.asarray(
+        ways.sum(axis=0) - (gammaln(everybody + 1) - gammaln(hits + 1) - gammaln(everybody - hits + 1))
+    )
+
+
+def _kruskal(
+    question: str, groups: dict[str, Array], counts: dict[str, tuple[int, int]], rng: np.random.Generator
+) -> AttritionTest:
+    filled = [values for values in groups.values() if len(values)]
+    values = np.concatenate(filled) if filled else np.zeros(0)
+    reason = ""
+    if len(filled) < 2:
+        reason = "fewer than two conditions have anybody to compare"
+    elif (values == values[0]).all():
+        reason = "all values are the same"
+    if reason:
+        return AttritionTest(question, None, False, counts, "", reason)
+    ranks = rankdata(values)
+    ends = np.cumsum([len(group) for group in filled])[:-1]
+    observed = _between(ranks[None], ends)[0]
+    extreme = 0
+    number = min(SAMPLED, max(FEWEST_SAMPLED, MOST_DRAWN // len(ranks)))
+    size = max(1, 2_000_000 // len(ranks))
+    for start in range(0, number, size):
+        drawn = rng.permuted(np.tile(ranks, (min(size, number - start), 1)), axis=1)
+        extreme += int((_between(drawn, ends) >= observed * (1 - 1e-12)).sum())
+    method = f"Kruskal-Wallis over {number} permutations of participants"
+    return AttritionTest(question, (extreme + 1) / (number + 1), False, counts, method)
+
+
+def _between(ranks: Array, ends: Array) -> Array:
+    """Sum over groups of squared rank sums by size: Kruskal and Wallis's H but for constants."""
+    parts = np.split(ranks, ends, axis=1)
+    return np.asarray(sum(part.sum(axis=1) ** 2 / part.shape[1] for part in parts))
+
+
+def _untestable(counts: dict[str, tuple[int, int]]) -> str:
+    if sum(n > 0 for _, n in counts.values()) < 2:
+        return "fewer than two conditions have participants"
+    lost, n = (sum(column) for column in zip(*counts.values(), strict=True))
+    if lost == 0:
+        return "nobody was lost"
+    return "nobody completed" if lost == n else ""
+
+
+def _place(entry: tuple[str, int]) -> int:
+    return int(entry[0])

@@ -1,0 +1,358 @@
+"""A study's export bundle: loads the folder, checks it, and gives typed tables.
+
+The form is documented in docs/reference/bundle.md. Needed are trials, participants, study_version.json and
+rules.json; what a bundle made elsewhere may lack is None here.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import pandas as pd
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+
+from ..io.errors import AnalysisError, InputError, first_problem
+from ..io.tabular_files import Column, Table, find_table, read_json, read_table, sha256
+from ..scores.per_question import TABLE as QUESTION_SCORES
+from ..scores.per_question import read_question_scores
+from .exclusion_rules import CLOCK_COLUMNS, Answered, Rule, parse_rules
+
+MODES = ("live", "pilot", "bot")
+STATUSES = ("active", "completed", "ended", "withdrawn")
+Role = Literal[
+    "correctness_rating",
+    "known_before",
+    "certainty",
+    "helpfulness",
+    "trust",
+    "relevant_information",
+    "irrelevant_information",
+    "satisfaction",
+]
+_Model = TypeVar("_Model", bound=BaseModel)
+
+_WHO = (
+    Column("participant_id", "text", required=True, filled=True),
+    Column("mode", "text", required=True, filled=True, choices=MODES),
+    Column("version", "integer", required=True, filled=True, low=1),
+    Column("condition", "text", required=True, filled=True),
+)
+_CLOCKS = tuple(Column(name, "integer", low=0) for name in CLOCK_COLUMNS.values())
+_TRIALS = (
+    *_WHO,
+    Column("item_id", "text", required=True, filled=True),
+    Column("position", "integer", low=1),
+    Column("submitted_at", "text"),
+    *_CLOCKS,
+    Column("system_correct", "boolean"),
+    Column("flags", "text"),
+    Column("excluded_by", "text"),
+)
+# Empty where a participant sees several conditions.
+_PERSON = (*_WHO[:3], Column("condition", "text", required=True))
+_PARTICIPANTS = (
+    *_PERSON,
+    Column("group", "text"),
+    Column("status", "text", required=True, filled=True, choices=STATUSES),
+    Column("started_at", "text"),
+    Column("items_submitted", "integer", low=0),
+    Column("excluded_by", "text"),
+)
+
+
+class Points(BaseModel):
+    """A scale of 1 to `points`."""
+
+    points: int = Field(ge=2)
+    labels: list[str] | None = None
+
+
+class Question(BaseModel):
+    """One question of a questionnaire; `role` says what the measures read from it."""
+
+    key: str
+    text: str
+    scale: Literal["yes_no"] | Points
+    role: Role | None = None
+    required: bool = True
+
+    @model_validator(mode="after")
+    def _judgements_are_yes_or_no(self) -> "Question":
+        if self.role in ("correctness_rating", "known_before") and self.scale != "yes_no":
+            raise ValueError(f"the question with the role {self.role} needs the scale yes_no")
+        return self
+
+    @property
+    def column(self) -> Column:
+        """How its answers are read: booleans as 1 and 0."""
+        if isinstance(self.scale, Points):
+            return Column(self.key, "integer", required=True, low=1, high=self.scale.points)
+        return Column(self.key, "boolean", required=True)
+
+
+class Condition(BaseModel):
+    """One arm of the study; `system` is None for ground truth.
+
+    group: its participants saw all conditions of the group; None where the bundle does not say.
+    """
+
+    name: str
+    label: str | None = None
+    system: str | None = None
+    ground_truth: bool = False
+    group: str | None = None
+
+    @property
+    def title(self) -> str:
+        return self.label or self.name
+
+
+class Published(BaseModel):
+    """What a publication says about this study's exclusions."""
+
+    excluded_percent: float | None = None
+    note: str | None = None
+
+
+class Version(BaseModel):
+    """One frozen definition of the study."""
+
+    version: int
+    hash: str
+    conditions: list[Condition] = Field(min_length=1)
+    item_questionnaire: list[Question]
+    post_survey: list[Question] = []
+    published: Published | None = None
+
+    @field_validator("item_questionnaire", "post_survey", mode="before")
+    @classmethod
+    def _ratings_only(cls, questions: Any) -> Any:
+        """Choices, numbers and texts have a kind and no measure: they stay in the tables, unread."""
+        if not isinstance(questions, list):
+            return questions
+        return [
+            question
+            for question in questions
+            if not (isinstance(question, dict) and isinstance(question.get("scale"), dict))
+            or "kind" not in question["scale"]
+        ]
+
+    def question(self, role: str) -> Question | None:
+        """The question with the role, of either questionnaire."""
+        questions = self.item_questionnaire + self.post_survey
+        return next((question for question in questions if question.role == role), None)
+
+
+class Study(BaseModel):
+    """study_version.json."""
+
+    study: str
+    title: str
+    versions: list[Version] = Field(min_length=1)
+
+
+class ConditionFlow(BaseModel):
+    """How many participants of a condition got how far."""
+
+    assigned: int = 0
+    started: int = 0
+    dropped_at: dict[str, int] = {}
+    completed: int = 0
+    withdrawn: int = 0
+    active: int = 0
+
+
+class ModeFlow(BaseModel):
+    """Participant flow of one mode."""
+
+    consented: int | None = None
+    conditions: dict[str, ConditionFlow]
+
+
+class _Flow(BaseModel):
+    modes: dict[str, ModeFlow]
+
+
+class SystemScores(BaseModel):
+    """Model scores of one system, as fractions; a null score has a reason."""
+
+    revision: str | None = None
+    n: int | None = None
+    source: str | None = None
+    scores: dict[str, float | None]
+    reasons: dict[str, str] = {}
+
+
+class Scores(BaseModel):
+    """scores.json."""
+
+    schema_version: Literal[1]
+    dataset: str | None = None
+    systems: dict[str, SystemScores]
+
+
+class _Rules(BaseModel):
+    rules: list[Any]
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A checked bundle. Tables hold all modes and versions; `trials` holds submitted trials only.
+
+    trials, participants, post_survey: data frames; booleans and numbers are floats, NaN where missing.
+    assigned: trials that were assigned, submitted or not. question_scores: what each question adds to the
+    model scores, None where the folder does not hold it. hashes: file name to SHA-256.
+    """
+
+    path: Path
+    study: Study
+    trials: pd.DataFrame
+    assigned: int
+    participants: pd.DataFrame
+    post_survey: pd.DataFrame | None
+    rules: list[Rule]
+    flow: dict[str, ModeFlow]
+    scores: Scores | None
+    question_scores: pd.DataFrame | None
+    hashes: dict[str, str]
+
+    def version(self, number: int) -> Version:
+        """The frozen definition with the number."""
+        return next(version for version in self.study.versions if version.version == number)
+
+
+def load_bundle(path: Path) -> Bundle:
+    """Reads and checks the folder. Raises InputError naming file, line and column of the first fault."""
+    if not path.is_dir():
+        raise InputError(path, "is not a folder")
+    study = _parse(path / "study_version.json", Study)
+    rules = _load_rules(path / "rules.json", study)
+    trials = _load_trials(path, study)
+    participants = read_table(_table(path, "participants"), _PARTICIPANTS)
+    post_path = find_table(path, "post_survey")
+    post = read_table(post_path, (*_PERSON, *_question_columns(study, "post_survey"))) if post_path else None
+    _check_trials(trials, participants, study)
+    _check_conditions(participants, study)
+    if post is not None:
+        _check_conditions(post, study)
+        _check_unique(post, ["participant_id"])
+    flow_path, scores_path = path / "flow.json", path / "scores.json"
+    answers = [question.key for version in study.versions for question in version.item_questionnaire]
+    submitted = trials.frame["submitted_at"].notna() | trials.frame[answers].notna().any(axis=1)
+    return Bundle(
+        path=path,
+        study=study,
+        trials=trials.frame[submitted].reset_index(drop=True),
+        assigned=len(trials.frame),
+        participants=participants.frame,
+        post_survey=None if post is None else post.frame,
+        rules=rules,
+        flow=_parse(flow_path, _Flow).modes if flow_path.exists() else {},
+        scores=load_scores(scores_path) if scores_path.exists() else None,
+        question_scores=_question_scores(path),
+        hashes={file.name: sha256(file) for file in sorted(path.iterdir()) if file.is_file()},
+    )
+
+
+def load_scores(path: Path) -> Scores:
+    """Reads a scores file, from a bundle or made elsewhere. Raises InputError."""
+    scores = _parse(path, Scores)
+    for system, entry in scores.systems.items():
+        for key, value in entry.scores.items():
+            field = f"systems.{system}.scores.{key}"
+            if value is not None and not 0 <= value <= 1:
+                raise InputError(path, f"{value:g} is not a fraction from 0 to 1", field=field)
+    return scores
+
+
+def _parse(path: Path, model: type[_Model]) -> _Model:
+    try:
+        return model.model_validate(read_json(path))
+    except ValidationError as error:
+        field, problem = first_problem(error)
+        raise InputError(path, problem, field=field) from None
+
+
+def _load_rules(path: Path, study: Study) -> list[Rule]:
+    try:
+        rules = parse_rules(_parse(path, _Rules).rules)
+    except InputError:
+        raise
+    except AnalysisError as error:
+        raise InputError(path, str(error)) from None
+    questions = {question.key for version in study.versions for question in version.item_questionnaire}
+    for rule in rules:
+        if isinstance(rule, Answered) and rule.question not in questions:
+            problem = f"rule {rule.name!r} asks for the question {rule.question!r}, which the study lacks"
+            raise InputError(path, problem)
+    return rules
+
+
+def _question_scores(path: Path) -> pd.DataFrame | None:
+    """The table of questions; None where there is none, or none with a row: no system was scored."""
+    found = find_table(path, QUESTION_SCORES)
+    table = read_question_scores(found) if found else None
+    return None if table is None or table.empty else table
+
+
+def _table(path: Path, name: str) -> Path:
+    found = find_table(path, name)
+    if found is None:
+        raise InputError(path, f"holds no {name}.csv (nor .parquet or .jsonl)")
+    return found
+
+
+def _load_trials(path: Path, study: Study) -> Table:
+    return read_table(_table(path, "trials"), (*_TRIALS, *_question_columns(study, "item_questionnaire")))
+
+
+def _question_columns(study: Study, part: str) -> list[Column]:
+    """The columns of all versions' questions; one key must mean one scale throughout."""
+    columns: dict[str, Column] = {}
+    taken = {column.name for column in _TRIALS}
+    for version in study.versions:
+        for question in getattr(version, part):
+            if question.key in taken:
+                raise AnalysisError(f"study_version.json: question {question.key!r} is named like a column")
+            if columns.setdefault(question.key, question.column) != question.column:
+                raise AnalysisError(f"study_version.json: question {question.key!r} has two scales")
+    return list(columns.values())
+
+
+def _check_trials(trials: Table, participants: Table, study: Study) -> None:
+    _check_conditions(trials, study)
+    _check_unique(trials, ["participant_id", "item_id"])
+    _check_unique(participants, ["participant_id"])
+    conditions = dict(zip(participants.frame["participant_id"], participants.frame["condition"], strict=True))
+    of_participant = trials.frame["participant_id"].map(conditions)
+    unknown = ~trials.frame["participant_id"].isin(conditions.keys())
+    for row in _rows(unknown):
+        who = trials.frame["participant_id"].iloc[row]
+        raise trials.fault(row, "participant_id", f"{who!r} is not in {participants.path.name}")
+    # A participant of a within-subject or mixed design has no condition of their own, but each trial has.
+    for row in _rows(of_participant.notna() & (of_participant != trials.frame["condition"])):
+        problem = f"{participants.path.name} has this participant in {of_participant.iloc[row]!r}"
+        raise trials.fault(row, "condition", problem)
+
+
+def _check_conditions(table: Table, study: Study) -> None:
+    """Every row names a version of the study and a condition of that version."""
+    known = {version.version: {arm.name for arm in version.conditions} for version in study.versions}
+    versions, conditions = table.frame["version"].astype(int), table.frame["condition"]
+    for row in _rows(~versions.isin(known.keys())):
+        raise table.fault(row, "version", f"study_version.json has no version {versions.iloc[row]}")
+    for version, names in known.items():
+        for row in _rows((versions == version) & conditions.notna() & ~conditions.isin(names)):
+            problem = f"version {version} has no condition {conditions.iloc[row]!r}"
+            raise table.fault(row, "condition", problem)
+
+
+def _check_unique(table: Table, columns: list[str]) -> None:
+    for row in _rows(table.frame.duplicated(columns)):
+        values = ", ".join(repr(table.frame[column].iloc[row]) for column in columns)
+        raise table.fault(row, columns[-1], f"second row for {values}")
+
+
+def _rows(flags: pd.Series) -> list[int]:
+    """Positions of the true values."""
+    return [int(position) for position in flags.to_numpy().nonzero()[0]]

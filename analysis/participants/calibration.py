@@ -1,0 +1,181 @@
+"""Whether certainty goes with being right: share right per level, slope, type-2 AUROC, gamma and error.
+
+"Right" means that the rating matches the system's correctness. Every statistic is computed within a
+participant and averaged over participants (`participant_means`): pooling trials would mix people who use the
+scale differently. Source: Fleming and Lau 2014 (How to measure metacognition, type-2 ROC); Nelson 1984
+(gamma); Naeini, Cooper and Hauskrecht 2015 (expected calibration error).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..stats.arrays import Array, ratio
+from ..stats.bootstrap import percentile_interval
+from .learning_curves import ratings_right
+from .participant_means import (
+    EVERYBODY,
+    Part,
+    ParticipantMean,
+    ParticipantMeans,
+    participant_means,
+    slope_of,
+)
+from .trial_grid import Grid, participant_groups
+
+NOT_A_PROBABILITY = "the certainty scale is no probability, so there is nothing to be calibrated to"
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of certainty.
+
+    right: share of right ratings at the level, participants first; without a value where nobody judged at
+    the level. share: of a participant's judged trials at the level. trials: judged trials at the level.
+    """
+
+    level: int
+    right: ParticipantMean
+    share: ParticipantMean
+    trials: int
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Certainty and being right in one condition, or (condition "") over everybody.
+
+    slope: change of the probability of being right per scale point, within participants. auroc: probability
+    that a right rating is more certain than a wrong one of the same participant, ties half; 0.5 is chance.
+    gamma: the same pairs, (concordant − discordant) / (both), ties left out. error: expected calibration
+    error, only where the scale is a probability.
+    """
+
+    condition: str
+    levels: tuple[Level, ...]
+    slope: ParticipantMean
+    auroc: ParticipantMean
+    gamma: ParticipantMean
+    error: ParticipantMean
+
+
+def calibration(
+    grids: Sequence[Grid],
+    levels: int,
+    *,
+    rng: np.random.Generator,
+    resamples: int,
+    probabilities: Sequence[float] | None = None,
+) -> list[Calibration]:
+    """Calibration per condition, then over everybody; empty where no trial has certainty and a judged rating.
+
+    grids: one per condition, over common items. levels: steps 1..levels of the scale.
+    probabilities: the probability of being right that each level states, only where the scale does so.
+
+    Raises ValueError for levels below 2 or probabilities that are not one per level within [0, 1].
+
+    >>> calibration([], 5, rng=np.random.default_rng(1), resamples=0)
+    []
+    """
+    _check(levels, probabilities)
+    known = [_certainty(grid) for grid in grids]
+    if not any((~np.isnan(certainty)).any() for certainty in known):
+        return []
+    groups = participant_groups(grids)
+    parts = [_part(*given, levels) for given in zip(grids, groups, known, strict=True)]
+    means = participant_means(parts, rng=rng, resamples=resamples)
+    counts = {grid.condition: _trials(c, levels) for grid, c in zip(grids, known, strict=True)}
+    counts[EVERYBODY] = np.sum(list(counts.values()), axis=0)
+    return [_calibration(place, means, trials, probabilities) for place, trials in counts.items()]
+
+
+def _check(levels: int, probabilities: Sequence[float] | None) -> None:
+    if levels < 2:
+        raise ValueError(f"levels must be at least 2, not {levels}")
+    if probabilities is not None and (
+        len(probabilities) != levels or not all(0 <= p <= 1 for p in probabilities)
+    ):
+        raise ValueError(f"probabilities must hold {levels} values from 0 to 1")
+
+
+def _certainty(grid: Grid) -> Array:
+    """Certainty where the rating is judged; participants × items, NaN elsewhere."""
+    certainty = grid.answers_to("certainty")
+    return np.where(np.isnan(ratings_right(grid)), np.nan, certainty)
+
+
+def _trials(certainty: Array, levels: int) -> list[int]:
+    return [int((certainty == level).sum()) for level in range(1, levels + 1)]
+
+
+def _part(grid: Grid, group: int, certainty: Array, levels: int) -> Part:
+    right = ratings_right(grid)
+    steps = np.arange(1, levels + 1)[:, None, None]
+    chosen_right = ((certainty == steps) & (right == 1)).astype(float)  # levels by participants by items
+    chosen_wrong = ((certainty == steps) & (right == 0)).astype(float)
+
+    slope = slope_of(certainty, right)
+
+    def statistics(item_weights: Array, rows: slice) -> dict[str, Array]:
+        r, w = chosen_right[:, rows] @ item_weights, chosen_wrong[:, rows] @ item_weights  # by level
+        judged = (r + w).sum(axis=0)
+        above, same = _pairs(r, w)
+        pairs = r.sum(axis=0) * w.sum(axis=0)
+        below = pairs - above - same
+        found = {
+            "slope": slope(item_weights, rows),
+            "auroc": ratio(above + same / 2, pairs),
+            "gamma": ratio(above - below, above + below),
+        }
+        for level in range(levels):
+            found[f"right {level}"] = ratio(r[level], r[level] + w[level])
+            found[f"share {level}"] = ratio(r[level] + w[level], judged)
+            found[f"both {level}"] = ratio(r[level], judged)
+        return found
+
+    return Part(grid.condition, len(grid.participants), len(grid.items), statistics, group)
+
+
+def _pairs(right: Array, wrong: Array) -> tuple[Array, Array]:
+    """Pairs of a right and a wrong rating in which the right one is more certain, and as certain."""
+    below = np.cumsum(wrong, axis=0) - wrong
+    return (right * below).sum(axis=0), (right * wrong).sum(axis=0)
+
+
+def _calibration(
+    place: str, means: ParticipantMeans, trials: Sequence[int], probabilities: Sequence[float] | None
+) -> Calibration:
+    levels = tuple(
+        Level(i + 1, means.get(f"right {i}", place), means.get(f"share {i}", place), count)
+        for i, count in enumerate(trials)
+    )
+    return Calibration(
+        condition=place,
+        levels=levels,
+        slope=means.get("slope", place),
+        auroc=means.get("auroc", place),
+        gamma=means.get("gamma", place),
+        error=_error(place, means, probabilities),
+    )
+
+
+def _error(place: str, means: ParticipantMeans, probabilities: Sequence[float] | None) -> ParticipantMean:
+    """Sum over levels of |share right at the level − share at the level × stated probability|.
+
+    Shares are means over participants. Never negative, so it is above 0 by chance alone in small studies; its
+    95 % interval held the truth in 90 % of simulated studies of 5 participants, and in 96 % from 10 on.
+    """
+    count = means.get("share 0", place)
+    if probabilities is None:
+        return ParticipantMean(None, None, 0, count.participants + count.undefined, reason=NOT_A_PROBABILITY)
+    if count.value is None:
+        return ParticipantMean(None, None, 0, count.undefined, reason=count.reason)
+    value, draws = 0.0, np.zeros_like(means.replicates["share 0", place])
+    for i, stated in enumerate(probabilities):
+        both, share = means.get(f"both {i}", place).value, means.get(f"share {i}", place).value
+        assert both is not None
+        assert share is not None
+        value += abs(both - share * stated)
+        draws += np.abs(means.replicates[f"both {i}", place] - stated * means.replicates[f"share {i}", place])
+    interval = percentile_interval(draws) if count.participants > 1 else None
+    return ParticipantMean(value, interval, count.participants, count.undefined)

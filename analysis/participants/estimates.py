@@ -1,0 +1,359 @@
+"""Measures per participant, then per condition, with two-way bootstrap intervals and pooled values beside."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from ..stats.arrays import Array
+from ..stats.bootstrap import (
+    Method,
+    Weights,
+    bootstrap_interval,
+    few_units_level,
+    leave_one_out_means,
+    resample,
+    row_blocks,
+)
+from .measures import Measure
+from .trial_grid import Grid, Summed, Sums, participant_groups, pooled_sums
+
+LEVEL = 0.95
+ITEMS_AT_ONCE = 50  # left out in turn
+NO_CORRECTNESS = "it is not recorded whether the system's answer is correct"
+NO_TIME = "no clock has a value"
+ONE_SURVEY = "the post survey is answered once, after all conditions that a participant saw"
+UNDEFINED = (
+    "its formula divides by zero for every participant (no answer of the kind that it counts was shown)"
+)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One measure in one condition.
+
+    value: mean over participants of their own values; None where it cannot be given, then `reason` says why.
+    interval: 95 % interval of the two-way bootstrap, its percentiles widened for few participants (see
+        `analysis.stats.bootstrap.few_units_level`); None below two or where too many replicates are
+        undefined.
+    interval_method: "percentile" or "bca". interval_reason: why it is not the method that was asked for.
+    pooled: the same formula over all trials at once. trials: trials that enter; None for the post survey.
+    participants: participants with a defined value; undefined: participants without.
+    """
+
+    condition: str
+    measure: Measure
+    value: float | None
+    interval: tuple[float, float] | None
+    pooled: float | None
+    trials: int | None
+    participants: int
+    undefined: int
+    reason: str = ""
+    interval_method: Method = "percentile"
+    interval_reason: str = ""
+
+
+@dataclass(frozen=True)
+class PairedDraws:
+    """The mean over participants of a measure's second value minus their first (their ratio, if geometric).
+
+    replicates: shape (resamples,). without_item: the value without each item, shape (items,).
+    """
+
+    replicates: Array
+    without_item: Array
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """All measures in all conditions.
+
+    per_participant: measure key to one array per condition, a value per participant. replicates: measure
+    key to an array of replicates × conditions, NaN where undefined. All conditions of a replicate have the
+    same items, so differences of its columns are replicates of the difference. without_item: measure key to
+    an array of items × conditions, the value without the item; empty without replicates.
+
+    groups: see `analysis.participants.trial_grid.participant_groups`; the participants of one group are in
+    one order. pairs: of
+    two conditions of a group, first the one that comes first, what resampling gives for their difference.
+    """
+
+    conditions: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    table: dict[tuple[str, str], Estimate]
+    per_participant: dict[str, list[Array]]
+    replicates: dict[str, Array]
+    without_item: dict[str, Array] = field(default_factory=dict)
+    groups: tuple[int, ...] = ()
+    pairs: dict[tuple[str, str, str], PairedDraws] = field(default_factory=dict)
+
+    def paired(self, first: str, second: str) -> bool:
+        """Whether the same participants saw both conditions."""
+        if not self.groups:
+            return False
+        places = [self.conditions.index(name) for name in (first, second)]
+        return self.groups[places[0]] == self.groups[places[1]]
+
+    def get(self, measure: str, condition: str) -> Estimate:
+        """The estimate of the measure (key) in the condition."""
+        return self.table[measure, condition]
+
+    def available(self, measure: str) -> bool:
+        """Whether any condition has a value."""
+        return any(self.get(measure, condition).value is not None for condition in self.conditions)
+
+
+def estimate(
+    grids: Sequence[Grid],
+    measures: Sequence[Measure],
+    *,
+    rng: np.random.Generator,
+    resamples: int,
+    advance: Callable[[int], None] = lambda replicates: None,
+    method: Method = "percentile",
+) -> Estimates:
+    """Estimates every measure in every condition.
+
+    grids: one per condition, over common items. resamples: bootstrap replicates, 0 for no intervals.
+    advance: told how many replicates were finished, for a progress bar. method: of the intervals, see
+    `analysis.stats.bootstrap.bootstrap_interval`.
+    """
+    reasons = {(m.key, g.condition): missing_reason(m, g) for m in measures for g in grids}
+    laid_out = [Summed(grid) for grid in grids]
+    ones = [summed.sums(np.ones((len(grids[0].items), 1))) for summed in laid_out]
+    values = {
+        m.key: [_values(m, sums, grid, reasons) for sums, grid in zip(ones, grids, strict=True)]
+        if _any(reasons, m, grids)
+        else []
+        for m in measures
+    }
+    measured = [m for m in measures if values[m.key]]
+    again = _Reaggregation(grids, laid_out, measured, reasons)
+    drawn = _replicates(again, rng, resamples, advance)
+    left_out = _without_item(again) if resamples else {}
+    replicates, without_item = again.of_conditions(drawn), again.of_conditions(left_out)
+    table = {}
+    for m in measures:
+        for column, grid in enumerate(grids):
+            reason = reasons[m.key, grid.condition]
+            own = values[m.key][column] if values[m.key] and not reason else np.array([])
+            draws = replicates[m.key][:, column] if m.key in replicates else np.array([])
+            items = without_item[m.key][:, column] if m.key in without_item else np.array([])
+            table[m.key, grid.condition] = _estimate(
+                m, grid, own, draws, items, ones[column], reason, method=method
+            )
+    per_participant = {m.key: values[m.key] for m in measured}
+    names = tuple(g.condition for g in grids)
+    pairs = {
+        (m.key, names[first], names[second]): PairedDraws(
+            drawn[m.key][:, column], left_out[m.key][:, column] if resamples else np.array([])
+        )
+        for m in measured
+        for column, (first, second) in enumerate(again.pairs, start=len(grids))
+    }
+    return Estimates(
+        names, tuple(measures), table, per_participant, replicates, without_item, again.groups, pairs
+    )
+
+
+def paired_change(measure: Measure, before: Array, after: Array) -> Array:
+    """Each participant's second value minus their first (of logarithms, if geometric), NaN without both."""
+    if not measure.geometric:
+        return after - before
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(after) - np.log(before)
+
+
+def missing_reason(measure: Measure, grid: Grid) -> str:
+    """Why the condition cannot give the measure, "" where it can."""
+    if not grid.participants:
+        return "the condition has no participants"
+    if grid.shared and not measure.counted:
+        return ONE_SURVEY
+    for need in measure.needs:
+        if need == "system_correct":
+            if np.isnan(grid.system_correct).all():
+                return NO_CORRECTNESS
+        elif need == "time":
+            if np.isnan(grid.seconds).all():
+                return NO_TIME
+        elif (answers := (grid.answers | grid.post).get(need)) is None:
+            return f"the study does not ask for it (no question with the role {need})"
+        elif np.isnan(answers).all():
+            return "nobody answered the question"
+    return ""
+
+
+def over_participants(values: Array, weights: Array, *, geometric: bool = False) -> Array:
+    """Weighted mean over participants (rows) for each replicate (column), undefined values left out.
+
+    With `geometric` the geometric mean. NaN where no participant is defined.
+    """
+    return mean_of_totals(*weighted_totals(values, weights, geometric=geometric), geometric=geometric)
+
+
+def weighted_totals(values: Array, weights: Array, *, geometric: bool = False) -> tuple[Array, Array]:
+    """What `over_participants` divides: weighted sum of the defined values (logs), and of their weights.
+
+    Both add over blocks of participants. Shapes as there; the results have one value per replicate.
+    """
+    with np.errstate(divide="ignore"):
+        summed = np.log(values) if geometric else values
+    undefined = np.isnan(summed)
+    if undefined.any():
+        total = np.einsum("pr,pr->r", weights, (~undefined).astype(float))
+        summed = np.where(undefined, 0.0, summed)
+    else:
+        total = weights.sum(axis=0)
+    return np.einsum("pr,pr->r", weights, summed), total
+
+
+def mean_of_totals(summed: Array, total: Array, *, geometric: bool = False) -> Array:
+    """The mean from `weighted_totals`, NaN where nothing is defined."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = summed / total
+    return np.asarray(np.exp(mean) if geometric else mean)
+
+
+def without_participant(values: Array, *, geometric: bool = False) -> Array:
+    """The mean of `over_participants` without each participant in turn, shape (participants,)."""
+    with np.errstate(divide="ignore"):
+        means = leave_one_out_means(np.log(values) if geometric else values)
+    return np.exp(means) if geometric else means
+
+
+def _any(reasons: dict[tuple[str, str], str], measure: Measure, grids: Sequence[Grid]) -> bool:
+    return any(not reasons[measure.key, grid.condition] for grid in grids)
+
+
+def _values(measure: Measure, sums: Sums, grid: Grid, reasons: dict[tuple[str, str], str]) -> Array:
+    """The participants' values, NaN where the condition cannot give the measure."""
+    if reasons[measure.key, grid.condition]:
+        return np.full(len(grid.participants), np.nan)
+    return measure.formula(sums)[:, 0]
+
+
+class _Reaggregation:
+    """Computes all measures of all conditions again under other weights of participants and items.
+
+    Results have a column per condition, then one per pair of conditions that the same participants saw.
+    """
+
+    def __init__(
+        self,
+        grids: Sequence[Grid],
+        laid_out: Sequence[Summed],
+        measures: Sequence[Measure],
+        reasons: dict[tuple[str, str], str],
+    ) -> None:
+        self.people = [len(grid.participants) for grid in grids]
+        self.items = len(grids[0].items)
+        self.laid_out, self.measures = laid_out, measures
+        self.given = [{m.key for m in measures if not reasons[m.key, grid.condition]} for grid in grids]
+        self.median = any(m.key == "time_median" for m in measures)
+        self.groups = participant_groups(grids)
+        self.pairs = [
+            pair for pair in combinations(range(len(grids)), 2) if len({self.groups[c] for c in pair}) == 1
+        ]
+
+    def empty(self, rows: int) -> dict[str, Array]:
+        """Measure to rows × columns, to be filled."""
+        columns = len(self.people) + len(self.pairs)
+        return {m.key: np.full((rows, columns), np.nan) for m in self.measures}
+
+    def of_conditions(self, found: dict[str, Array]) -> dict[str, Array]:
+        """The columns of the conditions alone."""
+        return {key: values[:, : len(self.people)] for key, values in found.items()}
+
+    def fill(self, found: dict[str, Array], rows: slice, weights: Weights) -> None:
+        """Writes the values under the weights into these rows of `found`."""
+        for group in dict.fromkeys(self.groups):
+            own = [column for column, of in enumerate(self.groups) if of == group]
+            totals: dict[tuple[str, int], tuple[Array, Array]] = {}
+            # The conditions of a group are held together, so that each is as small a part.
+            for block in row_blocks(self.people[group], weights.replicates * len(own)):
+                people = weights.participants[group][block]
+                sums = {c: self.laid_out[c].sums(weights.items, block, median=self.median) for c in own}
+                for m in self.measures:
+                    for column, parts in self._parts(m, sums, people):
+                        before = totals.get((m.key, column), (0.0, 0.0))
+                        totals[m.key, column] = (before[0] + parts[0], before[1] + parts[1])
+            for m in self.measures:
+                for column in range(len(self.people) + len(self.pairs)):
+                    if total := totals.get((m.key, column)):
+                        found[m.key][rows, column] = mean_of_totals(*total, geometric=m.geometric)
+
+    def _parts(
+        self, m: Measure, sums: dict[int, Sums], people: Array
+    ) -> Iterator[tuple[int, tuple[Array, Array]]]:
+        """Column and `weighted_totals` of each condition and pair that these participants give."""
+        values = {column: m.formula(own) for column, own in sums.items() if m.key in self.given[column]}
+        for column, own in values.items():
+            yield column, weighted_totals(own, people, geometric=m.geometric)
+        for column, (first, second) in enumerate(self.pairs, start=len(self.people)):
+            if first in values and second in values:
+                change = paired_change(m, values[first], values[second])
+                yield column, weighted_totals(change, people)
+
+
+def _replicates(
+    again: _Reaggregation, rng: np.random.Generator, resamples: int, advance: Callable[[int], None]
+) -> dict[str, Array]:
+    found, done = again.empty(resamples), 0
+    for weights in resample(rng, again.people, again.items, resamples, again.groups):
+        again.fill(found, slice(done, done + weights.replicates), weights)
+        done += weights.replicates
+        advance(weights.replicates)
+    return found
+
+
+def _without_item(again: _Reaggregation) -> dict[str, Array]:
+    """Every measure without each item in turn, items × conditions: the item has weight 0."""
+    found = again.empty(again.items)
+    for start in range(0, again.items, ITEMS_AT_ONCE):
+        left = range(start, min(start + ITEMS_AT_ONCE, again.items))
+        kept = np.ones((again.items, len(left)))
+        kept[left, np.arange(len(left))] = 0.0
+        weights = Weights(kept, [np.ones((count, len(left))) for count in again.people])
+        again.fill(found, slice(start, left.stop), weights)
+    return found
+
+
+def _estimate(
+    measure: Measure,
+    grid: Grid,
+    values: Array,
+    replicates: Array,
+    without_item: Array,
+    sums: Sums,
+    reason: str,
+    *,
+    method: Method,
+) -> Estimate:
+    defined = int(np.count_nonzero(~np.isnan(values)))
+    trials = int(sums[measure.counted].sum()) if measure.counted and not reason else None
+    if reason or not defined:
+        reason = reason or UNDEFINED
+        return Estimate(grid.condition, measure, None, None, None, trials, 0, len(grid.participants), reason)
+    ones = np.ones((len(values), 1))
+    mean = float(over_participants(values[:, None], ones, geometric=measure.geometric)[0])
+    interval = None
+    if defined > 1:
+        left_out = [without_participant(values, geometric=measure.geometric), without_item]
+        level = few_units_level(LEVEL, defined)
+        interval = bootstrap_interval(replicates, mean, left_out, level=level, method=method)
+    pooled = float(measure.formula(pooled_sums(grid))[0, 0])
+    return Estimate(
+        condition=grid.condition,
+        measure=measure,
+        value=mean,
+        interval=interval.bounds if interval else None,
+        pooled=None if np.isnan(pooled) else pooled,
+        trials=trials,
+        participants=defined,
+        undefined=len(values) - defined,
+        interval_method=interval.method if interval else method,
+        interval_reason=interval.reason if interval else "",
+    )

@@ -1,0 +1,182 @@
+"""What happened at each item, and trial by trial: the tables below the measures of participants.
+
+Per condition and item, every participant gives one trial at most, so the trials of an item are independent:
+intervals are those of independent draws of participants, with the item fixed. Source: Wilson 1927 (interval
+of a share); Student's t for means, on the log scale for geometric means.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from ..stats.arrays import Array, ratio
+from ..stats.proportions import wilson_interval
+from .krippendorff import pair_agreement
+from .learning_curves import ratings_right
+from .trial_grid import Grid
+
+WILSON = "share, 95 % Wilson interval over participants"
+STUDENT = "mean, 95 % t interval over participants"
+LOG_STUDENT = "geometric mean, 95 % t interval of the logs over participants"
+PAIRS = "share of pairs of participants with the same rating, no interval"
+
+
+@dataclass(frozen=True)
+class ItemValue:
+    """One measure of one item in one condition.
+
+    value: None where undefined; `reason` then says why. interval: None where n is below 2, or where values
+    that should vary are all the same. n: trials that enter; missing: retained trials that could not enter.
+    """
+
+    condition: str
+    item: str
+    measure: str
+    value: float | None
+    interval: tuple[float, float] | None
+    n: int
+    missing: int
+    method: str
+    reason: str = ""
+
+
+ITEM_MEASURES: dict[str, str] = {
+    "agreement": "share of ratings \"correct\"",
+    "fraction_correct": "share of right ratings",
+    "difficulty": "share of ratings that are not right",
+    "fp": "rated correct, is wrong; of all judged ratings",
+    "fn": "rated wrong, is correct; of all judged ratings",
+    "pair_agreement": "share of pairs of participants with the same rating",
+    "time_mean": "mean time in seconds",
+    "time_geometric": "geometric mean time in seconds",
+    "certainty": "mean rating",
+    "helpfulness": "mean rating",
+}  # fmt: skip
+
+
+def item_measures(grids: Sequence[Grid]) -> list[ItemValue]:
+    """Every measure of `ITEM_MEASURES` for every condition and item; undefined ones are in it, with why."""
+    found = []
+    for grid in grids:
+        rated = grid.answers_to("correctness_rating")
+        right = ratings_right(grid)
+        judged = ~np.isnan(right)
+        shares = {
+            "agreement": rated,
+            "fraction_correct": right,
+            "difficulty": 1 - right,
+            "fp": np.where(judged, (rated == 1) & (right == 0), np.nan),
+            "fn": np.where(judged, (rated == 0) & (right == 0), np.nan),
+        }
+        for key, values in shares.items():
+            found += _rows(grid, key, values, WILSON, *_wilson(values))
+        nothing = np.full((2, len(grid.items)), np.nan)
+        found += _rows(grid, "pair_agreement", rated, PAIRS, pair_agreement(rated), nothing)
+        found += _rows(grid, "time_mean", grid.seconds, STUDENT, *_student(grid.seconds))
+        mean, interval = _student(grid.log_seconds)
+        found += _rows(grid, "time_geometric", grid.log_seconds, LOG_STUDENT, np.exp(mean), np.exp(interval))
+        for key in ("certainty", "helpfulness"):
+            values = grid.answers_to(key)
+            found += _rows(grid, key, values, STUDENT, *_student(values))
+    return found
+
+
+def trial_table(
+    trials: pd.DataFrame,
+    excluded: Sequence[tuple[str, ...]],
+    *,
+    clock: str | None,
+    rating: str | None,
+) -> pd.DataFrame:
+    """One row per submitted trial, in the order given, with what it contributes.
+
+    trials: as in `Study.trials`. excluded: names of the rules that hit each (`Exclusions.names`). clock:
+    column with milliseconds. rating: column of the question with the role correctness_rating.
+
+    Columns: participant_id, item_id, condition, position, seconds, rated_correct, system_correct, tp, fp, fn,
+    tn, right (all missing where the rating or the system's correctness is), over_estimation (1 for FP, −1
+    for FN, 0 else; its mean over a participant's retained trials is the measure), excluded_by (names joined
+    by ;) and retained.
+
+    Raises ValueError where excluded has another length than trials.
+    """
+    if len(excluded) != len(trials):
+        raise ValueError(f"excluded has {len(excluded)} entries for {len(trials)} trials")
+    rated = _truth(trials[rating] if rating else pd.Series(np.nan, index=trials.index))
+    correct = _truth(trials["system_correct"])
+    cells = {
+        "tp": rated & correct,
+        "fp": rated & ~correct,
+        "fn": ~rated & correct,
+        "tn": ~rated & ~correct,
+    }
+    judged = rated.notna() & correct.notna()
+    cells = {name: flags.where(judged) for name, flags in cells.items()}
+    frame = trials[["participant_id", "item_id", "condition", "position"]].copy()
+    frame["seconds"] = trials[clock] / 1000 if clock else np.nan
+    frame["rated_correct"], frame["system_correct"] = rated, correct
+    for name, flags in cells.items():
+        frame[name] = flags
+    frame["right"] = cells["tp"] | cells["tn"]
+    frame["over_estimation"] = cells["fp"].astype("Int8") - cells["fn"].astype("Int8")
+    frame["excluded_by"] = [";".join(names) for names in excluded]
+    frame["retained"] = [not names for names in excluded]
+    return frame
+
+
+def _truth(values: pd.Series) -> pd.Series:
+    """Floats 1, 0 and NaN as truth values with missing ones."""
+    return values.astype("Float64").eq(1).where(values.notna()).astype("boolean")
+
+
+def _wilson(values: Array) -> tuple[Array, Array]:
+    """Share and interval of each column's known values."""
+    known = ~np.isnan(values)
+    n, hits = known.sum(axis=0).astype(float), np.nansum(values, axis=0)
+    return ratio(hits, n), wilson_interval(hits, n)
+
+
+def _student(values: Array) -> tuple[Array, Array]:
+    """Mean and t interval of each column's known values; no interval below two or without variation."""
+    known = ~np.isnan(values)
+    n = known.sum(axis=0).astype(float)
+    mean = ratio(np.nansum(values, axis=0), n)
+    squares = np.where(known, (values - mean) ** 2, 0.0).sum(axis=0)
+    squares = np.where(squares > 1e-18 * np.maximum(mean**2, 1e-300) * n, squares, 0.0)
+    freedom = np.maximum(n - 1, 1)
+    error = np.sqrt(ratio(squares, np.where(n > 1, n * freedom, 0.0)))
+    error = np.where(error > 0, error, np.nan)
+    half = stdtrit(freedom, 0.975) * error
+    return mean, np.stack([mean - half, mean + half])
+
+
+def _rows(
+    grid: Grid, measure: str, values: Array, method: str, found: Array, interval: Array
+) -> list[ItemValue]:
+    n = (~np.isnan(values)).sum(axis=0)
+    retained = grid.present.sum(axis=0)
+    return [
+        ItemValue(
+            condition=grid.condition,
+            item=item,
+            measure=measure,
+            value=None if np.isnan(found[i]) else float(found[i]),
+            interval=None
+            if n[i] < 2 or np.isnan(interval[:, i]).any()
+            else (float(interval[0, i]), float(interval[1, i])),
+            n=int(n[i]),
+            missing=int(retained[i] - n[i]),
+            method=method,
+            reason=_reason(int(retained[i]), int(n[i])) if np.isnan(found[i]) else "",
+        )
+        for i, item in enumerate(grid.items)
+    ]
+
+
+def _reason(retained: int, n: int) -> str:
+    if not retained:
+        return "no retained trial"
+    return "fewer than two ratings" if n else "no trial has what the measure needs"

@@ -1,0 +1,212 @@
+"""Agreement between participants: Krippendorff's alpha per question, condition and set of items.
+
+Source: Krippendorff 2004 (Content Analysis, ch. 11) and 2011 (Computing Krippendorff's Alpha-Reliability):
+coincidence matrix, and the nominal, ordinal and interval metrics. The interval resamples items with all
+their ratings; Krippendorff's own bootstrap resamples pairs of values as if they were independent.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..stats.arrays import Array, ratio
+from ..stats.bootstrap import percentile_interval
+from .bundle import Points, Question
+from .trial_grid import Grid
+
+Metric = Literal["nominal", "ordinal", "interval"]
+MOST_VALUES = 50  # different values of a scale; a matrix of them is held for every item and replicate
+CELLS_PER_CHUNK = 2_000_000
+ALL_ITEMS = "all items"
+NO_PAIRS = "no item has two ratings"
+NO_VARIATION = "all ratings that can be paired are the same, so chance agreement is complete"
+
+
+@dataclass(frozen=True)
+class Alpha:
+    """Krippendorff's alpha: 1 is perfect agreement, 0 that of chance, below 0 systematic disagreement.
+
+    value: None where undefined; `reason` then says why. interval: 95 % percentile interval of a bootstrap
+    over items, None where more than one replicate in twenty is undefined or below two items.
+    raters, items, ratings: those that can be paired (items with two ratings or more).
+    replicates: shape (resamples,), NaN where undefined.
+    """
+
+    metric: Metric
+    value: float | None
+    interval: tuple[float, float] | None
+    raters: int
+    items: int
+    ratings: int
+    replicates: Array
+    method: str = "coincidence matrix, 95 % percentile interval of a bootstrap over items"
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement on one question in one condition over one set of items.
+
+    by_item: item to the share of pairs of participants who gave the same answer, None below two answers.
+    """
+
+    question: str
+    condition: str
+    item_set: str
+    alpha: Alpha
+    by_item: dict[str, float | None]
+
+
+def metric_of(question: Question) -> Metric:
+    """The metric for a question's scale: ordinal for points, nominal for yes and no."""
+    return "ordinal" if isinstance(question.scale, Points) else "nominal"
+
+
+def agreements(
+    grids: Sequence[Grid],
+    metrics: Mapping[str, Metric],
+    *,
+    rng: np.random.Generator,
+    resamples: int,
+    item_sets: Mapping[str, Sequence[str]] | None = None,
+) -> list[Agreement]:
+    """Agreement for every question, condition and set of items.
+
+    metrics: role or key of the question, as in `Grid.answers`, to its metric. item_sets: name to item ids;
+    all items if left out. Alpha is within a condition: other conditions saw other answers.
+
+    Raises ValueError for a question or item that the grids lack.
+    """
+    found = []
+    for question, metric in metrics.items():
+        for grid in grids:
+            if question not in grid.answers:
+                raise ValueError(f"metrics names the question {question!r}, which {grid.condition!r} lacks")
+            for name, ids in (item_sets or {ALL_ITEMS: grid.items}).items():
+                ratings = grid.answers[question][:, _columns(grid, name, ids)]
+                alpha = krippendorff_alpha(ratings, metric, rng=rng, resamples=resamples)
+                shares = [None if np.isnan(s) else float(s) for s in pair_agreement(ratings)]
+                by_item = dict(zip(ids, shares, strict=True))
+                found.append(Agreement(question, grid.condition, name, alpha, by_item))
+    return found
+
+
+def krippendorff_alpha(
+    ratings: ArrayLike, metric: Metric, *, rng: np.random.Generator | None = None, resamples: int = 0
+) -> Alpha:
+    """Krippendorff's alpha = 1 − observed / expected disagreement.
+
+    ratings: raters × items, NaN where a rater gave none. metric: how far apart two values are: 0 or 1
+    (nominal), by the ratings between them (ordinal), by their squared difference (interval).
+    rng: needed with resamples.
+
+    Raises ValueError for another shape, an unknown metric, an infinite rating, or more than `MOST_VALUES`
+    different values.
+
+    >>> krippendorff_alpha([[1, 2, 3, 3], [1, 2, 3, 1]], "nominal").value
+    0.6666666666666667
+    """
+    values, resampled = _alpha_iv(ratings, metric, rng, resamples)
+    levels = np.unique(values[~np.isnan(values)])
+    counts = (values[:, :, None] == levels).sum(axis=0).astype(float)  # items by levels
+    paired = counts.sum(axis=1) >= 2
+    sizes = (
+        int((~np.isnan(values[:, paired])).any(axis=1).sum()),
+        int(paired.sum()),
+        int(counts[paired].sum()),
+    )
+    nothing = np.full(resamples, np.nan)
+    if not paired.any():
+        return Alpha(metric, None, None, *sizes, nothing, reason=NO_PAIRS)
+    coincidences = _coincidences(counts[paired])
+    value = float(_alphas(coincidences.sum(axis=0)[None], levels, metric)[0])
+    if np.isnan(value):
+        return Alpha(metric, None, None, *sizes, nothing, reason=NO_VARIATION)
+    draws = _bootstrap(coincidences, levels, metric, resampled, resamples)
+    interval = percentile_interval(draws) if sizes[1] > 1 else None
+    return Alpha(metric, value, interval, *sizes, draws)
+
+
+def pair_agreement(ratings: Array) -> Array:
+    """Share of pairs of raters with the same rating, per item; NaN below two ratings.
+
+    ratings: raters × items, NaN where a rater gave none.
+    """
+    levels = np.unique(ratings[~np.isnan(ratings)])
+    counts = (ratings[:, :, None] == levels).sum(axis=0).astype(float)
+    n = counts.sum(axis=1)
+    return ratio((counts * (counts - 1)).sum(axis=1), n * (n - 1))
+
+
+def _alpha_iv(
+    ratings: ArrayLike, metric: Metric, rng: np.random.Generator | None, resamples: int
+) -> tuple[Array, np.random.Generator]:
+    values = np.asarray(ratings, dtype=float)
+    if values.ndim != 2:
+        raise ValueError(f"ratings must be raters × items, not of shape {values.shape}")
+    if np.isinf(values).any():
+        raise ValueError("ratings hold an infinite value")
+    if metric not in get_args(Metric):
+        raise ValueError(f"metric must be one of {', '.join(get_args(Metric))}, not {metric!r}")
+    different = len(np.unique(values[~np.isnan(values)]))
+    if different > MOST_VALUES:
+        raise ValueError(f"ratings hold {different} different values; at most {MOST_VALUES} are taken")
+    if resamples < 0 or (resamples and rng is None):
+        raise ValueError("resamples must be 0, or positive with an rng")
+    return values, rng or np.random.default_rng(0)  # the default is never drawn from
+
+
+def _columns(grid: Grid, name: str, ids: Sequence[str]) -> list[int]:
+    place = {item: column for column, item in enumerate(grid.items)}
+    missing = [item for item in ids if item not in place]
+    if missing:
+        raise ValueError(f"item set {name!r} holds {missing[0]!r}, which is no item of the study")
+    return [place[item] for item in ids]
+
+
+def _coincidences(counts: Array) -> Array:
+    """Each item's part of the coincidence matrix: items × levels × levels (Krippendorff 2011, step 2)."""
+    raters = counts.sum(axis=1)[:, None, None]
+    pairs = counts[:, :, None] * counts[:, None, :]
+    diagonal = np.arange(counts.shape[1])
+    pairs[:, diagonal, diagonal] -= counts
+    return pairs / (raters - 1)
+
+
+def _alphas(coincidences: Array, levels: Array, metric: Metric) -> Array:
+    """Alpha of each matrix; (replicates × levels × levels) to (replicates,), NaN where undefined."""
+    totals = coincidences.sum(axis=2)
+    n = totals.sum(axis=1)
+    distances = _distances(totals, levels, metric)
+    observed = (coincidences * distances).sum(axis=(1, 2))
+    expected = (totals[:, :, None] * totals[:, None, :] * distances).sum(axis=(1, 2))
+    return 1 - (n - 1) * ratio(observed, expected)
+
+
+def _distances(totals: Array, levels: Array, metric: Metric) -> Array:
+    """Squared distance of every two levels; replicates × levels × levels, or 1 in place of replicates."""
+    if metric == "nominal":
+        return 1.0 - np.eye(len(levels))[None]
+    if metric == "interval":
+        return ((levels[:, None] - levels) ** 2)[None]
+    # Ratings between two levels, with half of those at either end, are a difference of mid-ranks.
+    middle = np.cumsum(totals, axis=1) - totals / 2
+    return (middle[:, :, None] - middle[:, None, :]) ** 2
+
+
+def _bootstrap(
+    coincidences: Array, levels: Array, metric: Metric, rng: np.random.Generator, resamples: int
+) -> Array:
+    items, values = coincidences.shape[:2]
+    draws = np.full(resamples, np.nan)
+    size = max(1, CELLS_PER_CHUNK // (values * values))
+    flat = coincidences.reshape(items, -1)
+    for start in range(0, resamples, size):
+        count = min(size, resamples - start)
+        weights = rng.multinomial(items, np.full(items, 1 / items), size=count).astype(float)
+        matrices = (weights @ flat).reshape(count, values, values)
+        draws[start : start + count] = _alphas(matrices, levels, metric)
+    return draws

@@ -1,0 +1,177 @@
+"""Means over participants of any statistic of one participant's trials, with two-way bootstrap intervals.
+
+What learning and calibration share: each participant gives one value from the trials that count, participants
+are averaged, and the interval comes from drawing participants and items anew (Owen 2007; see `resampling`),
+that of changes within people from Student's t. docs/reference/coverage.md says how often they hold the truth.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from ..stats.arrays import Array, ratio
+from ..stats.bootstrap import Weights, few_units_level, percentile_interval, resample, row_blocks
+from .estimates import mean_of_totals, weighted_totals
+from .trial_grid import EVERY_ROW
+
+EVERYBODY = ""  # the condition of a mean over the participants of all conditions
+METHOD = "mean over participants, 95 % percentile interval of a two-way bootstrap"
+METHOD_WITHIN = "mean over participants, 95 % interval of Student's t over participants"
+NO_VALUE = "no participant has the trials that it needs"
+# From item weights (items by replicates) and some participants (rows) to their values, rows by replicates.
+Statistic = Callable[[Array, slice], Array]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One condition as the source of statistics.
+
+    participants, items: their numbers. values: from item weights (items × replicates) and some participants
+    (rows) to each statistic's values, rows × replicates, NaN where a participant has none. group: parts with
+    the same one have the same participants, who are drawn together; None for people of their own. within:
+    statistics that set trials of one participant against each other by an order of that participant's own.
+    What an item does to them differs from participant to participant, as noise does, which a bootstrap that
+    draws items too would count three times: they have t intervals. No participant may then be in two parts.
+    """
+
+    condition: str
+    participants: int
+    items: int
+    values: Callable[[Array, slice], dict[str, Array]]
+    group: int | None = None
+    within: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class ParticipantMean:
+    """A mean over participants.
+
+    value: None where nobody has one, then `reason` says why. interval: None below two participants, without
+    replicates, or where more than one in twenty is undefined. participants: with a value; undefined: without.
+    """
+
+    value: float | None
+    interval: tuple[float, float] | None
+    participants: int
+    undefined: int
+    method: str = METHOD
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ParticipantMeans:
+    """All statistics in all conditions, and over everybody.
+
+    table: (statistic, condition) to its mean; the condition `EVERYBODY` takes all participants, those who saw
+    several conditions once for each.
+    replicates: the same keys to the bootstrap replicates, shape (resamples,).
+    """
+
+    table: dict[tuple[str, str], ParticipantMean]
+    replicates: dict[tuple[str, str], Array]
+
+    def get(self, statistic: str, condition: str = EVERYBODY) -> ParticipantMean:
+        """The mean of the statistic in the condition."""
+        return self.table[statistic, condition]
+
+
+def participant_means(parts: Sequence[Part], *, rng: np.random.Generator, resamples: int) -> ParticipantMeans:
+    """Means of every statistic in every condition and over everybody.
+
+    parts: one per condition, all over the same items. resamples: replicates, 0 for no intervals.
+
+    Raises ValueError for no parts, unequal items, a condition name given twice or taken by `EVERYBODY`.
+    """
+    _check(parts, resamples)
+    plain = [part.values(np.ones((part.items, 1)), EVERY_ROW) for part in parts]
+    names = list(plain[0])
+    places = (*(part.condition for part in parts), EVERYBODY)
+    replicates = {(name, place): np.full(resamples, np.nan) for name in names for place in places}
+    done = 0
+    groups = [-1 - index if part.group is None else part.group for index, part in enumerate(parts)]
+    for weights in resample(rng, [part.participants for part in parts], parts[0].items, resamples, groups):
+        rows = slice(done, done + weights.replicates)
+        totals = np.stack([_totals(part, names, weights, index) for index, part in enumerate(parts)])
+        totals = np.concatenate([totals, totals.sum(axis=0, keepdims=True)])  # the last: everybody
+        for place, of_place in zip(places, totals, strict=True):
+            for name, (summed, total) in zip(names, of_place, strict=True):
+                replicates[name, place][rows] = mean_of_totals(summed, total)
+        done += weights.replicates
+    table = {}
+    for name in names:
+        by_place = [values[name][:, 0] for values in plain]
+        for place, values in zip(places, [*by_place, np.concatenate(by_place)], strict=True):
+            within = name in parts[0].within
+            table[name, place] = _mean(values, replicates[name, place], within=within)
+    return ParticipantMeans(table, replicates)
+
+
+def mean_of(values: Array) -> Statistic:
+    """Each participant's mean over items; NaN without a value.
+
+    values: participants × items, NaN where there is none.
+    """
+    filled, known = np.nan_to_num(values), (~np.isnan(values)).astype(float)
+    return lambda item_weights, rows: ratio(filled[rows] @ item_weights, known[rows] @ item_weights)
+
+
+def slope_of(x: Array, y: Array) -> Statistic:
+    """Each participant's least-squares slope of y on x.
+
+    x, y: participants × items; a trial counts where both are known. NaN where x does not vary.
+    """
+    both = ~np.isnan(x) & ~np.isnan(y)
+    known = both.astype(float)
+    # From each participant's own mean, so that squares of large values do not swamp their differences.
+    u = np.where(both, x, 0.0)
+    u = np.where(both, u - ratio(u.sum(axis=1), known.sum(axis=1))[:, None], 0.0)
+    v = np.where(both, y, 0.0)
+    terms = (known, u, v, u * u, u * v)
+
+    def slope(item_weights: Array, rows: slice) -> Array:
+        n, su, sv, suu, suv = (term[rows] @ item_weights for term in terms)
+        spread = n * suu - su**2
+        return ratio(n * suv - su * sv, np.where(spread > 1e-9 * n * suu, spread, 0.0))
+
+    return slope
+
+
+def _check(parts: Sequence[Part], resamples: int) -> None:
+    if not parts:
+        raise ValueError("parts must hold at least one condition")
+    if resamples < 0:
+        raise ValueError(f"resamples must not be negative, as {resamples} is")
+    names = [part.condition for part in parts]
+    if len(set(names)) < len(names) or EVERYBODY in names:
+        raise ValueError(f"parts need a name each, all different, not {names}")
+    if len({part.items for part in parts}) > 1:
+        raise ValueError("parts must be over the same items")
+
+
+def _totals(part: Part, names: Sequence[str], weights: Weights, index: int) -> Array:
+    """Weighted sum and sum of weights of each statistic: statistics × 2 × replicates."""
+    totals = np.zeros((len(names), 2, weights.replicates))
+    for block in row_blocks(part.participants, weights.replicates):
+        values, people = part.values(weights.items, block), weights.participants[index][block]
+        totals += np.array([weighted_totals(values[name], people) for name in names])
+    return totals
+
+
+def _mean(values: Array, replicates: Array, *, within: bool) -> ParticipantMean:
+    known = values[~np.isnan(values)]
+    undefined = len(values) - len(known)
+    method = METHOD_WITHIN if within else METHOD
+    if not len(known):
+        return ParticipantMean(None, None, 0, undefined, method, NO_VALUE)
+    interval = None
+    if len(known) > 1 and len(replicates):
+        wide = few_units_level(0.95, len(known))
+        interval = _t_interval(known) if within else percentile_interval(replicates, wide)
+    return ParticipantMean(float(known.mean()), interval, len(known), undefined, method)
+
+
+def _t_interval(values: Array) -> tuple[float, float]:
+    half = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values)))
+    return float(values.mean()) - half, float(values.mean()) + half

@@ -1,0 +1,69 @@
+"""Completion time against the certainty of the rating (Schuff et al. 2020, Figure 2d)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..stats.arrays import Array
+from .participant_means import Part, ParticipantMeans, mean_of, participant_means
+from .trial_grid import Grid, participant_groups
+
+
+@dataclass(frozen=True)
+class TimeAtCertainty:
+    """Mean time at one level of certainty, participants first, over all conditions.
+
+    seconds: mean over participants of their own mean time at the level; None where nobody chose it.
+    by_condition: the same within each condition.
+    """
+
+    level: int
+    seconds: float | None
+    interval: tuple[float, float] | None
+    participants: int
+    trials: int
+    by_condition: dict[str, float | None]
+
+
+def time_at_certainty(
+    grids: Sequence[Grid], levels: int, *, rng: np.random.Generator, resamples: int
+) -> list[TimeAtCertainty]:
+    """Mean completion time at each level 1..levels, with two-way bootstrap intervals.
+
+    Empty where certainty was not asked or no time is known.
+    """
+    known = [grid for grid in grids if "certainty" in grid.answers and grid.participants]
+    if not any((~np.isnan(grid.seconds + grid.answers["certainty"])).any() for grid in known):
+        return []
+    parts = [_part(grid, group, levels) for grid, group in zip(known, participant_groups(known), strict=True)]
+    means = participant_means(parts, rng=rng, resamples=resamples)
+    return [_at_level(known, level, means) for level in range(1, levels + 1)]
+
+
+def _part(grid: Grid, group: int, levels: int) -> Part:
+    """The mean time of each participant's trials at each level."""
+    certainty = grid.answers["certainty"]
+    at = {
+        str(level): mean_of(np.where(certainty == level, grid.seconds, np.nan))
+        for level in range(1, levels + 1)
+    }
+
+    def statistics(item_weights: Array, rows: slice) -> dict[str, Array]:
+        return {level: mean(item_weights, rows) for level, mean in at.items()}
+
+    return Part(grid.condition, len(grid.participants), len(grid.items), statistics, group)
+
+
+def _at_level(grids: Sequence[Grid], level: int, means: ParticipantMeans) -> TimeAtCertainty:
+    everybody = means.get(str(level))
+    return TimeAtCertainty(
+        level=level,
+        seconds=everybody.value,
+        interval=everybody.interval,
+        participants=everybody.participants,
+        trials=sum(
+            int(((grid.answers["certainty"] == level) & ~np.isnan(grid.seconds)).sum()) for grid in grids
+        ),
+        by_condition={grid.condition: means.get(str(level), grid.condition).value for grid in grids},
+    )

@@ -1,0 +1,271 @@
+"""A condition's retained trials as arrays of participants × items, and their weighted sums over items.
+
+All participant-level measures are functions of a few sums over a participant's trials (`Sums`). With items
+weighted, the same functions serve the estimate (weights 1) and every bootstrap replicate, and the sums of
+all replicates are one matrix product.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..stats.arrays import Array
+from .exclusion_rules import CLOCK_COLUMNS, Clock, MaxTime, MinTime, Rule
+
+Sums = dict[str, Array]  # each (participants, replicates)
+EVERY_ROW = slice(None)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One condition. Arrays are participants × items, NaN where there is no value.
+
+    answers: answers to the item questionnaire by role, or by key where the question has no role.
+    post: answers to the post survey likewise, one per participant; empty where they saw other conditions too.
+    shared: whether the same participants saw other conditions too; all grids of a group have the same ones.
+    """
+
+    condition: str
+    participants: tuple[str, ...]
+    items: tuple[str, ...]
+    present: NDArray[np.bool_]
+    seconds: Array
+    system_correct: Array
+    answers: dict[str, Array]
+    post: dict[str, Array]
+    shared: bool = False
+
+    @property
+    def trials(self) -> int:
+        return int(self.present.sum())
+
+    @property
+    def log_seconds(self) -> Array:
+        """Natural logarithm of the times, NaN where a time is unknown or not above 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.seconds > 0, np.log(self.seconds), np.nan)
+
+    def answers_to(self, role: str) -> Array:
+        """Answers to the question with the role (or key), all NaN where it was not asked."""
+        return self.answers.get(role, np.full(self.present.shape, np.nan))
+
+
+def build_grids(
+    trials: pd.DataFrame,
+    participants: pd.DataFrame,
+    post_survey: pd.DataFrame | None,
+    *,
+    conditions: Sequence[str],
+    clock: str | None,
+    item_columns: dict[str, str],
+    post_columns: dict[str, str],
+) -> list[Grid]:
+    """One grid per condition, over one common list of items.
+
+    trials: retained trials. participants: everybody who counts, with or without a retained trial, a row for
+    each of their conditions.
+    clock: column with the time in milliseconds. item_columns, post_columns: name of an answer to its column.
+    """
+    items = tuple(sorted(trials["item_id"].unique()))
+    shared = set(participants.loc[participants["participant_id"].duplicated(keep=False), "condition"])
+    return [
+        _grid(
+            condition,
+            tuple(sorted(participants.loc[participants["condition"] == condition, "participant_id"])),
+            items,
+            trials[trials["condition"] == condition],
+            post_survey,
+            clock,
+            item_columns,
+            # What is asked once, after all conditions, is about none of them.
+            {} if condition in shared else post_columns,
+            condition in shared,
+        )
+        for condition in conditions
+    ]
+
+
+def participant_groups(grids: Sequence[Grid]) -> tuple[int, ...]:
+    """For each grid the place of the first grid with the same participants; its own where nobody is shared.
+
+    Raises ValueError where two grids share some participants and not all.
+    """
+    found: list[int] = []
+    for place, grid in enumerate(grids):
+        first = place
+        for other, earlier in enumerate(grids[:place]):
+            if grid.shared and earlier.shared and not set(grid.participants).isdisjoint(earlier.participants):
+                if grid.participants != earlier.participants:
+                    names = f"{grid.condition!r} and {earlier.condition!r}"
+                    raise ValueError(f"{names} must have the same participants, or none")
+                first = other
+                break
+        found.append(first)
+    return tuple(found)
+
+
+def merge_shared(grids: Sequence[Grid], name: str) -> Grid:
+    """One grid of all trials of participants who saw these conditions, each item in one of them.
+
+    Raises ValueError for other participants or items, and where a participant saw an item twice.
+    """
+    first = grids[0]
+    if any(g.participants != first.participants or g.items != first.items for g in grids):
+        raise ValueError("grids must have the same participants and items")
+    if (np.sum([grid.present for grid in grids], axis=0) > 1).any():
+        raise ValueError("a participant saw an item in two conditions")
+
+    def joined(arrays: Sequence[Array]) -> Array:
+        found = np.full(first.present.shape, np.nan)
+        for grid, values in zip(grids, arrays, strict=True):
+            found[grid.present] = values[grid.present]
+        return found
+
+    return Grid(
+        condition=name,
+        participants=first.participants,
+        items=first.items,
+        present=np.any([grid.present for grid in grids], axis=0),
+        seconds=joined([grid.seconds for grid in grids]),
+        system_correct=joined([grid.system_correct for grid in grids]),
+        answers={key: joined([grid.answers[key] for grid in grids]) for key in first.answers},
+        post={},
+    )
+
+
+def _grid(
+    condition: str,
+    people: tuple[str, ...],
+    items: tuple[str, ...],
+    trials: pd.DataFrame,
+    post_survey: pd.DataFrame | None,
+    clock: str | None,
+    item_columns: dict[str, str],
+    post_columns: dict[str, str],
+    shared: bool,
+) -> Grid:
+    rows = pd.Index(people).get_indexer(pd.Index(trials["participant_id"]))
+    columns = pd.Index(items).get_indexer(pd.Index(trials["item_id"]))
+
+    def spread(values: pd.Series | float) -> Array:
+        grid = np.full((len(people), len(items)), np.nan)
+        grid[rows, columns] = values
+        return grid
+
+    post = {}
+    if post_survey is not None:
+        answers = post_survey.set_index("participant_id").reindex(list(people))
+        post = {name: answers[column].to_numpy(float) for name, column in post_columns.items()}
+    return Grid(
+        condition=condition,
+        participants=people,
+        items=items,
+        present=~np.isnan(spread(1.0)),
+        seconds=spread(trials[clock] / 1000) if clock else spread(np.nan),
+        system_correct=spread(trials["system_correct"]),
+        answers={name: spread(trials[column]) for name, column in item_columns.items()},
+        post=post,
+        shared=shared,
+    )
+
+
+def quantities(grid: Grid) -> dict[str, Array]:
+    """What is summed over a participant's trials; participants × items, 0 where a trial does not count.
+
+    A count of trials `X_n` goes with each sum `X`. tp, fp, fn, tn cross the rating "correct" with the
+    system's correctness over the `judged_n` trials where both are known.
+    """
+    rated, correct, log_seconds = grid.answers_to("correctness_rating"), grid.system_correct, grid.log_seconds
+    arrays = {
+        "trials_n": grid.present,
+        "judged_n": ~np.isnan(rated) & ~np.isnan(correct),
+        "tp": (rated == 1) & (correct == 1),
+        "fp": (rated == 1) & (correct == 0),
+        "fn": (rated == 0) & (correct == 1),
+        "tn": (rated == 0) & (correct == 0),
+    }
+    summed = {"seconds": grid.seconds, "log_seconds": log_seconds, **grid.answers}
+    for name, values in summed.items():
+        arrays |= {name: np.nan_to_num(values), f"{name}_n": ~np.isnan(values)}
+    return {name: values.astype(float) for name, values in arrays.items()}
+
+
+class Summed:
+    """A condition laid out once for sums under many item weights."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.post = grid.post
+        self.arrays = quantities(grid)
+        order = np.argsort(grid.seconds, axis=1)
+        ordered = np.take_along_axis(grid.seconds, order, axis=1)
+        # The last column is what the median of no trial finds.
+        self.order, self.ordered = order, np.column_stack([ordered, np.full(len(ordered), np.nan)])
+
+    def sums(self, item_weights: Array, rows: slice = EVERY_ROW, *, median: bool = True) -> Sums:
+        """Sums over items of the participants in `rows`, in every replicate.
+
+        item_weights: items × replicates, whole numbers; how often each item counts. median: whether to find
+        the median times, which are no sums and take longest.
+        """
+        sums = {name: values[rows] @ item_weights for name, values in self.arrays.items()}
+        if median:
+            total = sums["seconds_n"]
+            sums["median_seconds"] = _weighted_median(
+                self.ordered[rows], self.order[rows], total, item_weights
+            )
+        for name, values in self.post.items():
+            own = values[rows]
+            sums[name] = np.broadcast_to(own[:, None], (len(own), item_weights.shape[1]))
+        return sums
+
+
+def weighted_sums(grid: Grid, item_weights: Array, *, median: bool = True) -> Sums:
+    """Sums over items for every participant and replicate; see `Summed.sums`."""
+    return Summed(grid).sums(item_weights, median=median)
+
+
+def pooled_sums(grid: Grid) -> Sums:
+    """Sums over all trials of the condition as if they were one participant's; 1 × 1 each."""
+    sums = {name: values.sum(keepdims=True) for name, values in quantities(grid).items()}
+    times = grid.seconds[~np.isnan(grid.seconds)]
+    sums["median_seconds"] = np.array([[np.median(times) if times.size else np.nan]])
+    for name, values in grid.post.items():
+        known = values[~np.isnan(values)]
+        sums[name] = np.array([[known.mean() if known.size else np.nan]])
+    return sums
+
+
+def _weighted_median(ordered: Array, order: NDArray[np.intp], total: Array, item_weights: Array) -> Array:
+    """Median of each row with whole-number weights: rows × replicates; NaN where no value counts.
+
+    ordered: each row's values, smallest first, then NaN for those that are missing and one NaN more. order:
+    the item of each. total: the weights of the known values, rows × replicates.
+
+    As for plain numbers, an even total takes the mean of the two middle ones. All rows and replicates go
+    through their sorted values together, in the smallest integers that hold the weights.
+    """
+    rows, items = order.shape
+    kind = np.min_scalar_type(-1 - 2 * max(items, int(item_weights.sum(axis=0).max(initial=0))))
+    weights, known = item_weights.astype(kind), ~np.isnan(ordered)
+    counted = total.astype(kind)
+    half, beyond = (counted + 1) // 2, counted // 2 + 1
+    reached, lower, upper = (np.zeros(total.shape, kind) for _ in range(3))
+    for place in range(items):
+        step = weights[order[:, place]]
+        reached += step if known[:, place].all() else step * known[:, place, None]
+        lower += reached < half
+        upper += reached < beyond
+    start = (np.arange(rows) * (items + 1))[:, None]
+    return np.asarray((ordered.ravel()[start + lower] + ordered.ravel()[start + upper]) / 2)
+
+
+def choose_clock(rules: Sequence[Rule], trials: pd.DataFrame) -> Clock | None:
+    """The clock that the time rules name, else the first of server and browser clocks that has a value."""
+    named = [rule.clock for rule in rules if isinstance(rule, MinTime | MaxTime)]
+    for clock in (*named, *CLOCK_COLUMNS):
+        if trials[CLOCK_COLUMNS[clock]].notna().any():
+            return clock
+    return None

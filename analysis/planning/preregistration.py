@@ -1,0 +1,449 @@
+"""A pre-registration text from a study's frozen version and a declared plan, as Markdown.
+
+Everything about the study itself is read from study_version.json, with its hash, so that the text cannot say
+other than what participants will see. What only people can decide stands in a `Plan`; what they left open is
+listed as such.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field, ValidationError
+
+from ..io.errors import AnalysisError, InputError, first_problem
+from ..io.tabular_files import read_json
+from ..participants.bundle import Points, Question, Version
+from ..participants.exclusion_rules import Rule, parse_rules
+from ..participants.measures import MEASURES, Measure, own_measures
+from ..stats.correlations import LEAST_FOR_P
+from ..stats.equivalence import check_margin
+from ..stats.sequential import SPENDING_LABELS, Boundaries, cost_of_looks
+from .power import Power
+
+FILE = "study_version.json"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the researchers declare before the data.
+
+    hypotheses: sentences. family: (measure key, first condition, second condition), tested together with
+    Holm's correction. margins: measure key to the bounds within which conditions count as equivalent.
+    participants: per condition. power: what the size was planned with. looks: boundaries of interim looks at
+    the family's only comparison; None where there are none. known: what was known of the data when this was
+    written. authors: names.
+    """
+
+    hypotheses: tuple[str, ...] = ()
+    family: tuple[tuple[str, str, str], ...] = ()
+    margins: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    participants: int | None = None
+    power: Power | None = None
+    looks: Boundaries | None = None
+    alpha: float = 0.05
+    resamples: int = 2000
+    permutations: int = 9999
+    seed: int = 1
+    known: str = ""
+    authors: tuple[str, ...] = ()
+
+
+class _Item(BaseModel):
+    id: str
+
+
+class _Arm(BaseModel):
+    name: str
+    weight: float = 1.0
+    revision: str | None = None
+
+
+class _Definition(BaseModel):
+    """What the text needs of all that was hashed; a bundle made elsewhere may lack any of it."""
+
+    dataset: str | None = None
+    items_seed: int | None = None
+    items: list[_Item] = []
+    conditions: list[_Arm] = []
+    consent: str | None = None
+    instructions: str | None = None
+    rules: list[Any] | None = None
+    order_seed: int | None = None
+    assignment_block: int | None = None
+
+
+class _Frozen(Version):
+    frozen_at: str | None = None
+    definition: _Definition = _Definition()
+
+
+class _Document(BaseModel):
+    study: str
+    title: str
+    versions: list[_Frozen] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class FrozenVersion:
+    """One frozen version as the text needs it.
+
+    rules: the exclusion rules; None where the version does not hold them. verified: whether the definition
+    gives the hash; None where there is no definition to hash.
+    """
+
+    study: str
+    title: str
+    version: Version
+    frozen_at: str | None
+    definition: _Definition
+    rules: list[Rule] | None
+    verified: bool | None
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The measures that the questionnaires allow, the study's own questions last."""
+        roles = {q.role for q in (*self.version.item_questionnaire, *self.version.post_survey)}
+        given = roles | {"system_correct", "time"}
+        own = own_measures(self.version.item_questionnaire, self.version.post_survey)
+        return [m for m in MEASURES if set(m.needs) <= given] + own
+
+
+def load_frozen(folder: Path, version: int | None = None) -> FrozenVersion:
+    """The wanted version, or the newest, of the study_version.json in the folder.
+
+    Raises InputError for a missing or malformed file or version.
+    """
+    path = folder / FILE
+    raw = read_json(path)
+    try:
+        document = _Document.model_validate(raw)
+    except ValidationError as error:
+        where, problem = first_problem(error)
+        raise InputError(path, problem, field=where) from None
+    numbers = [found.version for found in document.versions]
+    wanted = max(numbers) if version is None else version
+    if wanted not in numbers:
+        raise InputError(path, f"the study has no version {wanted}; it has {numbers}")
+    place = numbers.index(wanted)
+    found = document.versions[place]
+    try:
+        rules = None if found.definition.rules is None else parse_rules(found.definition.rules)
+    except AnalysisError as error:
+        raise InputError(path, str(error)) from None
+    definition = raw["versions"][place].get("definition")
+    return FrozenVersion(
+        study=document.study,
+        title=document.title,
+        version=found,
+        frozen_at=found.frozen_at,
+        definition=found.definition,
+        rules=rules,
+        verified=_digest(definition) == found.hash if definition else None,
+    )
+
+
+def preregistration(frozen: FrozenVersion, plan: Plan) -> str:
+    """The pre-registration as Markdown; the same arguments give the same text.
+
+    Raises AnalysisError for a measure, condition or margin that the study cannot have.
+    """
+    _check(frozen, plan)
+    parts = [
+        [f"# Pre-registration: {frozen.title}", ""],
+        _identity(frozen, plan),
+        _section("Hypotheses", _list(plan.hypotheses)),
+        _section("Design", _design(frozen)),
+        _section("What participants are asked", _questions(frozen.version)),
+        _section("Sample size and stopping", _sample(frozen, plan)),
+        _section("Exclusions", _exclusions(frozen)),
+        _section("Measures", _measures(frozen, plan)),
+        _section("Analysis", _analysis(frozen, plan)),
+        _section("Left open", _list(left_open(frozen, plan))),
+    ]
+    return "\n".join(line for part in parts for line in part if part).rstrip() + "\n"
+
+
+def left_open(frozen: FrozenVersion, plan: Plan) -> list[str]:
+    """What neither the frozen version nor the plan says; decided after the data, it is exploratory."""
+    missing = {
+        "the hypotheses": plan.hypotheses,
+        "the family of confirmatory comparisons": plan.family,
+        "the number of participants": plan.participants,
+        "how the number of participants was found": plan.power,
+        "the exclusion rules": frozen.rules is not None,
+        "what was known of the data when this was written": plan.known,
+        "the items": frozen.definition.items,
+        "the margins of equivalence (no claim of no difference can be made)": plan.margins,
+    }
+    return [f"Not stated: {what}." for what, given in missing.items() if not given]
+
+
+def _digest(definition: Any) -> str:
+    """SHA-256 of the definition as JSON with sorted keys and no white space, as a launch makes it."""
+    text = json.dumps(definition, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _check(frozen: FrozenVersion, plan: Plan) -> None:
+    measures = {measure.key: measure for measure in frozen.measures}
+    names = [condition.name for condition in frozen.version.conditions]
+    for key, *conditions in plan.family:
+        if key not in measures:
+            raise AnalysisError(f"the family names the measure {key!r}, which this study cannot have")
+        for name in conditions:
+            if name not in names:
+                raise AnalysisError(f"the family names the condition {name!r}; the study has {names}")
+        if conditions[0] == conditions[1]:
+            raise AnalysisError(f"the family compares {conditions[0]!r} with itself")
+    if len(set(plan.family)) < len(plan.family):
+        raise AnalysisError("the family holds a comparison twice")
+    for key, margin in plan.margins.items():
+        if key not in {measure for measure, *_ in plan.family}:
+            raise AnalysisError(f"a margin is given for {key!r}, which is not in the family")
+        try:
+            check_margin(margin, ratio=measures[key].geometric)
+        except ValueError as error:
+            raise AnalysisError(f"margin of {key!r}: {error}") from None
+    if plan.participants is not None and plan.participants < 2:
+        raise AnalysisError(f"{plan.participants} participants per condition are too few for any comparison")
+    if plan.looks is not None and len(plan.family) != 1:
+        raise AnalysisError(f"looks watch one confirmatory comparison; the family has {len(plan.family)}")
+    if plan.looks is not None and plan.looks.alpha != plan.alpha:
+        raise AnalysisError(f"the looks spend an alpha of {plan.looks.alpha:g}, the plan has {plan.alpha:g}")
+
+
+def _identity(frozen: FrozenVersion, plan: Plan) -> list[str]:
+    checked = {
+        True: "The definition in the file gives this hash.",
+        False: "The definition in the file does **not** give this hash.",
+        None: "The file holds no definition to check it against.",
+    }
+    return [
+        f"- Study: `{frozen.study}`, version {frozen.version.version}"
+        + (f", frozen {frozen.frozen_at}" if frozen.frozen_at else ""),
+        f"- Hash of the frozen definition (SHA-256): `{frozen.version.hash}`. {checked[frozen.verified]}",
+        *([f"- Authors: {', '.join(plan.authors)}"] if plan.authors else []),
+        *([f"- Known of the data when this was written: {plan.known}"] if plan.known else []),
+        "",
+    ]
+
+
+def _section(title: str, lines: Sequence[str]) -> list[str]:
+    return [f"## {title}", "", *lines, ""] if lines else []
+
+
+def _list(entries: Sequence[str]) -> list[str]:
+    return [f"- {entry}" for entry in entries]
+
+
+def _design(frozen: FrozenVersion) -> list[str]:
+    definition = frozen.definition
+    arms = {arm.name: arm for arm in definition.conditions}
+    lines = [*_who_sees_what(frozen), ""]
+    for condition in frozen.version.conditions:
+        arm = arms.get(condition.name)
+        shows = (
+            f"answers and facts of `{condition.system}`"
+            if condition.system
+            else "gold answers and gold facts"
+        )
+        more = f", revision `{arm.revision}`" if arm and arm.revision else ""
+        weight = f", weight {arm.weight:g}" if arm and arm.weight != 1 else ""
+        lines.append(f"- **{condition.title}** (`{condition.name}`): {shows}{more}{weight}")
+    lines.append("")
+    if definition.items:
+        source = f" of `{definition.dataset}`" if definition.dataset else ""
+        seed = f", drawn with the seed {definition.items_seed}" if definition.items_seed is not None else ""
+        order = f" (seed {definition.order_seed})" if definition.order_seed is not None else ""
+        items = f"Items: {len(definition.items)}{source}{seed}"
+        lines.append(f"{items}, in an order of their own for each participant{order}.")
+    if definition.conditions:
+        block = definition.assignment_block
+        lines.append(
+            f"Assignment: in shuffled blocks that hold each condition {block} times."
+            if block
+            else "Assignment: after consent, to the condition with the fewest completed and active "
+            "participants; at random among ties."
+        )
+    return lines
+
+
+def _groups(frozen: FrozenVersion) -> dict[str, list[str]]:
+    """The conditions (titles) that the same participants see, by group."""
+    found: dict[str, list[str]] = {}
+    for condition in frozen.version.conditions:
+        found.setdefault(condition.group or condition.name, []).append(condition.title)
+    return found
+
+
+def _who_sees_what(frozen: FrozenVersion) -> list[str]:
+    groups = _groups(frozen)
+    if all(len(own) == 1 for own in groups.values()):
+        return ["Between participants: each sees one condition, and all see the same items."]
+    text = (
+        "The order of conditions is a row of a balanced Latin square, and the items are rotated over "
+        "conditions: each participant sees each item once, and each item comes in each condition alike often."
+    )
+    if len(groups) == 1:
+        return [f"Within participants: each sees all conditions. {text}"]
+    lines = [f"Partly within participants: each sees all conditions of one group. {text}", ""]
+    return [*lines, *(f"- Group {name}: {', '.join(own)}" for name, own in groups.items())]
+
+
+def _questions(version: Version) -> list[str]:
+    lines = ["Beside every item:", ""]
+    lines += [_question(question) for question in version.item_questionnaire]
+    if version.post_survey:
+        lines += ["", "Once, at the end:", ""]
+        lines += [_question(question) for question in version.post_survey]
+    return lines
+
+
+def _question(question: Question) -> str:
+    scale = "yes or no"
+    if isinstance(question.scale, Points):
+        scale = f"1 to {question.scale.points}"
+        if question.scale.labels:
+            scale += f" ({question.scale.labels[0]} to {question.scale.labels[-1]})"
+    role = f"; read as {question.role}" if question.role else ""
+    skipped = "" if question.required else "; may be skipped"
+    return f"- `{question.key}`: “{question.text}” {scale}{role}{skipped}"
+
+
+def _sample(frozen: FrozenVersion, plan: Plan) -> list[str]:
+    lines = []
+    if plan.participants is not None:
+        total = plan.participants * len(_groups(frozen))
+        lines.append(f"{plan.participants} participants per condition who complete, {total} in all.")
+    if plan.power is not None:
+        lines.append(_power(plan.power))
+    if plan.looks is None:
+        lines.append(
+            "The data are analysed once, when the sample is complete. No look decides about going on."
+        )
+    else:
+        lines += _looks(plan.looks)
+    return lines
+
+
+def _power(power: Power) -> str:
+    shifts = ", ".join(f"{shift:g}" for shift in power.effects)
+    text = (
+        f"Planned with {power.simulations} simulated studies ({power.method}) of {power.participants} "
+        f"participants per condition and {power.items} items, alpha {power.alpha:g}, with shifts of {shifts} "
+        "by condition"
+    )
+    if power.all is None:
+        return text + "."
+    low, high = power.all.interval
+    return text + f": power {power.all.value:.3f} (95 % of the simulation {low:.3f} to {high:.3f})."
+
+
+def _looks(bounds: Boundaries) -> list[str]:
+    lines = [
+        f"Interim looks with an alpha-spending function of the {SPENDING_LABELS[bounds.spending]} type (Lan "
+        f"and DeMets 1983), two-sided alpha {bounds.alpha:g}. Where a look comes at another fraction, its "
+        "boundary is computed anew from the same function.",
+        "",
+        "| look | share of the planned sample | stop at \\|z\\| of | nominal p | alpha spent |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {number} | {100 * look.fraction:.1f} % | {look.z:.4f} | {look.p:.5f} | {look.spent:.5f} |"
+        for number, look in enumerate(bounds.looks, start=1)
+    ]
+    if bounds.looks[-1].fraction == 1:
+        cost = cost_of_looks(bounds)
+        lines += [
+            "",
+            f"For a power of {cost.power:g} these looks cost {100 * (cost.inflation - 1):.1f} % more "
+            f"participants at most; the mean sample is {100 * cost.expected_effect:.0f} % of that of a study "
+            "without looks if the planned effect is there.",
+        ]
+    return lines
+
+
+def _exclusions(frozen: FrozenVersion) -> list[str]:
+    if frozen.rules is None:
+        return []
+    if not frozen.rules:
+        return ["No trial is excluded."]
+    lines = [
+        "A submitted trial is left out where any of these holds; a missing time or answer never excludes:",
+        "",
+    ]
+    lines += [f"- `{rule.name}`: {rule.describe()}" for rule in frozen.rules]
+    return [*lines, "", "Results are given with and without these exclusions."]
+
+
+def _measures(frozen: FrozenVersion, plan: Plan) -> list[str]:
+    primary = {measure for measure, *_ in plan.family}
+    lines = [
+        "Each is computed per participant over retained trials, then averaged over participants.",
+        "",
+        "| measure | key | definition | better | part |",
+        "|---|---|---|---|---|",
+    ]
+    for measure in frozen.measures:
+        part = "confirmatory" if measure.key in primary else "exploratory"
+        label, definition = (text.replace("|", "\\|") for text in (measure.label, measure.definition))
+        lines.append(f"| {label} | `{measure.key}` | {definition} | {measure.wanted or '–'} | {part} |")
+    return lines
+
+
+def _analysis(frozen: FrozenVersion, plan: Plan) -> list[str]:
+    titles = {condition.name: condition.title for condition in frozen.version.conditions}
+    labels = {measure.key: measure.label for measure in frozen.measures}
+    lines = []
+    if plan.family:
+        lines += [f"Confirmatory family of {len(plan.family)} comparisons:", ""]
+        lines += [
+            f"- {labels[key]}: {titles[second]} against {titles[first]}" for key, first, second in plan.family
+        ]
+        lines += ["", _test(frozen, plan)]
+    else:
+        lines.append("No comparison is confirmatory: all are exploratory.")
+    for key, (low, high) in plan.margins.items():
+        lines.append(
+            f"{labels[key]}: conditions count as equivalent within {low:g} to {high:g} (two one-sided tests)."
+        )
+    lines.append(
+        f"Intervals: 95 %, two-way bootstrap of participants and items, {plan.resamples} replicates, seed "
+        f"{plan.seed}."
+    )
+    systems = sum(1 for c in frozen.version.conditions if c.system and not c.ground_truth)
+    if systems >= 2:
+        p = "with a p from permutations of the systems" if systems >= LEAST_FOR_P else "without p values"
+        lines.append(
+            "Systems against model scores: rank relation and Pearson, Spearman and Kendall correlations "
+            f"over {systems} systems, {p}, with bootstrap intervals."
+        )
+    return lines
+
+
+def _test(frozen: FrozenVersion, plan: Plan) -> str:
+    group_of = {c.name: c.group or c.name for c in frozen.version.conditions}
+    within = {group_of[first] == group_of[second] for _, first, second in plan.family}
+    if plan.looks is not None:
+        statistic = (
+            "the paired t of participants' changes"
+            if within == {True}
+            else "Welch's t over participant means"
+        )
+        return (
+            f"It is tested at each look by {statistic}, its p taken as that of a |z|, against the boundary "
+            "of the look. Everything else is exploratory."
+        )
+    words = {
+        False: "permutations of participants between the two conditions",
+        True: "swaps of the two conditions within participants",
+    }
+    tests = " or, where the same participants see both, ".join(words[one] for one in sorted(within))
+    return (
+        f"Each is tested by {plan.permutations} {tests} (all of them where they are fewer), two-sided; "
+        f"Holm's correction over the family, alpha {plan.alpha:g}. Everything else is exploratory."
+    )

@@ -1,0 +1,120 @@
+"""How many participants a planned study needs, by simulation: the design, its power and a sentence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..io.errors import AnalysisError
+from .power import (
+    Assumed,
+    Contrast,
+    Population,
+    Power,
+    Rate,
+    SmallestDesign,
+    power_curve,
+    smallest_design,
+)
+
+CURVE_POINTS = 9
+SPAN = (0.25, 2.5)  # of the smallest design, that the curve covers
+
+
+@dataclass(frozen=True)
+class Design:
+    """A planned study and its power. curve: by participants per condition, the smallest design among them."""
+
+    effects: tuple[float, ...]
+    items: int
+    alpha: float
+    simulations: int
+    source: str
+    unit: str
+    smallest: SmallestDesign
+    curve: tuple[Power, ...]
+
+
+def plan_size(
+    population: Population,
+    *,
+    effects: Sequence[float],
+    items: int,
+    target: float,
+    alpha: float,
+    simulations: int,
+    seed: int,
+    source: str,
+    unit: str,
+    participants: Sequence[int] = (),
+) -> Design:
+    """The smallest design with the target power, and a curve around it (or over ``participants``).
+
+    Raises AnalysisError for effects, sizes or rates that make no design.
+    """
+    streams = np.random.default_rng(seed).spawn(2)
+    try:
+        smallest = smallest_design(
+            population, effects=effects, items=items, simulations=simulations, rng=streams[0], target=target,
+            alpha=alpha, contrasts=against_first(effects),
+        )  # fmt: skip
+        sizes = sorted(set(participants)) or sizes_around(
+            smallest.participants or smallest.tried[-1].participants
+        )
+        curve = power_curve(
+            population, effects=effects, participants=sizes, items=items, simulations=simulations,
+            rng=streams[1], alpha=alpha, contrasts=against_first(effects),
+        )  # fmt: skip
+    except ValueError as error:
+        raise AnalysisError(str(error)) from None
+    return Design(tuple(effects), items, alpha, simulations, source, unit, smallest, tuple(curve))
+
+
+def design_sentence(design: Design) -> str:
+    """What the simulation says, in one sentence."""
+    shifts = ", ".join(f"{effect:g}" for effect in design.effects)
+    smallest = design.smallest
+    if smallest.participants is None:
+        found = smallest.reason.capitalize()
+    else:
+        point = next(one for one in smallest.tried if one.participants == smallest.participants)
+        found = (
+            f"{smallest.participants} participants per condition "
+            f"({smallest.participants * len(design.effects)} in all) reach a power of {rate_text(point.all)}"
+        )
+    return (
+        f"{found}, for {len(design.effects)} conditions with the effects {shifts} ({design.unit}) over "
+        f"{design.items} items, alpha {design.alpha:g}; {design.simulations} simulated studies of "
+        f"{design.source}."
+    )
+
+
+def assumed(
+    participant_sd: float | None, item_sd: float, residual_sd: float | None, mean: float | None
+) -> tuple[Assumed, str]:
+    """The population of assumed spreads, and its description. Raises AnalysisError."""
+    if participant_sd is None:
+        raise AnalysisError("give --pilot BUNDLE, or --participant-sd with --residual-sd or --mean")
+    try:
+        population = Assumed(participant_sd, item_sd, residual_sd, mean)
+    except ValueError as error:
+        raise AnalysisError(str(error)) from None
+    spreads = {"participants": participant_sd, "items": item_sd, "trials": residual_sd, "mean share": mean}
+    given = ", ".join(f"{name} {value:g}" for name, value in spreads.items() if value is not None)
+    return population, f"people by assumption ({given})"
+
+
+def against_first(effects: Sequence[float]) -> list[Contrast]:
+    """Each condition against the first."""
+    return [(0, other) for other in range(1, len(effects))]
+
+
+def sizes_around(size: int) -> list[int]:
+    """Numbers of participants below and above the smallest that suffices, and that one, for a curve."""
+    low, high = max(2, int(size * SPAN[0])), max(6, int(size * SPAN[1]))
+    return sorted({round(n) for n in np.linspace(low, high, CURVE_POINTS)} | {size})
+
+
+def rate_text(rate: Rate | None) -> str:
+    """A simulated share with the 95 % of its simulation."""
+    return "–" if rate is None else f"{rate.value:.3f} [{rate.interval[0]:.3f}, {rate.interval[1]:.3f}]"

@@ -1,0 +1,350 @@
+"""The report on a study: puts the sections together."""
+
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version as installed_version
+
+import numpy as np
+
+from ..participants.exclusion_rules import CLOCK_LABELS
+from ..planning.preregistration import Plan
+from ..scores.score_table import SCORES, STANDARD_GROUPS
+from ..study.analysis import Study
+from ..study.human_vs_model import Quantity, Relations
+from ..study.inference import Inference, infer
+from ..study.leave_one_out import leave_one_out
+from .figures import scores_figure
+from .page import Block, Page, Points, Script, Section, Text
+from .r_script import r_script
+from .section_behaviour import behaviour_section, describe_behaviour
+from .section_conditions import differences_section, models_section
+from .section_participants import (
+    DRAWN,
+    estimate_cell,
+    exclusions_section,
+    figures_section,
+    measures_section,
+    missing_section,
+    participants_section,
+)
+from .section_robustness import choices_section, left_out_block, try_choices
+from .section_systems import (
+    NOT_ASKED,
+    NOTHING_TO_RESAMPLE,
+    OVER_PARTICIPANTS,
+    TWO_WAY,
+    correlations_section,
+    ranks_section,
+    scores_section,
+)
+from .tables import Cell, Table
+
+BANNERS = {
+    "bot": "These participants are programs, not people. The report shows that the study and the analysis "
+    "run; it says nothing about how people judge the systems.",
+    "pilot": "This is a pilot. Its participants do not count for the study.",
+    "live": "",
+}
+LIBRARIES = ("numpy", "scipy", "statsmodels", "pandas", "pyarrow", "matplotlib", "jinja2", "pydantic")
+
+
+def build_report(study: Study, plan: Plan | None = None) -> Page:
+    """The whole report as a page, not yet rendered.
+
+    plan: what was declared beforehand; without it all comparisons are exploratory. Raises AnalysisError where
+    it names what the study lacks.
+    """
+    inference, choices = infer(study, plan), try_choices(study)
+    relations = study.retained.relations
+    names = [(arm.title, arm.system or "") for arm in study.systems]
+    return Page(
+        title=study.bundle.study.title,
+        banner=_banner(study),
+        facts={
+            "Study": study.bundle.study.study,
+            "Version": str(study.version.version),
+            "Participants": f"{len(study.people)} ({study.mode})",
+            "Trials": f"{len(study.trials)}, {study.exclusions.excluded} excluded",
+            "Conditions": f"{len(study.conditions)}, {study.allocation.words}",
+            "Systems": str(len(study.systems)),
+        },
+        sections=[
+            _summary_section(study),
+            participants_section(study),
+            exclusions_section(study),
+            measures_section(study),
+            figures_section(study),
+            differences_section(study, inference),
+            models_section(study, inference),
+            behaviour_section(study, describe_behaviour(study)),
+            missing_section(study),
+            scores_section(names, study.scores, study.unused_scores, relations.scores),
+            ranks_section(relations, study.everything.relations),
+            correlations_section(relations, intervals=TWO_WAY if study.options.resamples else NOT_ASKED),
+            against_scores_section(study),
+            choices_section(study, choices),
+            _methods_section(study, inference),
+            _reproduction_section(study),
+        ],
+    )
+
+
+def _banner(study: Study) -> str:
+    """What the reader must know before anything else; empty where there is nothing."""
+    sentences = [BANNERS[study.mode]]
+    if study.exclusions.excluded == study.exclusions.total:
+        sentences.append(
+            "The exclusion rules leave no trial. All below is over all trials, as if there were no rules."
+        )
+    return " ".join(filter(None, sentences))
+
+
+def build_correlation_report(relations: Relations, sources: dict[str, str]) -> Page:
+    """Rank table and correlations of two plain tables. sources: file name to SHA-256."""
+    resampled = any(measure.replicates is not None for measure in relations.measures)
+    left_out = leave_one_out(relations.systems, relations.measures, relations.scores)
+    return Page(
+        title="Human measures against model scores",
+        banner="",
+        facts={
+            "Systems": ", ".join(relations.systems),
+            "Human measures": str(len(relations.measures)),
+            "Model scores": str(len(relations.scores)),
+        },
+        sections=[
+            ranks_section(relations),
+            correlations_section(
+                relations, intervals=OVER_PARTICIPANTS if resampled else NOTHING_TO_RESAMPLE
+            ),
+            Section("left-out", "Each system left out", [left_out_block(relations, left_out)]),
+            Section("reproduction", "To reproduce this", [_versions_table(), _inputs_table(sources)]),
+        ],
+    )
+
+
+def _summary_section(study: Study) -> Section:
+    """What was found, in sentences that hold without the tables."""
+    found = study.exclusions
+    titles = ", ".join(arm.title for arm in study.conditions)
+    sentences = [
+        f"{len(study.people)} participants in {len(study.conditions)} conditions ({titles}) judged "
+        f"{study.trials['item_id'].nunique()} items.",
+        f"{found.excluded} of {found.total} submitted trials are excluded by the study's rules.",
+    ]
+    truth = [arm.title for arm in study.conditions if arm not in study.systems]
+    if truth:
+        sentences.append(
+            f"Ground truth, not a system: {', '.join(truth)}. It is measured like the others and left out of "
+            "rankings and correlations."
+        )
+    sentences += _headlines(study)
+    n = len(study.systems)
+    if study.retained.relations.pairs and n >= 2:
+        sentences.append(
+            f"Human measures and model scores are compared over n = {n} systems: too few to generalise to "
+            "other systems. Read the tables as a description of these ones."
+            if n < 6
+            else f"Human measures and model scores are compared over n = {n} systems."
+        )
+    if not study.retained.estimates.available("fraction_correct"):
+        sentences.append(
+            "How well people judged the systems cannot be said from this data: it does not record which "
+            "answers are correct."
+        )
+    return Section("summary", "In short", [Points(sentences)])
+
+
+def _headlines(study: Study) -> list[str]:
+    """The measures of most weight, per condition."""
+    estimates = study.retained.estimates
+    keys = (
+        ["fraction_correct", "over_estimation"] if estimates.available("fraction_correct") else ["agreement"]
+    )
+    sentences = []
+    for key in keys:
+        shown = [
+            f"{arm.title} {estimate_cell(estimates.get(key, arm.name)).plain}"
+            for arm in study.conditions
+            if estimates.get(key, arm.name).value is not None
+        ]
+        if shown:
+            label = estimates.get(key, study.conditions[0].name).measure.label
+            sentences.append(f"{label} in percent, with 95 % intervals: {'; '.join(shown)}.")
+    return sentences
+
+
+def against_scores_section(study: Study) -> Section:
+    """The human measure of most weight against each score: false positives, or agreement where unknown."""
+    relations = study.retained.relations
+    available = {measure.key: measure for measure in relations.measures}
+    measure = available.get("fp") or available.get("agreement")
+    title = "People against each score"
+    if measure is None or not relations.scores:
+        return Section("against-scores", title, [Text("There is nothing to draw: no pair has both values.")])
+    blocks: list[Block] = []
+    if measure.key != "fp":
+        blocks.append(
+            Text("False positives are not known here; agreement is drawn in their place.", "note"),
+        )
+    groups = {score.key: score.group for score in SCORES}
+    for name, standard, words in (
+        ("standard-scores", True, "the standard scores"),
+        ("coupling-scores", False, "the scores of answer-explanation coupling"),
+    ):
+        scores = [
+            s for s in relations.scores if s.headline and (groups[s.key] in STANDARD_GROUPS) is standard
+        ]
+        caption = (
+            f"{measure.label} against {words} (%), one mark per system. Vertical lines are 95 % intervals of "
+            f"the measure. {_score_intervals(study, scores)} The sign in a title is the rank relation."
+        )
+        figure = scores_figure(study, study.retained, measure, scores, f"{measure.key}-{name}", caption)
+        if figure:
+            blocks.append(figure)
+    return Section("against-scores", title, blocks)
+
+
+def _score_intervals(study: Study, scores: Sequence[Quantity]) -> str:
+    """What the horizontal lines are, and for which systems or scores there are none."""
+    given = {
+        (arm.title, score.label): score.interval(column) is not None
+        for score in scores
+        for column, arm in enumerate(study.systems)
+        if not np.isnan(score.values[column])
+    }
+    if not study.options.resamples:
+        return "How sure the scores are is not drawn: no intervals were asked for."
+    lacking = [f"{label} of {title}" for (title, label), known in given.items() if not known]
+    if len(lacking) == len(given):
+        return (
+            "How sure the scores are is not drawn: what each question adds to them is not known (there is no "
+            "table question_scores)."
+        )
+    text = "Horizontal lines are those of the score, from a bootstrap over its questions."
+    return f"{text} Not known, and not drawn, for {', '.join(lacking)}." if lacking else text
+
+
+def _methods_section(study: Study, inference: Inference) -> Section:
+    """How it was computed, ready to be taken into a paper."""
+    clock = CLOCK_LABELS[study.clock] if study.clock else "no clock"
+    sentences = [
+        "Measures are computed for every participant over the retained trials and then averaged over the "
+        "participants of a condition; undefined values are left out of the mean and counted.",
+        "Over-estimation is agreement minus the system's accuracy over the same trials. False positives, "
+        "false negatives, true positives and true negatives are shares of all responses; rates per actual "
+        "class have names of their own. d′ and c use the log-linear correction.",
+        f"Completion times are those of {clock}.",
+        _interval_method(study),
+        "The rank table follows Schuff, Adel and Vu (2020), section 6.6; the correlations follow their "
+        "appendix H. Values that agree to 12 digits are ties.",
+        f"Conditions are compared by {_permuted(inference)}, with BCa intervals of the same bootstrap and "
+        "Holm's correction over the family; models of single trials count participants (and items) as "
+        "clusters. No test takes trials as independent.",
+    ]
+    paragraph = Text(methods_paragraph(study, inference))
+    return Section(
+        "methods",
+        "How this was computed",
+        [Points(sentences), Text("A paragraph for the methods section of a paper:"), paragraph],
+    )
+
+
+def methods_paragraph(study: Study, inference: Inference) -> str:
+    """What a paper has to say about the analysis, in a few sentences; true of this study as analysed."""
+    found, options = study.exclusions, study.options
+    between = study.allocation.design == "between"
+    size = inference.family.size
+    family = (
+        f"The {size} pre-registered comparisons were tested"
+        if inference.declared
+        else f"All {size} pairwise comparisons of the main measures were tested as exploratory"
+    )
+    sentences = [
+        f"{len(study.people)} participants in {len(study.conditions)} {study.allocation.words} conditions "
+        f"submitted {found.total} trials, of which {found.excluded} were excluded by the study's rules.",
+        "Measures were computed per participant and averaged over the participants of a condition.",
+        f"{family} by {_permuted(inference)} ({inference.plan.permutations} permutations, two-sided, +1 "
+        "correction; Phipson and Smyth 2010), corrected by Holm's (1979) method.",
+    ]
+    if options.resamples:
+        sentences.append(
+            f"Intervals are from a two-way bootstrap of participants and items ({options.resamples} "
+            f"replicates, seed {options.seed}; Owen 2007): percentiles for measures and BCa (Efron 1987) for "
+            "differences, both widened for few participants (Hesterberg 2015)."
+            + ("" if between else " A participant was drawn with all the conditions that they saw.")
+        )
+    fitted = [label for label, model in inference.models.items() if not model.reason]
+    if fitted:
+        sentences.append(
+            "As a check, single trials were modelled by a logistic GEE with bias-reduced covariance (binary "
+            "answers), a linear mixed model of log time with crossed participants and items"
+            f"{_nested(study)}, and a proportional-odds model with covariance clustered by participant "
+            "(ratings)" + ("." if between else "; all adjust for the place in the order where it is known.")
+        )
+    versions = ", ".join(f"{name} {installed_version(name)}" for name in ("numpy", "scipy", "statsmodels"))
+    sentences.append(f"Computed with Touchstone ({versions}).")
+    return " ".join(sentences)
+
+
+def _permuted(inference: Inference) -> str:
+    """What is permuted, in words."""
+    words = {
+        False: "permutation of participants between conditions",
+        True: "swapping conditions within participants",
+    }
+    used = {one.paired for one in inference.family.comparisons} or {False}
+    return " or, where the same participants saw both conditions, by ".join(
+        words[paired] for paired in sorted(used)
+    )
+
+
+def _nested(study: Study) -> str:
+    between = study.allocation.design == "between"
+    return "" if between else " and participants within conditions (Barr et al. 2013)"
+
+
+def _interval_method(study: Study) -> str:
+    options = study.options
+    if not options.resamples:
+        return "No intervals were asked for."
+    return (
+        f"Intervals are 95 % percentile intervals of a two-way bootstrap with {options.resamples} replicates "
+        f"and seed {options.seed}: participants are resampled {DRAWN[study.allocation.design]} and items "
+        "across the study, both independently. Intervals of means over participants are widened for few "
+        "participants (Hesterberg 2015). Such intervals tend to be wide rather than narrow. They assume that "
+        "participants and items are draws from larger populations of their kind."
+    )
+
+
+def _reproduction_section(study: Study) -> Section:
+    options = study.options
+    command = (
+        f"python -m analysis report BUNDLE --out DIR --seed {options.seed} --resamples {options.resamples} "
+        f"--mode {study.mode} --study-version {study.version.version}"
+    )
+    return Section(
+        "reproduction",
+        "To reproduce this",
+        [
+            Text(f"Command: {command}. The same bundle, options and library versions give the same bytes."),
+            Script("refit.R", "The models again, in R with lme4 and ordinal", _refit(study)),
+            Text(f"Hash of the study's frozen definition: {study.version.hash}."),
+            _versions_table(),
+            _inputs_table(study.bundle.hashes),
+        ],
+    )
+
+
+def _refit(study: Study) -> str:
+    return r_script(study.version, study.bundle.rules, mode=study.mode, clock=study.clock)
+
+
+def _versions_table() -> Table:
+    versions = {"python": platform.python_version()} | {name: installed_version(name) for name in LIBRARIES}
+    rows = [[Cell(name), Cell(number)] for name, number in versions.items()]
+    return Table("versions", "Versions of the software", ["Software", "Version"], rows, words=(1,))
+
+
+def _inputs_table(hashes: dict[str, str]) -> Table:
+    rows = [[Cell(name), Cell(digest)] for name, digest in hashes.items()]
+    return Table("inputs", "Input files", ["File", "SHA-256"], rows, words=(1,))

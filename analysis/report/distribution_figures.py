@@ -1,0 +1,294 @@
+"""Figures of whole distributions: Likert answers as diverging bars, measures as boxes, times as rainclouds.
+
+After Figures 9 and 10 of Schuff et al. 2020. Diverging bars: Heiberger and Robbins 2014 (Journal of
+Statistical Software 57). Rainclouds: Allen et al. 2019 (Wellcome Open Research 4).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from scipy.stats import gaussian_kde
+
+from ..participants.bundle import Points, Question
+from ..participants.measures import Measure
+from ..participants.trial_grid import Grid
+from ..stats.arrays import Array
+from ..study.analysis import Study
+from .figures import INK, SCALE, STYLE, Look, axis_label, drawn, looks, scatter_offsets, wrapped
+from .page import Figure
+from .tables import number
+
+DIVERGING = "PuOr"  # told apart with every common colour blindness, and its halves in grey by their lightness
+MIDDLE = "#dadada"
+LEAST_LABELLED = 0.07  # share below which a bar has no room for its number
+PER_ROW = 4  # panels
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How often each level of a scale was chosen in one condition.
+
+    shares: one per level, a mean over the participants who answered of their own shares. answers: given.
+    """
+
+    condition: str
+    shares: Array
+    participants: int
+    answers: int
+
+
+def level_shares(grid: Grid, question: Question) -> Shares | None:
+    """Shares of the levels of a question with points, participants first.
+
+    None where nobody of the condition answered it. An answer of the post survey counts like one trial.
+    """
+    assert isinstance(question.scale, Points)
+    name = question.role or question.key
+    answers = grid.answers.get(name)
+    if answers is None:
+        answers = grid.post[name][:, None] if name in grid.post else np.empty((0, 1))
+    chosen = np.stack([(answers == level).sum(axis=1) for level in range(1, question.scale.points + 1)])
+    totals = chosen.sum(axis=0)
+    if not totals.any():
+        return None
+    own = chosen[:, totals > 0] / totals[totals > 0]
+    return Shares(grid.condition, own.mean(axis=1), int((totals > 0).sum()), int(totals.sum()))
+
+
+def likert_figure(study: Study) -> Figure | None:
+    """Every question with points: a bar per condition, centred on the middle of the scale.
+
+    None where the study asks none or nobody answered.
+    """
+    version = study.version
+    panels = []
+    for question in (*version.item_questionnaire, *version.post_survey):
+        if isinstance(question.scale, Points):
+            found = [level_shares(grid, question) for grid in study.retained.grids]
+            if known := [shares for shares in found if shares]:
+                panels.append((question, question.scale, known))
+    if not panels:
+        return None
+    styles = looks(study)
+    heights = [0.75 + 0.34 * len(known) for _, _, known in panels]
+    with mpl.rc_context(STYLE | {"font.size": 9}):
+        canvas = Canvas(figsize=(7.6, sum(heights) + 0.5), layout="constrained")
+        axes = canvas.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for panel, (question, scale, known) in zip(axes, panels, strict=True):
+            _draw_bars(panel, scale, known, styles)
+            panel.set_title(wrapped(question.text, 90), loc="left")
+        left = min(panel.dataLim.x0 for panel in axes)
+        right = max(panel.dataLim.x1 for panel in axes)
+        ticks = np.arange(25 * np.floor(left / 25), right + 1, 25)
+        for panel in axes:
+            panel.set_xticks(ticks, [f"{abs(tick):.0f}" for tick in ticks])
+            panel.set_xlim(left - 2, right + 2)
+        axes[-1].set_xlabel(
+            "Share of answers (%): left of the line below the middle of the scale, right above"
+        )
+        svg, png = drawn(canvas)
+    caption = (
+        "Answers to each question with a scale: mean over participants of their own shares. A middle level "
+        "stands half on each side of the line."
+    )
+    spoken = " ".join(_spoken_bars(question, known, styles) for question, _, known in panels)
+    return Figure("answers-by-condition", caption, f"Distribution of answers. {spoken}", svg, png=png)
+
+
+def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
+    """Box plots over participants, one panel a measure; those without any value are left out."""
+    estimates = study.retained.estimates
+    shown = [measure for measure in measures if estimates.available(measure.key)]
+    if not shown:
+        return None
+    styles = looks(study)
+    columns = min(PER_ROW, len(shown))
+    rows = -(-len(shown) // columns)
+    with mpl.rc_context(STYLE | {"font.size": 9, "axes.titlesize": 9}):
+        canvas = Canvas(figsize=(2.1 * columns + 0.4, 2.3 * rows + 0.6), layout="constrained")
+        panels = canvas.subplots(rows, columns, squeeze=False)
+        for panel, measure in zip(panels.flat, shown, strict=False):
+            per_condition = zip(estimates.conditions, estimates.per_participant[measure.key], strict=True)
+            values = {name: own[~np.isnan(own)] * SCALE.get(measure.unit, 1.0) for name, own in per_condition}
+            for x, name in enumerate(styles):
+                _draw_box(panel, x, values[name], styles[name])
+            panel.set_title(wrapped(axis_label(measure.label, measure.unit), 26))
+            panel.set_xticks([])
+            panel.grid(axis="y", color="#e3e7ec", linewidth=0.8)
+        for panel in panels.flat[len(shown) :]:
+            panel.set_visible(False)
+        canvas.legend(
+            handles=[_key(look) for look in styles.values()],
+            loc="outside lower center",
+            ncols=min(4, len(styles)),
+            frameon=False,
+        )
+        svg, png = drawn(canvas)
+    caption = (
+        "Measures over participants: the box spans the middle half with the median as a line, the whiskers "
+        "reach the last participant within one and a half of its height; small marks are participants."
+    )
+    spoken = " ".join(
+        f"{measure.label}: "
+        + "; ".join(
+            f"{styles[name].title} median {number(_median(own, measure), 2)}"
+            for name, own in zip(estimates.conditions, estimates.per_participant[measure.key], strict=True)
+            if (~np.isnan(own)).any()
+        )
+        + "."
+        for measure in shown
+    )
+    return Figure("measures-as-boxes", caption, f"Box plots over participants. {spoken}", svg, png=png)
+
+
+def times_figure(study: Study) -> Figure | None:
+    """Completion times as rainclouds on a logarithmic axis: density of trials, box, participants' medians.
+
+    None where no time above 0 is known.
+    """
+    styles = looks(study)
+    times = {grid.condition: _times(grid) for grid in study.retained.grids}
+    shown = [name for name, known in times.items() if known.size]
+    if not shown:
+        return None
+    medians = dict(
+        zip(
+            study.retained.estimates.conditions,
+            study.retained.estimates.per_participant["time_median"],
+            strict=True,
+        )
+    )
+    with mpl.rc_context(STYLE):
+        canvas = Canvas(figsize=(7.4, 0.95 * len(shown) + 0.8), layout="constrained")
+        axes = canvas.subplots()
+        for row, name in enumerate(shown):
+            _draw_cloud(axes, len(shown) - 1 - row, times[name], medians[name], styles[name])
+        axes.set_xscale("log")
+        ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if _within(t, times)]
+        axes.set_xticks(ticks, [str(tick) for tick in ticks])
+        axes.minorticks_off()
+        axes.set_yticks(range(len(shown)), [wrapped(styles[name].title, 16) for name in reversed(shown)])
+        axes.set_xlabel("Completion time (s), logarithmic")
+        axes.grid(axis="x", color="#e3e7ec", linewidth=0.8)
+        svg, png = drawn(canvas)
+    caption = (
+        "Completion times: the cloud is the density of retained trials, the box their quartiles and median, "
+        "the small marks below are the participants' medians."
+    )
+    spoken = "; ".join(
+        f"{styles[name].title}: quartiles {', '.join(number(q, 1) for q in _quartiles(times[name]))} s, "
+        f"{times[name].size} trials"
+        for name in shown
+    )
+    return Figure("times-by-condition", caption, f"Completion times per condition. {spoken}.", svg, png=png)
+
+
+def _draw_bars(panel: Axes, scale: Points, known: Sequence[Shares], styles: dict[str, Look]) -> None:
+    levels = scale.points
+    colours = mpl.colormaps[DIVERGING](np.linspace(0.08, 0.92, levels))
+    if levels % 2:
+        colours[levels // 2] = mpl.colors.to_rgba(MIDDLE)
+    for row, shares in enumerate(known):
+        percent = 100 * shares.shares
+        below = percent[: levels // 2].sum() + (percent[levels // 2] / 2 if levels % 2 else 0.0)
+        left = np.concatenate([[0.0], percent.cumsum()[:-1]]) - below
+        y = len(known) - 1 - row
+        bars = panel.barh(y, percent, left=left, height=0.72, color=colours, edgecolor="white", linewidth=0.6)
+        for bar, share, colour in zip(bars, percent, colours, strict=True):
+            if share >= 100 * LEAST_LABELLED:
+                dark = colour[:3] @ (0.299, 0.587, 0.114) < 0.55
+                panel.text(
+                    bar.get_x() + share / 2, y, f"{share:.0f}", ha="center", va="center", fontsize=7.5,
+                    color="white" if dark else INK,
+                )  # fmt: skip
+    panel.axvline(0, color=INK, linewidth=0.9, zorder=0.5)  # behind the bars and their numbers
+    panel.set_yticks(range(len(known)), [wrapped(styles[s.condition].title, 20) for s in reversed(known)])
+    panel.legend(
+        handles=[
+            mpl.patches.Patch(color=colour, label=str(level))
+            for level, colour in zip(_level_names(scale), colours, strict=True)
+        ],
+        loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=7.5, handlelength=1.0,
+    )  # fmt: skip
+
+
+def _level_names(scale: Points) -> list[str]:
+    labels = scale.labels or []
+    return [
+        f"{level} {labels[level - 1]}" if len(labels) >= level else str(level)
+        for level in range(1, scale.points + 1)
+    ]
+
+
+def _draw_box(panel: Axes, x: int, values: Array, look: Look) -> None:
+    if not values.size:
+        return
+    panel.boxplot(
+        [values], positions=[x], widths=0.62, showfliers=False, patch_artist=True, manage_ticks=False,
+        boxprops={"facecolor": look.colour, "alpha": 0.25, "edgecolor": look.colour},
+        medianprops={"color": INK, "linewidth": 1.8},
+        whiskerprops={"color": look.colour}, capprops={"color": look.colour},
+    )  # fmt: skip
+    panel.scatter(
+        x + scatter_offsets(len(values), 0.5), np.sort(values), s=9 if len(values) <= 100 else 3,
+        color=look.colour, marker=look.marker, alpha=0.6 if len(values) <= 100 else 0.2, linewidths=0,
+        rasterized=len(values) > 500,
+    )  # fmt: skip
+
+
+def _draw_cloud(axes: Axes, y: int, times: Array, medians: Array, look: Look) -> None:
+    logs = np.log(times)
+    if logs.size > 1 and np.ptp(logs) > 0:
+        at = np.linspace(logs.min(), logs.max(), 200)
+        density = gaussian_kde(logs)(at)
+        axes.fill_between(
+            np.exp(at), y + 0.12, y + 0.12 + 0.42 * density / density.max(), color=look.colour, alpha=0.35,
+            linewidth=0,
+        )  # fmt: skip
+    axes.boxplot(
+        [times], positions=[y], widths=0.13, orientation="horizontal", showfliers=False, patch_artist=True,
+        manage_ticks=False, boxprops={"facecolor": look.colour, "alpha": 0.5, "edgecolor": INK},
+        medianprops={"color": INK, "linewidth": 1.8},
+    )  # fmt: skip
+    own = np.sort(medians[~np.isnan(medians)])
+    own = own[own > 0]
+    axes.scatter(
+        own, y - 0.24 + scatter_offsets(len(own), 0.16), s=16 if len(own) <= 100 else 4, color=look.colour,
+        marker=look.marker, alpha=0.6 if len(own) <= 100 else 0.2, linewidths=0, rasterized=len(own) > 500,
+    )  # fmt: skip
+
+
+def _key(look: Look) -> mpl.lines.Line2D:
+    return mpl.lines.Line2D(
+        [], [], color=look.colour, marker=look.marker, linestyle="", markersize=6, label=look.title
+    )
+
+
+def _times(grid: Grid) -> Array:
+    return grid.seconds[grid.seconds > 0]
+
+
+def _quartiles(values: Array) -> list[float]:
+    return [float(q) for q in np.quantile(values, [0.25, 0.5, 0.75])]
+
+
+def _within(tick: float, times: dict[str, Array]) -> bool:
+    known = np.concatenate(list(times.values()))
+    return bool(known.min() / 1.6 <= tick <= known.max() * 1.6)
+
+
+def _median(values: Array, measure: Measure) -> float:
+    return float(np.nanmedian(values)) * SCALE.get(measure.unit, 1.0)
+
+
+def _spoken_bars(question: Question, known: Sequence[Shares], styles: dict[str, Look]) -> str:
+    rows = "; ".join(
+        f"{styles[shares.condition].title} "
+        + ", ".join(f"{level}: {share:.0f} %" for level, share in enumerate(100 * shares.shares, start=1))
+        for shares in known
+    )
+    return f"{question.text} {rows}."

@@ -1,0 +1,162 @@
+"""The participant flow as a diagram: from consent to retained trials, a column per condition, in SVG.
+
+The SVG stands alone and prints in black and white: main boxes have solid borders, losses dashed ones. The
+same facts are in its description, for those who do not see it. Form: Schulz, Altman and Moher 2010 (CONSORT).
+"""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+from ..participants.attrition import ArmFlow, ParticipantFlow
+
+BOX = 210  # width of a box
+GAP = 26  # between columns, and between rows
+LINE = 17  # height of a line of text
+PAD = 9
+MARGIN = 12
+CHARACTERS = 30  # that fit into a box at 13 px
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One row of boxes: the facts in each column's box; no fact is no box."""
+
+    facts: list[list[str]]
+    loss: bool = False
+
+    @property
+    def lines(self) -> list[list[str]]:
+        """The facts, broken to fit."""
+        return [[part for fact in facts for part in textwrap.wrap(fact, CHARACTERS)] for facts in self.facts]
+
+
+def flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", prefix: str = "flow") -> str:
+    """The diagram as SVG text. prefix: of the ids, where one page holds several.
+
+    Raises ValueError for a flow without conditions.
+
+    >>> flow_svg(ParticipantFlow(None, ()))
+    Traceback (most recent call last):
+    ValueError: the flow has no conditions
+    """
+    if not flow.arms:
+        raise ValueError("the flow has no conditions")
+    width = 2 * MARGIN + len(flow.arms) * (BOX + GAP) - GAP
+    shapes: list[str] = []
+    ends: list[int | None] = [None] * len(flow.arms)  # lower edge of the last box of each column
+    y = MARGIN
+    if flow.consented is not None:
+        shapes += _box(MARGIN, y, width - 2 * MARGIN, [f"Consented: {flow.consented}"], loss=False)
+        y += _height(1)
+        ends = [y] * len(flow.arms)
+    for row in _rows(flow.arms):
+        y += GAP if y > MARGIN else 0
+        for column, lines in enumerate(row.lines):
+            if not lines:
+                continue
+            x, end = MARGIN + column * (BOX + GAP), ends[column]
+            if end is not None:
+                shapes.append(_arrow(x + BOX // 2, end, y, prefix))
+            shapes += _box(x, y, BOX, lines, loss=row.loss)
+            ends[column] = y + _height(len(lines))
+        y += max(_height(len(lines)) for lines in row.lines)
+    return _document(shapes, width, y + MARGIN, title, describe_flow(flow), prefix)
+
+
+def describe_flow(flow: ParticipantFlow) -> str:
+    """The same facts as sentences."""
+    text = [f"{flow.consented} people consented."] if flow.consented is not None else []
+    for arm in flow.arms:
+        text.append("; ".join(fact for row in _rows([arm]) for facts in row.facts for fact in facts) + ".")
+    return " ".join(text)
+
+
+def _rows(arms: Sequence[ArmFlow]) -> list[_Row]:
+    rows = [
+        _Row([[arm.title, *_count("Assigned", arm.assigned)] for arm in arms]),
+        _Row([_not_started(arm) for arm in arms], loss=True),
+        _Row([_count("Started", arm.started) for arm in arms]),
+        _Row([_left(arm) for arm in arms], loss=True),
+        _Row([[*_count("Completed", arm.completed), f"Submitted trials: {arm.trials}"] for arm in arms]),
+        _Row([_excluded(arm) for arm in arms], loss=True),
+        _Row([[f"Retained trials: {arm.retained}", f"of {arm.contributing} participants"] for arm in arms]),
+    ]
+    return [row for row in rows if any(row.facts)]
+
+
+def _count(label: str, count: int | None) -> list[str]:
+    return [] if count is None else [f"{label}: {count}"]
+
+
+def _not_started(arm: ArmFlow) -> list[str]:
+    never = _never_started(arm)
+    return [f"Never started: {never}"] if never else []
+
+
+def _never_started(arm: ArmFlow) -> int:
+    return 0 if arm.assigned is None or arm.started is None else arm.assigned - arm.started
+
+
+def _left(arm: ArmFlow) -> list[str]:
+    """Who started and did not complete; the positions in one fact, as they may be many."""
+    if arm.started is None or arm.completed is None or arm.started <= arm.completed:
+        return []
+    # Who never started has submitted 0 items, and has a box already.
+    places = {k: n - (_never_started(arm) if k == 0 else 0) for k, n in arm.dropped_at.items()}
+    shown = [f"{k}\N{NO-BREAK SPACE}({n})" for k, n in places.items() if n > 0]
+    facts = [f"Not completed: {arm.started - arm.completed}"]
+    facts += ["after items (people): " + ", ".join(shown)] if shown else []
+    facts += [f"of all assigned, withdrawn: {arm.withdrawn}"] if arm.withdrawn else []
+    facts += [f"of all assigned, still open: {arm.active}"] if arm.active else []
+    return facts
+
+
+def _excluded(arm: ArmFlow) -> list[str]:
+    if not arm.excluded:
+        return []
+    facts = [f"Excluded trials: {arm.excluded}"]
+    facts += [f"{rule}: {count}" for rule, count in arm.hit.items() if count]
+    return facts + (["some by several rules"] if sum(arm.hit.values()) > arm.excluded else [])
+
+
+def _height(lines: int) -> int:
+    return lines * LINE + 2 * PAD
+
+
+def _box(x: int, y: int, width: int, lines: Sequence[str], *, loss: bool) -> list[str]:
+    look = 'fill="#f2f2f2" stroke-dasharray="5 3"' if loss else 'fill="#ffffff"'
+    height = _height(len(lines))
+    rect = f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="3" stroke="#1a1a1a" {look}/>'
+    middle = x + width // 2
+    texts = [
+        f'<text x="{middle}" y="{y + PAD + 13 + number * LINE}" text-anchor="middle">{escape(line)}</text>'
+        for number, line in enumerate(lines)
+    ]
+    return [rect, *texts]
+
+
+def _arrow(x: int, top: int, bottom: int, prefix: str) -> str:
+    return (
+        f'<path d="M{x} {top}V{bottom - 1}" stroke="#1a1a1a" fill="none" marker-end="url(#{prefix}-arrow)"/>'
+    )
+
+
+def _document(
+    shapes: Sequence[str], width: int, height: int, title: str, description: str, prefix: str
+) -> str:
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+            f'height="{height}" role="img" aria-labelledby="{prefix}-title {prefix}-desc" '
+            'font-family="system-ui, sans-serif" font-size="13">',
+            f'<title id="{prefix}-title">{escape(title)}</title>',
+            f'<desc id="{prefix}-desc">{escape(description)}</desc>',
+            f'<defs><marker id="{prefix}-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
+            'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#1a1a1a"/></marker></defs>',
+            *shapes,
+            "</svg>",
+            "",
+        ]
+    )

@@ -1,0 +1,188 @@
+"""A report as sections of paragraphs, tables and figures; one HTML page with its files beside it."""
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from ..io.errors import InputError
+from .provenance import source_of
+from .tables import Table, csv_text
+
+MANIFEST = "files.json"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph; `kind` is "" or "note"."""
+
+    text: str
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Points:
+    """A list of sentences."""
+
+    items: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure. svg: a whole SVG document. alternative: what it shows, for who cannot see it.
+
+    half: narrow enough to stand beside another one. png: the same as an image, empty where there is none.
+    """
+
+    name: str
+    caption: str
+    alternative: str
+    svg: str
+    half: bool = False
+    png: bytes = b""
+
+
+@dataclass(frozen=True)
+class Data:
+    """A table in full precision that the page only links to."""
+
+    name: str
+    words: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+
+@dataclass(frozen=True)
+class Script:
+    """A program that the page only links to. name: of the file beside the page."""
+
+    name: str
+    words: str
+    text: str
+
+
+Block = Text | Points | Table | Figure | Data | Script
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report with its own heading."""
+
+    name: str
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Page:
+    """The whole report. banner: a warning above everything, "" for none. facts: shown under the title."""
+
+    title: str
+    banner: str
+    facts: Mapping[str, str]
+    sections: Sequence[Section]
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """Name and content of every file beside the page."""
+        for block in (block for section in self.sections for block in section.blocks):
+            match block:
+                case Table():
+                    yield f"tables/{block.name}.csv", block.csv().encode()
+                    yield f"tables/{block.name}.tex", block.latex().encode()
+                case Data():
+                    yield f"tables/{block.name}.csv", csv_text(block.header, block.rows).encode()
+                case Script():
+                    yield block.name, block.text.encode()
+                case Figure():
+                    yield f"figures/{block.name}.svg", block.svg.encode()
+                    if block.png:
+                        yield f"figures/{block.name}.png", block.png
+
+
+def render(page: Page) -> str:
+    """The page as one HTML document that needs nothing else."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader(__package__),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["inline_svg"] = inline_svg
+    environment.globals["source_of"] = source_of
+    environment.tests["table"] = lambda block: isinstance(block, Table)
+    environment.tests["figure"] = lambda block: isinstance(block, Figure)
+    environment.tests["points"] = lambda block: isinstance(block, Points)
+    environment.tests["script"] = lambda block: isinstance(block, Script)
+    environment.tests["data"] = lambda block: isinstance(block, Data)
+    return environment.get_template("report.html").render(page=page)
+
+
+def inline_svg(figure: Figure) -> Markup:
+    """The figure's SVG element for use within HTML: ids made its own, hidden behind the alternative text."""
+    svg = figure.svg[figure.svg.index("<svg") :]
+    prefix = f"{figure.name}-"
+    svg = re.sub(r'\bid="', f'id="{prefix}', svg)
+    svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}", svg)
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    label = jinja2.filters.do_forceescape(figure.alternative)
+    return Markup(svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1))
+
+
+def write_page(page: Page, out: Path) -> list[Path]:
+    """Writes report.html, tables/*.csv and *.tex, figures/*.svg and *.png, and their list with hashes.
+
+    Everything is rendered before the first file is written. Files that an earlier report left in the folder
+    and this one no longer has are removed; other files are not touched. Returns the paths, report first.
+    """
+    files = {"report.html": render(page).encode(), **dict(page.files())}
+    listed = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
+    try:
+        for name in _earlier_files(out) - files.keys():
+            (out / name).unlink(missing_ok=True)
+        for name, data in files.items():
+            _replace(out / name, data)
+        _replace(out / MANIFEST, (json.dumps({"sha256": listed}, indent=1) + "\n").encode())
+    except OSError as error:
+        raise InputError(out, f"cannot be written: {error.strerror}") from None
+    return [out / name for name in files]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes one file, whole or not at all. Raises InputError where it cannot be written."""
+    try:
+        _replace(path, text.encode())
+    except OSError as error:
+        raise InputError(path, f"cannot be written: {error.strerror}") from None
+
+
+def _earlier_files(out: Path) -> set[str]:
+    """What the report written here before said it wrote; only names of the forms that a report uses."""
+    try:
+        names = json.loads((out / MANIFEST).read_text("utf-8"))["sha256"]
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return set()
+    return {
+        name for name in names if re.fullmatch(r"(tables|figures)/[\w-]+\.(csv|tex|svg|png)|[\w-]+\.R", name)
+    }
+
+
+def _replace(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        file.write(data)
+    os.chmod(file.name, 0o666 & ~_umask())
+    os.replace(file.name, path)
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

@@ -1,0 +1,217 @@
+"""The report's section on how people worked: learning over position, certainty, agreement, and the items."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..participants.bundle import Points as Scale
+from ..participants.calibration import Calibration, calibration
+from ..participants.exclusion_rules import CLOCK_COLUMNS
+from ..participants.item_statistics import ITEM_MEASURES, ItemValue, item_measures, trial_table
+from ..participants.krippendorff import Agreement, agreements, metric_of
+from ..participants.learning_curves import Learning, learning, positions_of
+from ..participants.participant_means import EVERYBODY, ParticipantMean
+from ..participants.trial_grid import Grid, merge_shared, participant_groups
+from ..study.analysis import Study
+from .page import Block, Data, Section, Text
+from .tables import Cell, Table, interval, number
+
+SHOWN_TRAITS = {"seconds": (1.0, 1), "fraction_correct": (100.0, 1), "certainty": (1.0, 2)}
+MOST_TRIALS = 200_000  # in the table of trials; a larger one repeats the bundle at length
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What retained trials say beside the measures. Lists are empty where the data hold no such thing."""
+
+    learning: list[Learning]
+    calibration: list[Calibration]
+    agreement: list[Agreement]
+    items: list[ItemValue]
+
+
+def describe_behaviour(study: Study) -> Behaviour:
+    """Computes all of it over retained trials, with the study's seed and number of replicates."""
+    view = study.retained
+    resamples = study.options.resamples
+    streams = np.random.default_rng([study.options.seed, 6]).spawn(3)
+    grids = [grid for grid in view.grids if grid.participants]
+    ways = _ways(grids)
+    questions = {
+        question.role or question.key: metric_of(question) for question in study.version.item_questionnaire
+    }
+    certainty = study.version.question("certainty")
+    levels = certainty.scale.points if certainty and isinstance(certainty.scale, Scale) else 0
+    return Behaviour(
+        learning=learning(
+            ways,
+            [positions_of(grid, view.trials) for grid in ways],
+            rng=streams[0],
+            resamples=resamples,
+        ),
+        calibration=calibration(grids, levels, rng=streams[1], resamples=resamples) if levels else [],
+        agreement=agreements(grids, questions, rng=streams[2], resamples=resamples),
+        items=item_measures(grids),
+    )
+
+
+def _ways(grids: Sequence[Grid]) -> list[Grid]:
+    """The grids, those of participants who saw several conditions as one.
+
+    They learn across their conditions, each of which comes at some of their positions only.
+    """
+    found: dict[int, list[Grid]] = {}
+    for group, grid in zip(participant_groups(grids), grids, strict=True):
+        found.setdefault(group, []).append(grid)
+    return [
+        merge_shared(own, " and ".join(grid.condition for grid in own)) if len(own) > 1 else own[0]
+        for own in found.values()
+    ]
+
+
+def behaviour_section(study: Study, found: Behaviour) -> Section:
+    """Learning, calibration, agreement; items and trials as files."""
+    titles = {arm.name: arm.title for arm in study.conditions} | {EVERYBODY: "All conditions"}
+    titles |= {
+        " and ".join(own): " and ".join(titles[name] for name in own)
+        for own in study.allocation.groups.values()
+    }
+    blocks: list[Block] = [_learning_block(found.learning, titles)]
+    if study.allocation.design != "between":
+        text = (
+            "Participants who saw several conditions learn across them, so learning is shown over their "
+            "whole way and not by condition."
+        )
+        blocks.append(Text(text, "note"))
+    if found.calibration:
+        blocks.append(_calibration_table(found.calibration, titles))
+    else:
+        blocks.append(
+            Text(
+                "Calibration of certainty needs certainty, and answers known to be correct or wrong.", "note"
+            )
+        )
+    if found.agreement:
+        blocks.append(_agreement_table(found.agreement, titles))
+    blocks.append(_items_data(found.items))
+    blocks.append(_trials_data(study))
+    return Section("behaviour", "How people worked", blocks)
+
+
+def _learning_block(found: Sequence[Learning], titles: dict[str, str]) -> Block:
+    shown = [one for one in found if one.trait in SHOWN_TRAITS]
+    if not shown:
+        return Text("The positions of trials are not known, so nothing can be said about learning.", "note")
+    bounds = [f"{block.first}–{block.last}" for block in shown[0].blocks]
+    rows = []
+    for one in shown:
+        factor, decimals = SHOWN_TRAITS[one.trait]
+        cells = [_mean(block.mean, factor, decimals) for block in one.blocks]
+        unit = {"seconds": " (s)", "share": " (%)"}.get(one.unit, "")
+        name = Cell(f"{one.label}{unit}", detail=titles[one.condition])
+        rows.append([name, *cells, _mean(one.change, factor, decimals)])
+    header = ["Measure", *(f"Items {text}" for text in bounds), "Last − first"]
+    data = [
+        (one.trait, one.condition, name, mean.value, *(mean.interval or (None, None)), mean.participants)
+        for one in found
+        for name, mean in (
+            *((f"{block.first}-{block.last}", block.mean) for block in one.blocks),
+            ("change", one.change),
+            ("slope", one.slope),
+        )
+    ]
+    names = ("trait", "condition", "positions", "value", "low", "high", "participants")
+    notes = [
+        "Participants first, with 95 % two-way bootstrap intervals; the last column is within people, with t "
+        "intervals over participants."
+    ]
+    caption = "Learning: the same measures by place in the participant's order"
+    return Table("learning", caption, header, rows, notes, names, data, wide=len(bounds) > 3)
+
+
+def _calibration_table(found: Sequence[Calibration], titles: dict[str, str]) -> Table:
+    levels = [level.level for level in found[0].levels]
+    rows = [
+        [
+            Cell(titles[one.condition]),
+            *(_mean(level.right, 100, 0) for level in one.levels),
+            _mean(one.slope, 100, 1),
+            _mean(one.auroc, 1, 2),
+            _mean(one.gamma, 1, 2),
+        ]
+        for one in found
+    ]
+    header = ["Condition", *(f"Certainty {level}" for level in levels), "Slope", "AUROC", "Gamma"]
+    notes = [
+        "Share of right ratings (%) at each level of certainty. Slope: percentage points per level. AUROC: "
+        "how often a right rating is more certain than a wrong one of the same person (0.5 is chance). "
+        "Gamma: the same pairs without ties."
+    ]
+    data = [
+        (one.condition, name, mean.value, *(mean.interval or (None, None)), mean.participants, mean.undefined)
+        for one in found
+        for name, mean in (
+            *((f"right at {level.level}", level.right) for level in one.levels),
+            ("slope", one.slope), ("auroc", one.auroc), ("gamma", one.gamma),
+        )
+    ]  # fmt: skip
+    names = ("condition", "statistic", "value", "low", "high", "participants", "undefined")
+    caption = "Calibration: is certainty a sign of being right?"
+    return Table("calibration", caption, header, rows, notes, names, data, wide=True)
+
+
+def _agreement_table(found: Sequence[Agreement], titles: dict[str, str]) -> Table:
+    rows = []
+    notes = dict.fromkeys(
+        ["Krippendorff's alpha: 1 is perfect agreement, 0 that of chance. Items with two ratings or more."]
+    )
+    for one in found:
+        alpha = one.alpha
+        value = Cell(number(alpha.value), detail=interval(alpha.interval))
+        if alpha.value is None:
+            value = Cell("undefined", "missing")
+            notes[f"Undefined: {alpha.reason}."] = None
+        name = Cell(one.question.replace("_", " "), detail=titles[one.condition])
+        rows.append([name, Cell(alpha.metric), value, Cell(str(alpha.items)), Cell(str(alpha.ratings))])
+    header = ["Question", "Metric", "Alpha", "Items", "Ratings"]
+    data = [
+        (one.question, one.condition, one.alpha.metric, one.alpha.value,
+         *(one.alpha.interval or (None, None)), one.alpha.items, one.alpha.ratings, one.alpha.reason)
+        for one in found
+    ]  # fmt: skip
+    names = ("question", "condition", "metric", "alpha", "low", "high", "items", "ratings", "reason")
+    caption = "Agreement between the participants of a condition"
+    return Table("agreement", caption, header, rows, list(notes), names, data, words=(1,))
+
+
+def _items_data(items: Sequence[ItemValue]) -> Data:
+    rows = [
+        (one.condition, one.item, one.measure, ITEM_MEASURES[one.measure], one.value,
+         *(one.interval or (None, None)), one.n, one.missing, one.reason)
+        for one in items
+    ]  # fmt: skip
+    header = ("condition", "item", "measure", "definition", "value", "low", "high", "n", "missing", "reason")
+    return Data("items", "Every measure of every item", header, rows)
+
+
+def _trials_data(study: Study) -> Block:
+    if len(study.trials) > MOST_TRIALS:
+        return Text(f"The table of trials is left out: there are more than {MOST_TRIALS:,} of them.", "note")
+    rating = study.version.question("correctness_rating")
+    table = trial_table(
+        study.trials,
+        study.exclusions.names,
+        clock=CLOCK_COLUMNS[study.clock] if study.clock else None,
+        rating=rating.key if rating else None,
+    )
+    rows = table.astype(object).where(table.notna(), None).itertuples(index=False, name=None)
+    return Data("trials", "Every trial with what it contributes", list(table.columns), list(rows))
+
+
+def _mean(found: ParticipantMean, factor: float, decimals: int) -> Cell:
+    if found.value is None:
+        return Cell("–", "missing", found.reason)
+    bounds = found.interval
+    scaled = (bounds[0] * factor, bounds[1] * factor) if bounds else None
+    return Cell(number(found.value * factor, decimals), detail=interval(scaled, decimals))

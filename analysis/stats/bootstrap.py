@@ -1,0 +1,210 @@
+"""Two-way bootstrap: weights of participants within each condition and of items across the study, intervals.
+
+Source: Owen 2007 (The pigeonhole bootstrap, Annals of Applied Statistics 1): rows and columns of a crossed
+design are resampled independently, here participants and items. Its variance is not below the true one
+under crossed random effects, and up to three times the residual's share above it: intervals err to the wide
+side.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import ndtr, ndtri, stdtrit
+
+from .arrays import Array
+
+Method = Literal["percentile", "bca"]
+CELLS_PER_CHUNK = 200_000  # participants by replicates whose sums are held at once, about 60 MB
+LEAST_AT_ONCE = 50  # replicates: with fewer, what is done once per chunk would count
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval and how it was made.
+
+    method: "percentile" also where BCa was asked for and is undefined; `reason` then says why.
+    """
+
+    low: float
+    high: float
+    level: float
+    method: Method
+    reason: str = ""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.low, self.high
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How often each item and participant counts in some replicates.
+
+    items: items × replicates, common to all conditions. participants: one array per condition, participants
+    × replicates; the same one for all conditions of a group.
+    """
+
+    items: Array
+    participants: list[Array]
+
+    @property
+    def replicates(self) -> int:
+        return self.items.shape[1]
+
+
+def resample(
+    rng: np.random.Generator,
+    participants: Sequence[int],
+    items: int,
+    replicates: int,
+    groups: Sequence[int] | None = None,
+) -> Iterator[Weights]:
+    """Weights for `replicates` replicates, in chunks of at least `LEAST_AT_ONCE`; see `row_blocks`.
+
+    participants: number in each condition; a condition may have none. items: number in the study. groups: as
+    `analysis.participants.trial_grid.participant_groups`: a participant who saw several conditions is
+    drawn for all of them.
+    """
+    if items < 1:
+        raise ValueError(f"items must be at least 1, not {items}")
+    groups = range(len(participants)) if groups is None else groups
+    size = max(1, min(replicates, max(LEAST_AT_ONCE, CELLS_PER_CHUNK // max(1, sum(participants)))))
+    for start in range(0, replicates, size):
+        count = min(size, replicates - start)
+        of_items, of_people = draw_counts(rng, items, count), {}
+        for group, people in zip(groups, participants, strict=True):
+            if group not in of_people:
+                of_people[group] = draw_counts(rng, people, count)
+        yield Weights(of_items, [of_people[group] for group in groups])
+
+
+def row_blocks(participants: int, replicates: int) -> Iterator[slice]:
+    """Participants in blocks whose sums in so many replicates fit into bounded memory; at least one block."""
+    size = max(1, CELLS_PER_CHUNK // max(1, replicates))
+    for start in range(0, max(1, participants), size):
+        yield slice(start, min(start + size, participants))
+
+
+def percentile_interval(replicates: Array, level: float = 0.95) -> tuple[float, float] | None:
+    """Percentile interval of a statistic's bootstrap replicates.
+
+    None when more than one replicate in twenty is undefined (NaN): the rest would be a selection.
+    """
+    defined = replicates[~np.isnan(replicates)]
+    if len(replicates) == 0 or len(defined) < 0.95 * len(replicates):
+        return None
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def few_units_level(level: float, *units: int) -> float:
+    """The level whose percentile interval makes up for few resampled units (Hesterberg 2015, section 3.3).
+
+    units: of the sample, or of the two samples whose difference it is; at least two in one of them. A
+    bootstrap over n units spreads by √((n − 1)/n) too little and has normal, not t, tails. The share beyond
+    each end is therefore Φ(−√(n/(n − 1)) t), t the quantile with n − 1 degrees of freedom. Of two samples the
+    variances that are too small and the degrees of freedom add, as if they varied alike.
+
+    >>> round(few_units_level(0.95, 10), 3), round(few_units_level(0.95, 1000), 3)
+    (0.983, 0.95)
+    >>> round(few_units_level(0.95, 10, 10), 3)
+    0.973
+    """
+    freedom = sum(n - 1 for n in units)
+    spread = sum(1 / n for n in units) / sum((n - 1) / n**2 for n in units)
+    t = float(stdtrit(freedom, (1 + level) / 2))
+    return min(1 - 2 * float(ndtr(-t * np.sqrt(spread))), 1 - 1e-9)
+
+
+def bootstrap_interval(
+    replicates: Array,
+    estimate: float,
+    left_out: Sequence[Array],
+    *,
+    level: float = 0.95,
+    method: Method = "bca",
+) -> Interval | None:
+    """Percentile or BCa interval of a statistic of several independent samples; percentile where BCa fails.
+
+    BCa (Efron 1987, section 2) takes the quantiles Φ(z0 + (z0 + z) / (1 − a (z0 + z))) of the replicates,
+    with z = Φ⁻¹((1 ∓ level) / 2) and the bias z0 = Φ⁻¹(share of replicates below the estimate, ties counted
+    half). The acceleration a = Σ u³ / (6 (Σ u²)^(3/2)) runs over the units of all samples together, u_j =
+    (n − 1)/n · (mean of the n leave-one-out values − the value without unit j). The sums add over samples
+    because cumulants of independent parts add (Davison and Hinkley 1997, section 5.3, for several samples).
+    Here the samples are the participants of each condition and the items; what arises only between a
+    participant and an item belongs to neither and is left out of the acceleration.
+
+    replicates: shape (B,), NaN where undefined. estimate: the statistic itself. left_out: per sample the
+    statistic without each unit, shape (units,); not needed for the percentile interval.
+
+    None where more than one replicate in twenty is undefined: the rest would be a selection.
+
+    >>> rng = np.random.default_rng(1)
+    >>> draws = rng.normal(size=20_001)
+    >>> bootstrap_interval(draws, 0.0, [np.array([1.0, 0, -1])]).method
+    'bca'
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, not {level}")
+    plain = percentile_interval(replicates, level)
+    if plain is None:
+        return None
+    if method == "percentile":
+        return Interval(*plain, level, "percentile")
+    defined = replicates[~np.isnan(replicates)]
+    tied = np.isclose(defined, estimate, rtol=1e-12, atol=1e-12 * np.abs(defined).max())
+    below = (np.count_nonzero((defined < estimate) & ~tied) + np.count_nonzero(tied) / 2) / len(defined)
+    if not 0 < below < 1:
+        side = "above" if below == 0 else "below"
+        reason = f"BCa is undefined: all bootstrap replicates lie {side} the estimate"
+        return Interval(*plain, level, "percentile", reason)
+    acceleration = _acceleration(left_out)
+    if isinstance(acceleration, str):
+        return Interval(*plain, level, "percentile", acceleration)
+    shares = _bca_shares(float(ndtri(below)), acceleration, level)
+    if shares is None:
+        reason = "BCa is undefined: bias and skewness are too large for its formula"
+        return Interval(*plain, level, "percentile", reason)
+    low, high = np.quantile(defined, shares)
+    return Interval(float(low), float(high), level, "bca")
+
+
+def leave_one_out_means(values: Array) -> Array:
+    """Mean of the defined values without each in turn; n values, each NaN where none would be left.
+
+    Leaving out an undefined value changes nothing.
+    """
+    defined = ~np.isnan(values)
+    rest = np.count_nonzero(defined) - defined
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(rest > 0, (np.nansum(values) - np.where(defined, values, 0.0)) / rest, np.nan)
+
+
+def _acceleration(left_out: Sequence[Array]) -> float | str:
+    """The acceleration, or why it is undefined."""
+    influence = np.concatenate([(len(v) - 1) / len(v) * (v.mean() - v) for v in left_out if len(v)])
+    if np.isnan(influence).any():
+        return "BCa is undefined: without some participant or item there is no value"
+    spread = (influence**2).sum()
+    if not spread > 0:
+        return "BCa is undefined: no single participant or item changes the value"
+    return float((influence**3).sum() / (6 * spread**1.5))
+
+
+def _bca_shares(bias: float, acceleration: float, level: float) -> Array | None:
+    """The two shares of replicates at which BCa cuts; None beyond the formula's pole."""
+    shifted = bias + ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
+    shrunk = 1 - acceleration * shifted
+    if (shrunk <= 0).any():
+        return None
+    return np.asarray(ndtr(bias + shifted / shrunk))
+
+
+def draw_counts(rng: np.random.Generator, count: int, replicates: int) -> Array:
+    """How often each of `count` units is drawn in as many draws with replacement: count × replicates."""
+    if count == 0:
+        return np.zeros((0, replicates))
+    drawn = rng.integers(0, count, (count, replicates)) * replicates + np.arange(replicates)
+    return np.bincount(drawn.ravel(), minlength=count * replicates).reshape(count, replicates).astype(float)

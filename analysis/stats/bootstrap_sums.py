@@ -1,0 +1,126 @@
+"""Statistics that are a function of sums over units (examples, items): estimate, BCa interval, reason.
+
+A mean, a ratio of sums, an F1 over pooled counts and Krippendorff's alpha all depend on a unit only through
+a few numbers that add up. Resampling units, leaving one out and swapping a unit's two sides are then sums
+with other weights, for all statistics at once.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .arrays import Array, ratio
+from .bootstrap import Interval, bootstrap_interval, resample
+
+Formula = Callable[[Array], Array]
+Key = TypeVar("Key", bound=Hashable)
+CELLS_PER_CHUNK = 4_000_000  # sums by replicates held at once
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What one statistic needs of every unit.
+
+    sums: units × columns. formula: sums of shape (…, columns) to values of shape (…), NaN where undefined.
+    n: what the statistic is over, for people to read. reason: why it is undefined where it is.
+    """
+
+    sums: Array
+    formula: Formula
+    n: int
+    reason: str
+
+    @property
+    def value(self) -> float:
+        """The statistic itself, NaN where undefined."""
+        return float(self.formula(self.sums.sum(axis=0)))
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One statistic with its uncertainty.
+
+    value: None where undefined; `reason` then says why. interval: from a bootstrap over units, None where
+    not asked for, below two units, or where more than one replicate in twenty is undefined. replicates:
+    shape (resamples,), NaN where undefined.
+    """
+
+    value: float | None
+    n: int
+    interval: Interval | None
+    replicates: Array
+    reason: str = ""
+
+
+def mean_of(sums: Array) -> Array:
+    """First column over the last: a mean, where the last column counts."""
+    return ratio(sums[..., 0], sums[..., -1])
+
+
+def mean_tally(values: ArrayLike, reason: str = "no unit has a value") -> Tally:
+    """The mean of one value per unit, NaN where a unit has none."""
+    values = np.asarray(values, dtype=float)
+    defined = ~np.isnan(values)
+    sums = np.stack([np.where(defined, values, 0.0), defined], axis=1)
+    return Tally(sums, mean_of, int(defined.sum()), reason)
+
+
+def quantities(
+    tallies: Mapping[Key, Tally],
+    *,
+    rng: np.random.Generator | None = None,
+    resamples: int = 0,
+    level: float = 0.95,
+) -> dict[Key, Quantity]:
+    """Every statistic, with BCa intervals from one bootstrap over the units.
+
+    tallies: all over the same units, in the same order. rng: needed with resamples.
+
+    Raises ValueError where the numbers of units differ, and for resamples without an rng.
+    """
+    units = _quantities_iv(tallies, rng, resamples)
+    draws = dict.fromkeys(tallies, np.zeros(0))
+    if resamples and rng and units:
+        draws = _bootstrap(tallies, units, rng, resamples)
+    return {key: _quantity(tally, draws[key], level) for key, tally in tallies.items()}
+
+
+def _quantities_iv(tallies: Mapping[Key, Tally], rng: np.random.Generator | None, resamples: int) -> int:
+    sizes = {len(tally.sums) for tally in tallies.values()}
+    if len(sizes) > 1:
+        raise ValueError(f"tallies must be over the same units, not over {sorted(sizes)}")
+    if resamples < 0 or (resamples and rng is None):
+        raise ValueError("resamples must be 0, or positive with an rng")
+    return sizes.pop() if sizes else 0
+
+
+def _quantity(tally: Tally, draws: Array, level: float) -> Quantity:
+    value = tally.value
+    if np.isnan(value):
+        return Quantity(None, tally.n, None, draws, tally.reason)
+    found = None
+    if len(draws) and len(tally.sums) > 1:
+        left_out = tally.formula(tally.sums.sum(axis=0) - tally.sums)
+        found = bootstrap_interval(draws, value, [left_out], level=level)
+    return Quantity(value, tally.n, found, draws)
+
+
+def _bootstrap(
+    tallies: Mapping[Key, Tally], units: int, rng: np.random.Generator, resamples: int
+) -> dict[Key, Array]:
+    sums = np.concatenate([tally.sums for tally in tallies.values()], axis=1)
+    edges = np.cumsum([0, *(tally.sums.shape[1] for tally in tallies.values())])
+    draws = {key: np.empty(resamples) for key in tallies}
+    done = 0
+    while done < resamples:
+        count = min(resamples - done, max(1, CELLS_PER_CHUNK // sums.shape[1]))
+        for weights in resample(rng, [units], 1, count):
+            totals = weights.participants[0].T @ sums  # replicates by columns
+            rows = slice(done, done + weights.replicates)
+            for (key, tally), start, end in zip(tallies.items(), edges, edges[1:], strict=False):
+                draws[key][rows] = tally.formula(totals[:, start:end])
+            done += weights.replicates
+    return draws

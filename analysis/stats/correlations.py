@@ -1,0 +1,220 @@
+"""Pearson, Spearman and Kendall correlation of few systems, with honest uncertainty.
+
+Source: Schuff et al. 2020, App. H; Kendall 1945 (tau-b); Phipson and Smyth 2010 (permutation p never 0).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import permutations
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
+
+from .arrays import Array
+from .rank_agreement import paired_values, settled
+
+Coefficient = Literal["pearson", "spearman", "kendall"]
+COEFFICIENTS: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall")
+LEAST_SYSTEMS = 2  # with two, every coefficient is +1 or -1 and only says which system is ahead
+LEAST_FOR_P = 6
+MOST_FOR_ENUMERATION = 8  # 8! = 40,320 orders
+SAMPLED_ORDERS = 19_999
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """One coefficient over n systems.
+
+    value: None where undefined; `reason` then says why. interval: 95 %, see `region_interval`.
+    p: two-sided, from permutations of the systems, None below `LEAST_FOR_P` systems.
+    p_method: "exact" for all orders, "sampled" for random ones with the +1 correction.
+    smallest_p: the smallest p that n systems without ties could ever reach.
+    """
+
+    coefficient: Coefficient
+    n: int
+    value: float | None
+    interval: tuple[float, float] | None = None
+    p: float | None = None
+    p_method: Literal["exact", "sampled", ""] = ""
+    smallest_p: float | None = None
+    reason: str = ""
+
+
+def correlate(
+    human: ArrayLike,
+    model: ArrayLike,
+    coefficient: Coefficient,
+    *,
+    replicates: Array | None = None,
+    rng: np.random.Generator | None = None,
+) -> Correlation:
+    """Correlation of a human measure and a model score over n systems.
+
+    human, model: one finite value per system, shape (n,), n >= 2.
+    replicates: the human measure re-aggregated in each bootstrap replicate, replicates × n, for the interval.
+        The scores stay fixed: they come from a data set far larger than the study.
+    rng: draws orders where n is too large to take them all; needed above `MOST_FOR_ENUMERATION` systems.
+
+    Raises ValueError for values that do not pair, or a missing rng.
+
+    >>> correlate([1, 2, 3], [1, 2, 4], "spearman").value
+    1.0
+    """
+    x, y = paired_values(human, model)
+    n = len(x)
+    for name, values in (("the human measure", x), ("the model score", y)):
+        if _constant(values[None]).all():
+            return Correlation(coefficient, n, None, reason=f"{name} is the same for all systems")
+    statistic = _STATISTICS[coefficient]
+    value = float(statistic(x[None], y[None])[0])
+    interval = None
+    if replicates is not None:
+        interval = region_interval(statistic, replicates, x, y)
+    least = smallest_p(n, coefficient)
+    if n < LEAST_FOR_P:
+        return Correlation(coefficient, n, value, interval, smallest_p=least)
+    p, method = _permutation_p(statistic, x, y, value, rng)
+    return Correlation(coefficient, n, value, interval, p, method, least)
+
+
+def region_interval(
+    statistic: Callable[[Array, Array], Array],
+    replicates: Array,
+    human: Array,
+    model: Array,
+    level: float = 0.95,
+) -> tuple[float, float] | None:
+    """Smallest and largest coefficient that a confidence region of the systems' human measures allows.
+
+    The region is the ellipsoid around the estimate that holds the share `level` of the bootstrap replicates,
+    by Mahalanobis distance of the systems' differences (Yeh and Singh 1997, on regions of the deepest
+    replicates); what holds for all systems together holds for any function of them (Scheffé 1953). The
+    percentiles of the coefficient itself are no interval here: noise pulls a correlation towards 0, in the
+    replicates once more than in the estimate, so that with few participants they seldom hold a true value
+    near 1 (`benchmarks.coverage`). This interval errs to the wide side.
+
+    statistic: of paired rows. replicates: replicates × n. human, model: the values, shape (n,).
+
+    None where more than one replicate in twenty is undefined.
+    """
+    defined = ~np.isnan(statistic(replicates, model[None]))
+    if not len(defined) or defined.mean() < 0.95:
+        return None
+    centre = human - human.mean()
+    apart = replicates[defined] - replicates[defined].mean(axis=1, keepdims=True)
+    spread = np.cov(apart, rowvar=False)
+    inverse = np.linalg.pinv(spread, hermitian=True)
+    distance = np.einsum("ri,ij,rj->r", apart - centre, inverse, apart - centre)
+    bound = float(np.quantile(distance, level))
+    scale = np.sqrt(bound / np.where(distance > 0, distance, 1.0))[:, None]
+    surface = (
+        centre + (apart - centre) * scale
+    )  # every replicate's direction, as far as the ellipsoid reaches
+    pulled = _pulled(apart[distance <= bound], centre, spread @ inverse, inverse, bound, model)
+    values = statistic(np.concatenate([surface, pulled]), model[None])
+    return float(np.nanmin(values)), float(np.nanmax(values))
+
+
+def _pulled(inside: Array, centre: Array, within: Array, inverse: Array, bound: float, model: Array) -> Array:
+    """Each point moved straight to the model score's shape, as far as the ellipsoid reaches.
+
+    So the region's extremes are found where no replicate happens to lie. within: projects on the directions
+    in which the replicates vary.
+    """
+    shape = (model - model.mean()) / np.linalg.norm(model - model.mean())
+    move = ((inside @ shape)[:, None] * shape - inside) @ within
+    squares = np.einsum("ri,ij,rj->r", move, inverse, move)
+    mixed = np.einsum("ri,ij,rj->r", move, inverse, inside - centre)
+    room = bound - np.einsum("ri,ij,rj->r", inside - centre, inverse, inside - centre)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = (np.sqrt(np.maximum(mixed**2 + squares * room, 0.0)) - mixed) / squares
+    return np.asarray(inside + np.clip(np.nan_to_num(reach), 0.0, 1.0)[:, None] * move)
+
+
+def smallest_p(n: int, coefficient: Coefficient) -> float:
+    """The smallest two-sided permutation p that n systems could ever reach.
+
+    Rank coefficients reach their extreme in two of the n! orders (the same and the reversed ranking),
+    Pearson's r as a rule in one; with two systems both orders are extreme for every coefficient.
+    """
+    extreme = 1 if coefficient == "pearson" and n > LEAST_SYSTEMS else 2
+    return extreme / math.factorial(n)
+
+
+def pearson(x: Array, y: Array) -> Array:
+    """Product-moment correlation of paired rows; rows × n each, one of them may have a single row."""
+    return _cosine(_centred(x), _centred(y))
+
+
+def spearman(x: Array, y: Array) -> Array:
+    """Pearson's r of the ranks, ties with their mean rank."""
+    return pearson(_ranks(x), _ranks(y))
+
+
+def kendall(x: Array, y: Array) -> Array:
+    """Kendall's tau-b: concordant minus discordant pairs, corrected for ties on either side."""
+    return _cosine(_pair_signs(x), _pair_signs(y))
+
+
+_STATISTICS: dict[Coefficient, Callable[[Array, Array], Array]] = {
+    "pearson": pearson,
+    "spearman": spearman,
+    "kendall": kendall,
+}
+
+
+def _centred(values: Array) -> Array:
+    """Rows minus their mean; exactly 0 for a constant row, whatever the mean's last digits."""
+    return np.where(_constant(values), 0.0, values - values.mean(axis=1, keepdims=True))
+
+
+def _constant(values: Array) -> NDArray[np.bool_]:
+    """Whether all values of a row are ties; rows × 1."""
+    rounded = settled(values)
+    return (rounded == rounded[:, :1]).all(axis=1, keepdims=True)
+
+
+def _cosine(x: Array, y: Array) -> Array:
+    """Cosine of paired rows, NaN where a row is constant 0 or holds NaN."""
+    norm = np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.clip(np.where(norm > 0, (x * y).sum(axis=1) / norm, np.nan), -1.0, 1.0)
+
+
+def _ranks(values: Array) -> Array:
+    return np.asarray(rankdata(settled(values), axis=1, nan_policy="propagate"))
+
+
+def _pair_signs(values: Array) -> Array:
+    first, second = np.triu_indices(values.shape[1], k=1)
+    rounded = settled(values)
+    return np.sign(rounded[:, first] - rounded[:, second])
+
+
+@lru_cache(maxsize=4)
+def _all_orders(n: int) -> NDArray[np.intp]:
+    return np.array(list(permutations(range(n))))
+
+
+def _permutation_p(
+    statistic: Callable[[Array, Array], Array],
+    x: Array,
+    y: Array,
+    value: float,
+    rng: np.random.Generator | None,
+) -> tuple[float, Literal["exact", "sampled"]]:
+    """Two-sided p: share of orders of the scores with a coefficient at least as far from 0."""
+    n = len(x)
+    if n <= MOST_FOR_ENUMERATION:
+        extreme = np.abs(statistic(x[None], y[_all_orders(n)])) >= abs(value) - 1e-9
+        return float(extreme.mean()), "exact"
+    if rng is None:
+        raise ValueError(f"rng is needed to sample orders of {n} systems")
+    orders = rng.permuted(np.tile(np.arange(n), (SAMPLED_ORDERS, 1)), axis=1)
+    extreme = np.abs(statistic(x[None], y[orders])) >= abs(value) - 1e-9
+    return float((extreme.sum() + 1) / (SAMPLED_ORDERS + 1)), "sampled"

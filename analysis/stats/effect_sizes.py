@@ -1,0 +1,236 @@
+"""Effect sizes of two conditions with intervals, from one value per participant."""
+
+from math import exp, lgamma, sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import optimize, stats
+
+from .arrays import Array
+from .results import (
+    EQUAL_SPREAD,
+    INDEPENDENT,
+    NORMAL,
+    NORMAL_MEANS,
+    SAME_ITEMS,
+    Finding,
+    check_level,
+    constant,
+    defined_values,
+    too_few,
+)
+
+
+def hedges_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
+    """Standardised difference of means, corrected for its bias in small samples.
+
+    g = J (mean of second − mean of first) / s, s the pooled standard deviation, J = Γ(f/2) / (√(f/2) Γ((f −
+    1)/2)) with f = n1 + n2 − 2 (Hedges 1981, equation 6e). The interval holds the population values δ under
+    which the observed t is in neither tail of the noncentral t distribution (Hedges and Olkin 1985, chapter
+    5); some programs multiply its ends by J, which shifts it away from the values that it tests.
+
+    first, second: one value per participant, NaN where undefined.
+
+    Refused below two participants in a condition and where neither condition's values vary. Raises
+    ValueError.
+
+    >>> round(hedges_g([1, 2, 3], [2, 3, 4]).estimate, 4)
+    0.7979
+    """
+    check_level(level)
+    groups = defined_values(first, second)
+    n1, n2 = len(groups[0]), len(groups[1])
+    quantity, method = "Hedges' g", "bias-corrected standardised difference, noncentral t interval"
+    refused = too_few(groups) or constant(groups, each=True)
+    if refused:
+        return Finding(quantity, (n1, n2), method, level=level, reason=refused)
+    freedom = n1 + n2 - 2
+    pooled = sqrt(sum(((group - group.mean()) ** 2).sum() for group in groups) / freedom)
+    d = float(groups[1].mean() - groups[0].mean()) / pooled
+    bias = exp(lgamma(freedom / 2) - lgamma((freedom - 1) / 2)) / sqrt(freedom / 2)
+    scale = sqrt(1 / n1 + 1 / n2)
+    interval, reason = _noncentral_interval(d / scale, freedom, level)
+    return Finding(
+        quantity=quantity,
+        n=(n1, n2),
+        method=method,
+        estimate=bias * d,
+        interval=(interval[0] * scale, interval[1] * scale) if interval else None,
+        level=level,
+        assumptions=(INDEPENDENT, NORMAL, EQUAL_SPREAD, SAME_ITEMS),
+        reason=reason,
+    )
+
+
+def cliffs_delta(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
+    """Cliff's delta, P(second > first) − P(second < first), for two participants drawn at random.
+
+    The interval is that of Feng and Cliff 2004 (asymmetric, with the unbiased variance of Cliff 1993): (δ −
+    δ³ ± t s √((1 − δ²)² + t² s²)) / (1 − δ² + t² s²), t with n1 + n2 − 2 degrees of freedom.
+
+    first, second: one value per participant, NaN where undefined.
+
+    Refused below two participants in a condition. Without an interval where all values of one condition
+    exceed all of the other: the variance estimate is then 0. Raises ValueError.
+
+    >>> cliffs_delta([1, 2, 3, 4], [3, 4, 5, 6]).estimate
+    0.75
+    """
+    check_level(level)
+    groups = defined_values(first, second)
+    n1, n2 = len(groups[0]), len(groups[1])
+    quantity, method = "Cliff's delta", "share of pairs of participants, Feng-Cliff interval"
+    refused = too_few(groups)
+    if refused:
+        return Finding(quantity, (n1, n2), method, level=level, reason=refused)
+    delta, variance = _dominance(*groups)
+    interval, reason = None, ""
+    if abs(delta) >= 1 - 1e-12:
+        reason = "no value of one condition reaches the other's, so the spread of delta cannot be estimated"
+    elif constant(groups):
+        reason = constant(groups)
+    else:
+        t = float(stats.t.ppf((1 + level) / 2, n1 + n2 - 2))
+        half = t * sqrt(variance) * sqrt((1 - delta**2) ** 2 + t**2 * variance)
+        middle, scale = delta - delta**3, 1 - delta**2 + t**2 * variance
+        interval = (max(-1.0, (middle - half) / scale), min(1.0, (middle + half) / scale))
+    assumptions = (INDEPENDENT, SAME_ITEMS, "Only the order of values counts, not their distances.")
+    return Finding(quantity, (n1, n2), method, delta, interval, level, None, assumptions, reason)
+
+
+def probability_of_superiority(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
+    """P(second > first) + P(tie)/2 for two participants drawn at random: (1 + Cliff's delta) / 2.
+
+    See `cliffs_delta`; Vargha and Delaney 2000 call it A.
+
+    >>> probability_of_superiority([1, 2, 3, 4], [3, 4, 5, 6]).estimate
+    0.875
+    """
+    delta = cliffs_delta(first, second, level=level)
+    interval = delta.interval
+    return Finding(
+        quantity="probability of superiority",
+        n=delta.n,
+        method=delta.method,
+        estimate=None if delta.estimate is None else (1 + delta.estimate) / 2,
+        interval=((1 + interval[0]) / 2, (1 + interval[1]) / 2) if interval else None,
+        level=level,
+        assumptions=delta.assumptions,
+        reason=delta.reason,
+    )
+
+
+def ratio_of_geometric_means(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
+    """Geometric mean of the second condition over that of the first, with Welch's interval on the log scale.
+
+    first, second: one positive value per participant, such as the own geometric mean time; NaN where
+    undefined.
+
+    Refused below two participants in a condition and where neither condition's values vary. Raises
+    ValueError, also for values that are not positive.
+
+    >>> round(ratio_of_geometric_means([10, 20, 40], [20, 40, 80]).estimate, 6)
+    2.0
+    """
+    check_level(level)
+    groups = defined_values(first, second)
+    for name, values in zip(("first", "second"), groups, strict=True):
+        if (values <= 0).any():
+            raise ValueError(f"{name} holds a value that is not positive")
+    logs = (np.log(groups[0]), np.log(groups[1]))
+    sizes = (len(logs[0]), len(logs[1]))
+    quantity, method = "ratio of geometric means", "Welch's interval of the difference of mean logs"
+    refused = too_few(groups) or constant(logs, each=True)
+    if refused:
+        return Finding(quantity, sizes, method, level=level, reason=refused)
+    difference, error, freedom = welch(*logs)
+    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    interval = (exp(difference - half), exp(difference + half))
+    assumptions = (INDEPENDENT, "The logarithms of the participants' values are nearly normal.", SAME_ITEMS)
+    return Finding(quantity, sizes, method, exp(difference), interval, level, None, assumptions)
+
+
+def welch(first: Array, second: Array) -> tuple[float, float, float]:
+    """Difference of means, its standard error and degrees of freedom (Welch 1947), for unlike spreads.
+
+    first, second: at least two values each, not all alike in both.
+    """
+    parts = [float(group.var(ddof=1)) / len(group) for group in (first, second)]
+    error = sqrt(sum(parts))
+    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (len(first) - 1) + parts[1] ** 2 / (len(second) - 1))
+    return float(second.mean() - first.mean()), error, freedom
+
+
+def welch_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
+    """Difference of the participants' means with Welch's interval and p; items count as fixed.
+
+    first, second: one value per participant, NaN where undefined.
+
+    Refused below two participants in a condition and where neither condition's values vary. Raises
+    ValueError.
+
+    >>> round(welch_difference([1, 2, 3], [2, 3, 4]).p, 4)
+    0.2879
+    """
+    check_level(level)
+    groups = defined_values(first, second)
+    sizes = (len(groups[0]), len(groups[1]))
+    quantity, method = "difference of means", "Welch's t over participants"
+    refused = too_few(groups) or constant(groups, each=True)
+    if refused:
+        return Finding(quantity, sizes, method, level=level, reason=refused)
+    difference, error, freedom = welch(*groups)
+    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    p = never_zero(2 * float(stats.t.sf(abs(difference) / error, freedom)))
+    interval = (difference - half, difference + half)
+    assumptions = (INDEPENDENT, NORMAL_MEANS, SAME_ITEMS)
+    return Finding(quantity, sizes, method, difference, interval, level, p, assumptions)
+
+
+def never_zero(p: float) -> float:
+    """The p, or the smallest number there is where it was too small to be one."""
+    return max(p, float(np.finfo(float).tiny))
+
+
+def _noncentral_interval(t: float, freedom: int, level: float) -> tuple[tuple[float, float] | None, str]:
+    """Noncentralities under which t is in neither tail, or None and why not."""
+    if t < 0:  # scipy's noncentral t is accurate on the other side
+        mirrored, reason = _noncentral_interval(-t, freedom, level)
+        return (-mirrored[1], -mirrored[0]) if mirrored else None, reason
+
+    def excess(noncentrality: float, share: float) -> float:
+        return float(stats.nct.cdf(t, freedom, noncentrality)) - share
+
+    reach = 10.0 + 5 * t  # the ends move away from t with t when there are few participants
+    try:
+        low, high = (
+            float(optimize.brentq(excess, t - reach, t + reach, args=(share,), xtol=1e-10))
+            for share in ((1 + level) / 2, (1 - level) / 2)
+        )
+    except ValueError:
+        return None, "the noncentral t distribution is out of reach for an effect this large"
+    return (low, high), ""
+
+
+def _dominance(first: Array, second: Array) -> tuple[float, float]:
+    """Cliff's delta and its estimated variance, in n log n steps."""
+    n1, n2 = len(first), len(second)
+    of_second = _balance(second, np.sort(first))
+    of_first = -_balance(first, np.sort(second))
+    delta = float(of_second.mean())
+    ordered = np.sort(first)
+    ties = np.searchsorted(ordered, second, "right") - np.searchsorted(ordered, second, "left")
+    pairs = n1 * n2
+    cells = (
+        pairs - int(ties.sum()) - pairs * delta**2
+    )  # the sum over all pairs of (sign of their difference less delta) squared
+    rows, columns = ((of_first - delta) ** 2).sum(), ((of_second - delta) ** 2).sum()
+    variance = (n2**2 * rows + n1**2 * columns - cells) / (pairs * (n1 - 1) * (n2 - 1))
+    return delta, max(float(variance), (1 - delta**2) / (pairs - 1))
+
+
+def _balance(values: Array, others: Array) -> Array:
+    """For each value the share of the others (sorted) below it minus the share above it."""
+    below = np.searchsorted(others, values, "left")
+    above = len(others) - np.searchsorted(others, values, "right")
+    return np.asarray((below - above) / len(others))

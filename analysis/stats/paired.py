@@ -1,0 +1,246 @@
+"""Two conditions that the same participants saw: test, effect sizes and intervals of their own changes.
+
+All take each participant's two values, NaN where undefined; who lacks one of them says nothing about a change
+and is left out. Sources are named with each method.
+"""
+
+from itertools import product
+from math import exp, sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from .arrays import Array
+from .effect_sizes import never_zero
+from .permutation import CELLS_PER_CHUNK, MOST_FOR_ENUMERATION
+from .proportions import wilson_interval
+from .results import INDEPENDENT, LEAST, SAME_ITEMS, Finding, check_level, same
+
+SWAPPED = (
+    "Under the null hypothesis a participant's two values could as well have been the other way round: "
+    "orders of conditions and sets of items are balanced over participants, and nothing carries over from "
+    "one condition to the next."
+)
+NORMAL_CHANGES = "There are enough participants for the mean of their changes to be nearly normal."
+NORMAL_VALUES = "The participants' values in both conditions follow normal distributions."
+SIGNS = np.array([-1.0, 1.0])
+SAME_CHANGE = "every participant changes by the same amount, so nothing says how changes differ"
+
+
+def complete_pairs(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
+    """The values of the participants who have both.
+
+    Raises ValueError for other shapes than one value per participant in both, and for infinite values.
+    """
+    before, after = (np.asarray(values, dtype=float) for values in (first, second))
+    if before.ndim != 1 or before.shape != after.shape:
+        raise ValueError(
+            f"first and second must have one value per participant each, not {before.shape}, {after.shape}"
+        )
+    if np.isinf(before).any() or np.isinf(after).any():
+        raise ValueError("first or second holds an infinite value")
+    both = ~np.isnan(before) & ~np.isnan(after)
+    return before[both], after[both]
+
+
+def too_few_pairs(pairs: int, least: int = LEAST) -> str:
+    """Why nothing can be said about so few participants with both values, "" where something can."""
+    if pairs >= least:
+        return ""
+    return f"at least {least} participants need a defined value in both conditions; there are {pairs}"
+
+
+def sign_flip_test(
+    first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, permutations: int = 9_999
+) -> Finding:
+    """Tests whether the condition changes the participants' values, by swapping conditions within them.
+
+    A swap turns the sign of a participant's change. The statistic is the mean change; over swaps, t of the
+    changes orders them alike. All swaps are taken where there are at most `MOST_FOR_ENUMERATION` (15
+    participants), otherwise `permutations` random ones. p, two-sided: the share of swaps with a mean at least
+    as far from 0; of random ones (b + 1)/(m + 1) (Fisher 1935, section 21; Phipson and Smyth 2010).
+
+    first, second: one value per participant in the same order, NaN where undefined. permutations: >= 1.
+
+    Refused below two participants with both values and where nobody's value changes. Raises ValueError.
+
+    >>> sign_flip_test([1, 2, 3, 4], [2, 3, 5, 7], rng=np.random.default_rng(1)).p
+    0.125
+    """
+    if permutations < 1:
+        raise ValueError(f"permutations must be at least 1, not {permutations}")
+    before, after = complete_pairs(first, second)
+    change = after - before
+    n = len(change)
+    exact = 2**n <= MOST_FOR_ENUMERATION
+    method = f"swap of conditions within participants, {'all' if exact else f'{permutations} random'} swaps"
+    refused = too_few_pairs(n) or ("" if change.any() else "no participant's value changes")
+    if refused:
+        return Finding("mean change", (n, n), method, reason=refused)
+    scaled = np.asarray(change / np.abs(change).max(), dtype=float)
+    if exact:
+        signs = np.array(list(product(SIGNS, repeat=n)))
+        p = _as_extreme(scaled, signs) / 2**n
+    else:
+        chunk, count = max(1, CELLS_PER_CHUNK // n), 0
+        for start in range(0, permutations, chunk):
+            rows = min(chunk, permutations - start)
+            count += _as_extreme(scaled, rng.choice(SIGNS, (rows, n)))
+        p = (count + 1) / (permutations + 1)
+    return Finding(
+        quantity="mean change",
+        n=(n, n),
+        method=method,
+        estimate=float(change.mean()),
+        p=p,
+        assumptions=(INDEPENDENT, SWAPPED),
+    )
+
+
+def smallest_swap_p(pairs: int) -> float:
+    """The smallest p that so many participants could ever reach: every pattern has its mirror image."""
+    return float(2.0 ** (1 - pairs))
+
+
+def average_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
+    """Mean change in average standard deviations of the two conditions, so that it compares with Hedges' g.
+
+    d = (m2 − m1)/s, s² = (s1² + s2²)/2; g = d √((n − 2)/(n − 1)), to lessen the bias. The interval is d ± t
+    √(d² (s1⁴ + s2⁴ + 2 s12²)/(8 s⁴ (n − 1)) + s_d²/(s² (n − 1))), s12 the covariance, s_d the standard
+    deviation of the changes (Bonett 2008, for two paired means), t with n − 1 degrees of freedom where the
+    source has the normal distribution.
+
+    Refused below three participants with both values and where the values vary in neither condition.
+    """
+    check_level(level)
+    before, after = complete_pairs(first, second)
+    n = len(before)
+    quantity = "Hedges' g"
+    method = "mean change in average standard deviations of the conditions, Bonett's interval"
+    refused = too_few_pairs(n, 3)
+    if not refused and same(before) and same(after):
+        refused = "the values do not vary within either condition, so nothing says how people differ"
+    if refused:
+        return Finding(quantity, (n, n), method, level=level, reason=refused)
+    covariance = np.cov(before, after)
+    spread = float(np.trace(covariance)) / 2
+    d = float(after.mean() - before.mean()) / sqrt(spread)
+    of_changes = 2 * spread - 2 * float(covariance[0, 1])
+    squares = float((covariance**2).sum())  # s1⁴ + s2⁴ + 2 s12²
+    variance = d**2 * squares / (8 * spread**2 * (n - 1)) + of_changes / (spread * (n - 1))
+    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * sqrt(variance)
+    return Finding(
+        quantity=quantity,
+        n=(n, n),
+        method=method,
+        estimate=d * sqrt((n - 2) / (n - 1)),
+        interval=(d - half, d + half) if variance > 0 else None,
+        level=level,
+        assumptions=(INDEPENDENT, NORMAL_VALUES, SAME_ITEMS),
+        reason="" if variance > 0 else SAME_CHANGE,
+    )
+
+
+def superiority_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
+    """Share of participants whose second value is the higher one, ties half.
+
+    Wilson's interval of the share; with ties it errs to the wide side, as half a success varies less.
+
+    >>> superiority_within([1, 2, 3, 4], [2, 3, 4, 4]).estimate
+    0.875
+    """
+    check_level(level)
+    before, after = complete_pairs(first, second)
+    n = len(before)
+    method = "share of participants, Wilson's interval"
+    refused = too_few_pairs(n)
+    if refused:
+        return Finding("probability of superiority", (n, n), method, level=level, reason=refused)
+    hits = float((after > before).sum()) + float((after == before).sum()) / 2
+    low, high = wilson_interval(np.array([hits]), np.array([float(n)]), level)[:, 0]
+    return Finding(
+        quantity="probability of superiority",
+        n=(n, n),
+        method=method,
+        estimate=hits / n,
+        interval=(float(low), float(high)),
+        level=level,
+        assumptions=(INDEPENDENT, SAME_ITEMS, "Only the order of values counts, not their distances."),
+    )
+
+
+def delta_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
+    """Share of participants who go up minus share who go down (Cliff 1993, d_w): 2 × superiority − 1."""
+    found = superiority_within(first, second, level=level)
+    interval = found.interval
+    return Finding(
+        quantity="Cliff's delta within participants",
+        n=found.n,
+        method=found.method,
+        estimate=None if found.estimate is None else 2 * found.estimate - 1,
+        interval=(2 * interval[0] - 1, 2 * interval[1] - 1) if interval else None,
+        level=level,
+        assumptions=found.assumptions,
+        reason=found.reason,
+    )
+
+
+def ratio_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
+    """Geometric mean of the participants' own ratios, second to first, with the t interval of their logs.
+
+    first, second: positive values. Refused as `paired_t` and raises ValueError for other values.
+
+    >>> round(ratio_within([10, 20, 40], [20, 38, 84]).estimate, 3)
+    1.998
+    """
+    check_level(level)
+    before, after = complete_pairs(first, second)
+    if (before <= 0).any() or (after <= 0).any():
+        raise ValueError("first or second holds a value that is not positive")
+    change = np.log(after) - np.log(before)
+    n, method = len(change), "t interval of the mean change of logs"
+    quantity = "ratio of geometric means"
+    refused = too_few_pairs(n) or (SAME_CHANGE if same(change) else "")
+    if refused:
+        return Finding(quantity, (n, n), method, level=level, reason=refused)
+    mean, error, freedom = paired_t(change)
+    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    assumptions = (INDEPENDENT, "The logarithms of the participants' ratios are nearly normal.", SAME_ITEMS)
+    interval = (exp(mean - half), exp(mean + half))
+    return Finding(quantity, (n, n), method, exp(mean), interval, level, None, assumptions)
+
+
+def paired_t(change: Array) -> tuple[float, float, float]:
+    """Mean change, its standard error and degrees of freedom (Student 1908).
+
+    change: at least two values, not all alike.
+    """
+    n = len(change)
+    return float(change.mean()), float(change.std(ddof=1)) / sqrt(n), float(n - 1)
+
+
+def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
+    """Mean change of the participants with Student's interval and p; items count as fixed.
+
+    >>> round(paired_difference([1, 2, 3], [2, 3, 5]).p, 4)
+    0.0572
+    """
+    check_level(level)
+    before, after = complete_pairs(first, second)
+    change = after - before
+    n, method = len(change), "paired t over participants"
+    refused = too_few_pairs(n) or (SAME_CHANGE if same(change) else "")
+    if refused:
+        return Finding("mean change", (n, n), method, level=level, reason=refused)
+    mean, error, freedom = paired_t(change)
+    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    p = never_zero(2 * float(stats.t.sf(abs(mean) / error, freedom)))
+    assumptions = (INDEPENDENT, NORMAL_CHANGES, SAME_ITEMS)
+    return Finding("mean change", (n, n), method, mean, (mean - half, mean + half), level, p, assumptions)
+
+
+def _as_extreme(change: Array, signs: NDArray[np.float64]) -> int:
+    """How many patterns of signs (rows) have a mean change at least as far from 0, up to a last digit."""
+    observed = abs(change.sum())
+    return int(np.count_nonzero(np.abs(signs @ change) >= observed * (1 - 1e-9) - 1e-12))

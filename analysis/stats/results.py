@@ -1,0 +1,90 @@
+"""What a method of inference found: one shape for tests, intervals and effect sizes of two conditions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .arrays import Array
+
+INDEPENDENT = "Participants answered independently of each other."
+EXCHANGEABLE = (
+    "Under the null hypothesis a participant would have got the same values in the other condition; unlike "
+    "spreads are allowed for by standardising, which is exact only in large samples."
+)
+SAMPLED_ITEMS = "Items, like participants, are a sample, and other items might have been used."
+SAME_ITEMS = "The statement is about these items; that others might have been used is not counted."
+NORMAL = "The participants' values follow a normal distribution in each condition."
+EQUAL_SPREAD = "The participants' values spread alike in both conditions."
+NORMAL_MEANS = "There are enough participants for the means of their values to be nearly normal."
+
+LEAST = 2  # participants per condition; with one, nothing says how people differ
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one method says about a second condition against a first.
+
+    estimate: second minus first, or second over first where `quantity` is a ratio. interval: at `level`.
+    n: participants with a defined value in the first and the second condition. p: two-sided unless `method`
+    says otherwise, never 0. What is refused is None, and `reason` says why in a sentence; a reason beside an
+    interval says why it is not of the method that was asked for.
+    """
+
+    quantity: str
+    n: tuple[int, int]
+    method: str
+    estimate: float | None = None
+    interval: tuple[float, float] | None = None
+    level: float = 0.95
+    p: float | None = None
+    assumptions: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def defined_values(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
+    """Both groups as arrays of the participants' defined values.
+
+    Raises ValueError for another shape than one value per participant, and for infinite values.
+    """
+    groups = []
+    for name, values in (("first", first), ("second", second)):
+        array = np.asarray(values, dtype=float)
+        if array.ndim != 1:
+            raise ValueError(f"{name} must have one value per participant, not shape {array.shape}")
+        if np.isinf(array).any():
+            raise ValueError(f"{name} holds an infinite value")
+        groups.append(array[~np.isnan(array)])
+    return groups[0], groups[1]
+
+
+def check_level(level: float, name: str = "level") -> None:
+    """Raises ValueError for a level or alpha that is no share between 0 and 1."""
+    if not 0 < level < 1:
+        raise ValueError(f"{name} must lie between 0 and 1, not {level}")
+
+
+def too_few(groups: Sequence[Array]) -> str:
+    """Why nothing can be said about groups this small, "" where something can."""
+    if min(map(len, groups)) >= LEAST:
+        return ""
+    sizes = " and ".join(str(len(group)) for group in groups)
+    return f"each condition needs at least {LEAST} participants with a defined value; there are {sizes}"
+
+
+def constant(groups: Sequence[Array], *, each: bool = False) -> str:
+    """Why nothing can be said about values that do not vary, "" where they do.
+
+    each: refuse only where the values vary in neither condition, not only where all are one value.
+    """
+    if each:
+        if all(same(group) for group in groups):
+            return "the values do not vary within either condition, so nothing says how people differ"
+        return ""
+    return "every participant has the same value" if same(np.concatenate(groups)) else ""
+
+
+def same(values: Array) -> bool:
+    """Whether all values are one but for the last digits."""
+    return bool(np.ptp(values) <= 1e-12 * np.abs(values).max()) if len(values) else True

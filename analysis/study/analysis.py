@@ -1,0 +1,286 @@
+"""One study analysed: who and what counts, measures with and without exclusions, systems against people."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..io.errors import AnalysisError
+from ..participants.allocation import Allocation, allocate
+from ..participants.bundle import MODES, Bundle, Condition, Points, Question, Scores, SystemScores, Version
+from ..participants.estimates import Estimates, estimate
+from ..participants.exclusion_rules import CLOCK_COLUMNS, Clock, Exclusions, apply_rules
+from ..participants.measures import MEASURES, own_measures
+from ..participants.time_by_certainty import TimeAtCertainty, time_at_certainty
+from ..participants.trial_grid import Grid, build_grids, choose_clock
+from ..scores.per_question import check_agreement, score_replicates
+from ..scores.score_table import SCORES
+from .human_vs_model import Quantity, Relations, relate
+
+ROWS_AT_ONCE = 50_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller chooses. mode, version: None for the default of `choose_mode`, `choose_version`."""
+
+    seed: int = 1
+    resamples: int = 2000
+    mode: str | None = None
+    version: int | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """The study over one set of trials: the retained ones, or all."""
+
+    trials: pd.DataFrame
+    grids: list[Grid]
+    estimates: Estimates
+    relations: Relations
+    times: list[TimeAtCertainty]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Everything that the report says, as numbers.
+
+    people: participants who count: of the mode and version, with a trial or a survey, not withdrawn.
+    allocation: which conditions they saw.
+    clock: whose time the measures use, None where no clock has a value.
+    systems: the conditions that show a system, in order; ground truth is none.
+    retained: where the rules leave no trial at all, all of them, and the report says so.
+    """
+
+    bundle: Bundle
+    options: Options
+    version: Version
+    mode: str
+    other_modes: dict[str, int]
+    other_versions: dict[int, int]
+    withdrawn: int
+    people: pd.DataFrame
+    allocation: Allocation
+    trials: pd.DataFrame
+    clock: Clock | None
+    exclusions: Exclusions
+    scores: dict[str, SystemScores]
+    unused_scores: list[str]
+    systems: list[Condition]
+    retained: View
+    everything: View
+
+    @property
+    def conditions(self) -> list[Condition]:
+        return self.version.conditions
+
+
+def analyse(
+    bundle: Bundle,
+    options: Options,
+    scores: Scores | None = None,
+    question_scores: pd.DataFrame | None = None,
+    advance: Callable[[int], None] = lambda replicates: None,
+) -> Study:
+    """Analyses one mode and one version of the study.
+
+    scores, question_scores: model scores, and what each question adds to them, to use instead of the bundle's
+    own; its own questions belong to its own scores. advance: told of finished replicates; there are
+    2 × `resamples` of them.
+
+    Raises AnalysisError where nothing was submitted in the mode and version, and where the questions do not
+    give the scores.
+    """
+    mode = options.mode or choose_mode(bundle)
+    version = bundle.version(choose_version(bundle, mode, options.version))
+    people, withdrawn = _people(bundle, mode, version.version)
+    trials = bundle.trials[bundle.trials["participant_id"].isin(people["participant_id"])]
+    if trials.empty:
+        raise AnalysisError(
+            f"{bundle.path}: no trial was submitted in mode {mode}, version {version.version}"
+        )
+    trials = trials.reset_index(drop=True)
+    allocation = allocate(version, people, trials)
+    clock = choose_clock(bundle.rules, trials)
+    exclusions = apply_rules(bundle.rules, _rows(trials, version))
+    kept = trials[[not names for names in exclusions.names]]
+    used = scores or bundle.scores
+    systems = [arm for arm in version.conditions if arm.system is not None and not arm.ground_truth]
+    known = used.systems if used else {}
+    questions = question_scores if scores or question_scores is not None else bundle.question_scores
+    replicates = _score_replicates(questions, known, systems, options)
+    members = allocation.membership()
+    view = _Viewer(bundle, options, version, members, clock, systems, known, replicates, advance)
+    return Study(
+        bundle=bundle,
+        options=options,
+        version=version,
+        mode=mode,
+        other_modes=_others(bundle.trials["mode"], mode),
+        other_versions=_others(bundle.trials["version"].astype(int), version.version),
+        withdrawn=withdrawn,
+        people=people,
+        allocation=allocation,
+        trials=trials,
+        clock=clock,
+        exclusions=exclusions,
+        scores=known,
+        unused_scores=sorted(known.keys() - {arm.system for arm in systems}),
+        systems=systems,
+        retained=view(trials if kept.empty else kept),
+        everything=view(trials),
+    )
+
+
+def choose_mode(bundle: Bundle) -> str:
+    """The first of live, pilot, bot in which a trial was submitted."""
+    present = set(bundle.trials["mode"])
+    for mode in MODES:
+        if mode in present:
+            return mode
+    raise AnalysisError(f"{bundle.path}: no trial was submitted")
+
+
+def choose_version(bundle: Bundle, mode: str, wanted: int | None = None) -> int:
+    """The wanted version, or the newest in which a trial was submitted in the mode."""
+    numbers = [version.version for version in bundle.study.versions]
+    if wanted is not None and wanted not in numbers:
+        raise AnalysisError(f"{bundle.path}: the study has no version {wanted}; it has {numbers}")
+    present = bundle.trials.loc[bundle.trials["mode"] == mode, "version"]
+    if present.empty:
+        raise AnalysisError(f"{bundle.path}: no trial was submitted in mode {mode}")
+    return int(present.max()) if wanted is None else wanted
+
+
+def _rows(trials: pd.DataFrame, version: Version) -> Iterator[dict[Any, Any]]:
+    """The trials as the rules read them, some in memory at a time."""
+    answers = [question.key for question in version.item_questionnaire]
+    read = trials[["condition", "item_id", "flags", *CLOCK_COLUMNS.values(), *answers]]
+    for start in range(0, len(read), ROWS_AT_ONCE):
+        yield from read.iloc[start : start + ROWS_AT_ONCE].to_dict("records")
+
+
+def _score_replicates(
+    questions: pd.DataFrame | None,
+    known: dict[str, SystemScores],
+    systems: Sequence[Condition],
+    options: Options,
+) -> dict[str, np.ndarray]:
+    """Score to its replicates over questions, resamples × systems; none without questions or resamples."""
+    if questions is None:
+        return {}
+    check_agreement(questions, {name: entry.scores for name, entry in known.items()})
+    if not options.resamples:
+        return {}
+    rng = np.random.default_rng([options.seed, 8])
+    names = [arm.system or "" for arm in systems]
+    return score_replicates(questions, names, rng=rng, resamples=options.resamples)
+
+
+class _Viewer:
+    """Makes a view of a set of trials; both views share everything else, and the seed."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        options: Options,
+        version: Version,
+        members: pd.DataFrame,
+        clock: Clock | None,
+        systems: list[Condition],
+        scores: dict[str, SystemScores],
+        score_draws: dict[str, np.ndarray],
+        advance: Callable[[int], None],
+    ) -> None:
+        self.bundle, self.options, self.version = bundle, options, version
+        self.members, self.clock, self.systems, self.scores = members, clock, systems, scores
+        self.score_draws, self.advance = score_draws, advance
+        self.measures = [*MEASURES, *own_measures(version.item_questionnaire, version.post_survey)]
+
+    def __call__(self, trials: pd.DataFrame) -> View:
+        # One stream per part, so that a part's numbers do not depend on what another one draws.
+        streams = np.random.default_rng(self.options.seed).spawn(3)
+        grids = self._grids(trials)
+        resamples = self.options.resamples
+        estimates = estimate(grids, self.measures, rng=streams[0], resamples=resamples, advance=self.advance)
+        relations = relate(
+            [arm.title for arm in self.systems], self._human(estimates), self._model(), rng=streams[1]
+        )
+        times = time_at_certainty(grids, self._levels(), rng=streams[2], resamples=resamples)
+        return View(trials, grids, estimates, relations, times)
+
+    def _grids(self, trials: pd.DataFrame) -> list[Grid]:
+        return build_grids(
+            trials,
+            self.members,
+            self.bundle.post_survey,
+            conditions=[arm.name for arm in self.version.conditions],
+            clock=CLOCK_COLUMNS[self.clock] if self.clock else None,
+            item_columns=_named(self.version.item_questionnaire),
+            post_columns=_named(self.version.post_survey),
+        )
+
+    def _levels(self) -> int:
+        question = self.version.question("certainty")
+        return question.scale.points if question and isinstance(question.scale, Points) else 1
+
+    def _human(self, estimates: Estimates) -> list[Quantity]:
+        columns = [estimates.conditions.index(arm.name) for arm in self.systems]
+        human = []
+        for measure in estimates.measures:
+            values = [estimates.get(measure.key, arm.name).value for arm in self.systems]
+            if any(value is not None for value in values):
+                replicates = estimates.replicates[measure.key][:, columns]
+                human.append(
+                    Quantity(
+                        measure.key,
+                        measure.label,
+                        measure.wanted,
+                        _array(values),
+                        replicates if len(replicates) else None,
+                        measure.headline,
+                    )
+                )
+        return human
+
+    def _model(self) -> list[Quantity]:
+        model = []
+        for score in SCORES:
+            values = [
+                self.scores[arm.system].scores.get(score.key) if arm.system in self.scores else None
+                for arm in self.systems
+            ]
+            if any(value is not None for value in values):
+                draws = self.score_draws.get(score.key)
+                model.append(
+                    Quantity(score.key, score.label, score.wanted, _array(values), draws, score.headline)
+                )
+        return model
+
+
+def _named(questions: Sequence[Question]) -> dict[str, str]:
+    """Role (or key, where there is no role) of each question to its column."""
+    return {question.role or question.key: question.key for question in questions}
+
+
+def _array(values: Sequence[float | None]) -> np.ndarray:
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
+def _people(bundle: Bundle, mode: str, version: int) -> tuple[pd.DataFrame, int]:
+    """Participants who count, and how many withdrew: who withdraws takes back the consent to be analysed."""
+    people = bundle.participants
+    people = people[(people["mode"] == mode) & (people["version"] == version)]
+    withdrawn = people["status"] == "withdrawn"
+    assigned = people["condition"].notna() | people["group"].notna()
+    started = people["participant_id"].isin(bundle.trials["participant_id"])
+    if bundle.post_survey is not None:
+        started |= people["participant_id"].isin(bundle.post_survey["participant_id"])
+    return people[started & ~withdrawn].reset_index(drop=True), int((withdrawn & assigned).sum())
+
+
+def _others(values: pd.Series, chosen: object) -> dict:
+    counts = values[values != chosen].value_counts().sort_index()
+    return {value: int(count) for value, count in counts.items()}

@@ -1,0 +1,394 @@
+"""Differences between conditions: bootstrap intervals, tests and effect sizes for a declared family.
+
+Works on `analysis.participants.estimates.Estimates`, which holds every participant's values and bootstrap
+replicates in
+which all conditions share the drawn items: differences of those columns respect the crossed items. Sources
+are named with each method.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..participants.estimates import Estimates, over_participants, paired_change, without_participant
+from ..participants.measures import Measure
+from ..stats.arrays import Array
+from ..stats.bootstrap import (
+    Interval,
+    Method,
+    bootstrap_interval,
+    few_units_level,
+    leave_one_out_means,
+)
+from ..stats.effect_sizes import cliffs_delta, hedges_g, probability_of_superiority, ratio_of_geometric_means
+from ..stats.equivalence import Equivalence, check_margin, equivalence
+from ..stats.paired import (
+    SAME_CHANGE,
+    average_g,
+    delta_within,
+    ratio_within,
+    sign_flip_test,
+    superiority_within,
+    too_few_pairs,
+)
+from ..stats.permutation import permutation_test
+from ..stats.results import INDEPENDENT, SAMPLED_ITEMS, Finding, check_level, constant, same, too_few
+
+NO_REPLICATES = "no bootstrap replicates were drawn"
+UNDEFINED_REPLICATES = (
+    "more than one bootstrap replicate in twenty is undefined, and the rest would be a selection"
+)
+
+
+@dataclass(frozen=True)
+class _Methods:
+    """What is computed from the participants' values in two conditions; each gives a `Finding`."""
+
+    test: Callable[..., Finding]
+    g: Callable[..., Finding]
+    delta: Callable[..., Finding]
+    superiority: Callable[..., Finding]
+    ratio: Callable[..., Finding]
+
+
+BETWEEN = _Methods(
+    permutation_test, hedges_g, cliffs_delta, probability_of_superiority, ratio_of_geometric_means
+)
+WITHIN = _Methods(sign_flip_test, average_g, delta_within, superiority_within, ratio_within)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One measure in a second condition against a first.
+
+    values: the two conditions' values. percentile, bca: the difference (the ratio, for a geometric measure)
+    with the two intervals of the same bootstrap replicates. ratio: of geometric means over participants, for
+    times. p: of the permutation test. adjusted_p: Holm's, over the family. reason: why nothing is compared.
+    paired: whether the same participants saw both; all but `values` is then about the changes of those who
+    have both values.
+    """
+
+    measure: Measure
+    first: str
+    second: str
+    values: tuple[float | None, float | None]
+    percentile: Finding
+    bca: Finding
+    permutation: Finding
+    hedges_g: Finding
+    cliffs_delta: Finding
+    superiority: Finding
+    ratio: Finding | None
+    equivalence: Equivalence | None
+    adjusted_p: float | None = None
+    reason: str = ""
+    paired: bool = False
+
+    @property
+    def p(self) -> float | None:
+        return self.permutation.p
+
+
+@dataclass(frozen=True)
+class Family:
+    """The comparisons that were declared together. size: how many; Holm counts refused ones too."""
+
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.comparisons)
+
+
+def compare_family(
+    estimates: Estimates,
+    family: Sequence[tuple[str, str, str]],
+    *,
+    rng: np.random.Generator,
+    permutations: int = 9_999,
+    margins: Mapping[str, tuple[float, float]] | None = None,
+    level: float = 0.95,
+) -> Family:
+    """Compares what was declared, with Holm's adjusted p over all of it.
+
+    family: (measure key, first condition, second condition) each. margins: measure key to the margin for an
+    equivalence test, declared beforehand; a ratio for geometric measures. rng: each comparison gets a stream
+    of its own, so that none depends on the others.
+
+    Raises ValueError for an unknown measure or condition, a doubled comparison or an impossible margin.
+    """
+    if len(set(family)) < len(family):
+        raise ValueError("family holds a comparison twice")
+    margins = margins or {}
+    streams = rng.spawn(len(family))
+    found = [
+        compare(
+            estimates,
+            *declared,
+            rng=stream,
+            permutations=permutations,
+            margin=margins.get(declared[0]),
+            level=level,
+        )
+        for declared, stream in zip(family, streams, strict=True)
+    ]
+    adjusted = holm([comparison.p for comparison in found])
+    return Family(tuple(replace(c, adjusted_p=p) for c, p in zip(found, adjusted, strict=True)))
+
+
+def all_pairs(measures: Sequence[str], conditions: Sequence[str]) -> list[tuple[str, str, str]]:
+    """The family of all pairs of conditions for each measure (keys)."""
+    return [(measure, *pair) for measure in measures for pair in combinations(conditions, 2)]
+
+
+def compare(
+    estimates: Estimates,
+    measure: str,
+    first: str,
+    second: str,
+    *,
+    rng: np.random.Generator,
+    permutations: int = 9_999,
+    margin: tuple[float, float] | None = None,
+    level: float = 0.95,
+) -> Comparison:
+    """Compares one measure (key) between two conditions in every way that the data support.
+
+    A geometric measure is compared as a ratio; its test and effect sizes are on the log scale. Conditions
+    that the same participants saw are compared within them (`analysis.stats.paired`). rng draws permutations.
+    margin, level: see `equivalence` and `difference`. Raises ValueError.
+    """
+    found, columns = _find(estimates, measure, first, second)
+    if margin is not None:
+        check_margin(margin, ratio=found.geometric)
+    before, after = _values(estimates, found, columns)
+    paired = estimates.paired(first, second)
+    methods = WITHIN if paired else BETWEEN
+    scale = np.log if found.geometric else np.asarray
+    timed = found.unit == "seconds" and not (np.concatenate([before, after]) <= 0).any()
+    tost = None
+    if margin is not None:
+        wide = difference(estimates, measure, first, second, level=0.9)
+        tost = equivalence(
+            before, after, margin, interval=wide.interval, ratio=found.geometric, paired=paired
+        )
+    return Comparison(
+        measure=found,
+        first=first,
+        second=second,
+        values=(estimates.get(measure, first).value, estimates.get(measure, second).value),
+        percentile=difference(estimates, measure, first, second, level=level, method="percentile"),
+        bca=difference(estimates, measure, first, second, level=level),
+        permutation=methods.test(scale(before), scale(after), rng=rng, permutations=permutations),
+        hedges_g=methods.g(scale(before), scale(after), level=level),
+        cliffs_delta=methods.delta(before, after, level=level),
+        superiority=methods.superiority(before, after, level=level),
+        ratio=methods.ratio(before, after, level=level) if timed else None,
+        equivalence=tost,
+        reason=_missing(estimates, measure, (first, second)),
+        paired=paired,
+    )
+
+
+def difference(
+    estimates: Estimates,
+    measure: str,
+    first: str,
+    second: str,
+    *,
+    level: float = 0.95,
+    method: Method = "bca",
+) -> Finding:
+    """Second minus first condition (over it, for a geometric measure) with a two-way bootstrap interval.
+
+    Where the same participants saw both conditions, it is the mean of their own changes, over those who have
+    both values; participants are drawn with both. Elsewhere participants were drawn within their condition.
+    Items were drawn for all conditions at once (Owen 2007), so what an item does to both conditions alike
+    cancels. The measure's value in a condition is the mean over its participants. The interval is widened for
+    few participants, as those of the measures are (`analysis.stats.bootstrap.few_units_level`).
+
+    Refused below two participants in a condition, where the values vary in neither, without replicates, and
+    where too many replicates are undefined. Raises ValueError for an unknown measure or condition.
+    """
+    check_level(level)
+    found, columns = _find(estimates, measure, first, second)
+    if estimates.paired(first, second):
+        return _paired_difference(estimates, found, (first, second), level, method)
+    groups = _values(estimates, found, columns)
+    known = tuple(group[~np.isnan(group)] for group in groups)
+    quantity = "ratio of geometric means" if found.geometric else "difference of means"
+    label = _label(method)
+    n = (len(known[0]), len(known[1]))
+    refused = _missing(estimates, measure, (first, second)) or too_few(known)
+    if refused:
+        return Finding(quantity, n, label, level=level, reason=refused)
+    estimate = float(_contrast(found, *(_mean(found, group) for group in known)))
+    interval, reason = None, constant(known, each=True)
+    if not reason:
+        interval, reason = _interval(estimates, found, columns, groups, estimate, level, method)
+    return Finding(
+        quantity=quantity,
+        n=n,
+        method=label,
+        estimate=estimate,
+        interval=interval.bounds if interval else None,
+        level=level,
+        assumptions=(INDEPENDENT, SAMPLED_ITEMS),
+        reason=reason or (interval.reason if interval else ""),
+    )
+
+
+def _paired_difference(
+    estimates: Estimates, measure: Measure, pair: tuple[str, str], level: float, method: Method
+) -> Finding:
+    """The mean change of the participants who saw both conditions, as `difference`."""
+    before, after = _values(
+        estimates, measure, (estimates.conditions.index(pair[0]), estimates.conditions.index(pair[1]))
+    )
+    change = paired_change(measure, before, after)
+    known = change[~np.isnan(change)]
+    n = (len(known), len(known))
+    quantity = "geometric mean of the participants' own ratios" if measure.geometric else "mean change"
+    refused = _missing(estimates, measure.key, pair) or too_few_pairs(len(known))
+    if refused:
+        return Finding(quantity, n, _label(method), level=level, reason=refused)
+    estimate = float(_back(measure, known.mean()))
+    interval, reason = None, SAME_CHANGE if same(known) else ""
+    if not reason:
+        interval, reason = _paired_interval(estimates, measure, pair, change, estimate, level, method)
+    return Finding(
+        quantity=quantity,
+        n=n,
+        method=_label(method),
+        estimate=estimate,
+        interval=interval.bounds if interval else None,
+        level=level,
+        assumptions=(INDEPENDENT, SAMPLED_ITEMS),
+        reason=reason or (interval.reason if interval else ""),
+    )
+
+
+def _paired_interval(
+    estimates: Estimates,
+    measure: Measure,
+    pair: tuple[str, str],
+    change: Array,
+    estimate: float,
+    level: float,
+    method: Method,
+) -> tuple[Interval | None, str]:
+    turned = (measure.key, *pair) not in estimates.pairs  # pairs are kept in the order of the conditions
+    draws = estimates.pairs[(measure.key, *(pair[::-1] if turned else pair))]
+    if not len(draws.replicates):
+        return None, NO_REPLICATES
+
+    def in_order(values: Array) -> Array:
+        if not turned:
+            return values
+        return 1 / values if measure.geometric else -values
+
+    left_out = [_back(measure, leave_one_out_means(change)), in_order(draws.without_item)]
+    wide = few_units_level(level, int(np.count_nonzero(~np.isnan(change))))
+    found = bootstrap_interval(in_order(draws.replicates), estimate, left_out, level=wide, method=method)
+    return found, "" if found else UNDEFINED_REPLICATES
+
+
+def _back(measure: Measure, change: ArrayLike) -> Array:
+    """From a mean of `paired_change` to the measure's own scale."""
+    return np.asarray(np.exp(change) if measure.geometric else change)
+
+
+def _label(method: Method) -> str:
+    return f"two-way bootstrap over participants and items, {'BCa' if method == 'bca' else method} interval"
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's adjusted p over a family of m tests: running maximum of min(1, (m − i + 1) p_(i)).
+
+    Keeps the chance of any false rejection at the level, whatever the dependence (Holm 1979). A test that
+    was refused (None) stays None and still counts in m: it was declared.
+
+    >>> holm([0.01, 0.04, None])
+    [0.03, 0.08, None]
+    """
+    for p in p_values:
+        if p is not None and not 0 < p <= 1:
+            raise ValueError(f"a p must lie above 0 and not above 1, not {p}")
+    ordered = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    running = 0.0
+    for rank, (p, index) in enumerate(ordered):
+        running = max(running, min(1.0, (len(p_values) - rank) * p))
+        adjusted[index] = running
+    return adjusted
+
+
+def _find(estimates: Estimates, measure: str, first: str, second: str) -> tuple[Measure, tuple[int, int]]:
+    found = next((m for m in estimates.measures if m.key == measure), None)
+    if found is None:
+        raise ValueError(f"measure {measure!r} was not estimated")
+    for name, condition in (("first", first), ("second", second)):
+        if condition not in estimates.conditions:
+            raise ValueError(f"{name} is no condition: {condition!r}")
+    if first == second:
+        raise ValueError(f"first and second are the same condition: {first!r}")
+    return found, (estimates.conditions.index(first), estimates.conditions.index(second))
+
+
+def _values(estimates: Estimates, measure: Measure, columns: tuple[int, int]) -> tuple[Array, Array]:
+    """Every participant's value in both conditions, NaN where undefined; none where a condition has none."""
+    groups = estimates.per_participant.get(measure.key)
+    if groups is None or any(
+        estimates.get(measure.key, estimates.conditions[c]).value is None for c in columns
+    ):
+        return np.array([]), np.array([])
+    return groups[columns[0]], groups[columns[1]]
+
+
+def _missing(estimates: Estimates, measure: str, conditions: tuple[str, str]) -> str:
+    """Why a condition has no value, "" where both have one."""
+    for condition in conditions:
+        entry = estimates.get(measure, condition)
+        if entry.value is None:
+            return f"condition {condition} has no value: {entry.reason}"
+    return ""
+
+
+def _interval(
+    estimates: Estimates,
+    measure: Measure,
+    columns: tuple[int, int],
+    groups: tuple[Array, Array],
+    estimate: float,
+    level: float,
+    method: Method,
+) -> tuple[Interval | None, str]:
+    before, after = columns
+    draws = estimates.replicates[measure.key]
+    if not len(draws):
+        return None, NO_REPLICATES
+    without = [without_participant(group, geometric=measure.geometric) for group in groups]
+    means = [_mean(measure, group) for group in groups]
+    items = estimates.without_item[measure.key]
+    left_out = [
+        _contrast(measure, without[0], means[1]),
+        _contrast(measure, means[0], without[1]),
+        _contrast(measure, items[:, before], items[:, after]),
+    ]
+    replicates = np.asarray(_contrast(measure, draws[:, before], draws[:, after]))
+    wide = few_units_level(level, *(int(np.count_nonzero(~np.isnan(group))) for group in groups))
+    found = bootstrap_interval(
+        replicates, estimate, [np.asarray(values) for values in left_out], level=wide, method=method
+    )
+    return found, "" if found else UNDEFINED_REPLICATES
+
+
+def _mean(measure: Measure, values: Array) -> Array:
+    return over_participants(values[:, None], np.ones((len(values), 1)), geometric=measure.geometric)[0]
+
+
+def _contrast(measure: Measure, before: Array, after: Array) -> Array:
+    return after / before if measure.geometric else after - before

@@ -1,0 +1,124 @@
+"""What a study says about its conditions: the family of comparisons, and models of single trials."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ..io.errors import AnalysisError
+from ..models.bayesian_logistic import BayesModel, bayes_logistic
+from ..models.gee_logistic import gee_logistic
+from ..models.linear_mixed import mixed_log_time
+from ..models.ordinal_logit import ordinal_logit
+from ..models.trial_model import Model, Trials, read_trials
+from ..participants.bundle import Points
+from ..participants.exclusion_rules import CLOCK_COLUMNS
+from ..participants.item_statistics import trial_table
+from ..planning.preregistration import Plan
+from .analysis import Study
+from .comparisons import Family, all_pairs, compare_family
+
+# What is compared where nothing was declared. Few, for Holm's correction counts them all.
+EXPLORED = ("agreement", "fraction_correct", "fp", "over_estimation", "time_geometric", "certainty")
+MOST_TRIALS = 100_000  # that the models read; larger studies have the R script
+MOST_BAYES_TRIALS = 20_000  # that the Bayesian models read: they take the longest by far
+MOST_DRAWN = 100_000_000  # values permuted for one comparison; larger studies take fewer permutations
+FEWEST_PERMUTATIONS = 999
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Everything that the report infers about conditions.
+
+    plan: with the number of permutations that were drawn. declared: whether a plan named the family; else it
+    is exploratory. models, bayes: outcome in words to its model, refused ones with their reason; ``bayes`` is
+    empty above `MOST_BAYES_TRIALS`. too_many: trials of a study too large for models here, else 0.
+    """
+
+    plan: Plan
+    declared: bool
+    family: Family
+    models: dict[str, Model]
+    bayes: dict[str, BayesModel]
+    too_many: int = 0
+
+
+def infer(study: Study, plan: Plan | None = None) -> Inference:
+    """Compares the conditions of a study, by the plan's family or all pairs of the main measures.
+
+    Raises AnalysisError where the plan names a measure or condition that the study lacks.
+    """
+    estimates = study.retained.estimates
+    used = plan or Plan(
+        seed=study.options.seed, permutations=_permutations(len(study.people), Plan().permutations)
+    )
+    names = [arm.name for arm in study.conditions]
+    measures = [key for key in EXPLORED if estimates.available(key)]
+    family = list(used.family) or all_pairs(measures, names)
+    rng = np.random.default_rng([study.options.seed, 5])
+    try:
+        found = compare_family(
+            estimates, family, rng=rng, permutations=used.permutations, margins=used.margins
+        )
+    except ValueError as error:
+        raise AnalysisError(f"the plan does not fit the study: {error}") from None
+    trials = len(study.retained.trials)
+    if trials > MOST_TRIALS:
+        return Inference(used, bool(used.family), found, {}, {}, trials)
+    models, bayes = _models(study, names)
+    return Inference(used, bool(used.family), found, models, bayes)
+
+
+def _permutations(people: int, wanted: int) -> int:
+    return min(wanted, max(FEWEST_PERMUTATIONS, MOST_DRAWN // max(1, people)))
+
+
+def _models(study: Study, names: Sequence[str]) -> tuple[dict[str, Model], dict[str, BayesModel]]:
+    frame = _frame(study)
+    models: dict[str, Model] = {}
+    bayes: dict[str, BayesModel] = {}
+    for label, column in {"Rated correct": "rated_correct", "Right rating": "right"}.items():
+        if (trials := _trials(frame, column, names)) is not None:
+            models[label] = gee_logistic(trials, position=_adjusted(trials))
+            if len(frame) <= MOST_BAYES_TRIALS:
+                bayes[label] = bayes_logistic(trials)
+    timed = frame[frame["seconds"] > 0]
+    if (trials := _trials(timed, "seconds", names)) is not None:
+        models["Completion time"] = mixed_log_time(trials, position=trials.position is not None)
+    for question in study.version.item_questionnaire:
+        if isinstance(question.scale, Points):
+            trials = _trials(frame, question.key, names)
+            if trials is not None:
+                label = question.role.replace("_", " ").capitalize() if question.role else question.text
+                models[label] = ordinal_logit(trials, position=_adjusted(trials))
+    return models, bayes
+
+
+def _adjusted(trials: Trials) -> bool:
+    """Whether to adjust for the place in the order: within people, conditions come at places of their own."""
+    return trials.repeated and trials.position is not None
+
+
+def _frame(study: Study) -> pd.DataFrame:
+    """The retained trials with what the models read, and the answers."""
+    trials = study.retained.trials
+    rating = study.version.question("correctness_rating")
+    table = trial_table(
+        trials,
+        [()] * len(trials),
+        clock=CLOCK_COLUMNS[study.clock] if study.clock else None,
+        rating=rating.key if rating else None,
+    )
+    answers = [question.key for question in study.version.item_questionnaire]
+    own = trials[[key for key in answers if key not in table.columns]]
+    return pd.concat([table, own], axis=1)
+
+
+def _trials(frame: pd.DataFrame, outcome: str, names: Sequence[str]) -> Trials | None:
+    """The trials with the outcome, None where there is none at all."""
+    known = frame[frame[outcome].notna()]
+    if known.empty:
+        return None
+    shown = [name for name in names if name in set(known["condition"])]
+    return read_trials(known, outcome, conditions=shown)

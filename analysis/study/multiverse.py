@@ -1,0 +1,330 @@
+"""How rank table and correlations change over defensible choices: exclusion rules and aggregations.
+
+A universe is one choice of each: which exclusion rules apply, whether trials are averaged within participants
+first, within items first, or pooled, and by which mean completion times are summarised. Source: Steegen,
+Tuerlinckx, Gelman and Vanpaemel 2016 (Increasing transparency through a multiverse analysis).
+
+The trials are read once. What rules hit is kept as sums per pattern of rules, so that the sums of any subset
+of rules are sums over patterns; only medians look at trials again.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..participants.estimates import missing_reason, over_participants
+from ..participants.measures import Measure
+from ..participants.trial_grid import Grid, Sums, quantities
+from ..stats.arrays import Array
+from ..stats.correlations import kendall, pearson, spearman
+from ..stats.rank_agreement import settled
+from .human_vs_model import Quantity
+
+Aggregation = Literal["participants", "items", "pooled"]
+AGGREGATIONS: tuple[Aggregation, ...] = ("participants", "items", "pooled")
+TIME = "time"
+TIME_SUMMARIES = {"time_mean": "mean", "time_median": "median", "time_geometric": "geometric mean"}
+MOST_SUBSETS = 64
+Bits = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Universe:
+    """One human measure and one model score under one set of choices.
+
+    rules: names of the rules that apply. summary: of completion times, "" for other measures.
+    trials: retained trials of the systems. values: the human measure by system, NaN where undefined; then
+    sign, tied and the coefficients are None. sign: "+" same ranking, "-" reversed, "" neither. A coefficient
+    is None where either side is constant.
+    """
+
+    rules: tuple[str, ...]
+    aggregation: Aggregation
+    summary: str
+    measure: str
+    score: str
+    trials: int
+    values: tuple[float, ...]
+    sign: Literal["+", "-", ""] | None
+    tied: bool | None
+    pearson: float | None
+    spearman: float | None
+    kendall: float | None
+
+    @property
+    def defined(self) -> bool:
+        return self.sign is not None
+
+
+@dataclass(frozen=True)
+class Stability:
+    """One human measure (all summaries) and one model score over all universes.
+
+    plus, minus, blank: universes with that sign. reference: the universe of all rules, participants first,
+    arithmetic mean. same_sign: share of the defined universes with its sign; same_direction: with Pearson's r
+    on its side of 0; None where the reference is undefined. pearson: smallest and largest r.
+    """
+
+    measure: str
+    score: str
+    universes: int
+    undefined: int
+    plus: int
+    minus: int
+    blank: int
+    reference: Universe
+    same_sign: float | None
+    same_direction: float | None
+    pearson: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Multiverse:
+    """All universes.
+
+    complete: all subsets of the rules are in; else none, each, all but each, all. missing: measure (key) to
+    why it is in no universe.
+    """
+
+    systems: tuple[str, ...]
+    rules: tuple[str, ...]
+    complete: bool
+    universes: tuple[Universe, ...]
+    stability: tuple[Stability, ...]
+    missing: dict[str, str]
+
+
+def rule_hits(
+    grids: Sequence[Grid], trials: pd.DataFrame, names: Sequence[tuple[str, ...]], rules: Sequence[str]
+) -> list[Bits]:
+    """Which rules hit each trial, as bits in the order of `rules`: one array per grid, participants × items.
+
+    trials: all submitted trials. names: the rules that hit each (`Exclusions.names`).
+
+    Raises ValueError where names has another length than trials.
+    """
+    if len(names) != len(trials):
+        raise ValueError(f"names has {len(names)} entries for {len(trials)} trials")
+    place = {rule: 1 << bit for bit, rule in enumerate(rules)}
+    known = {hits: sum(place[rule] for rule in hits) for hits in set(names)}
+    bits = np.array([known[hits] for hits in names], dtype=np.int64)
+    found = []
+    for grid in grids:
+        own = (trials["condition"] == grid.condition).to_numpy()
+        rows = pd.Index(grid.participants).get_indexer(pd.Index(trials.loc[own, "participant_id"]))
+        columns = pd.Index(grid.items).get_indexer(pd.Index(trials.loc[own, "item_id"]))
+        spread = np.zeros(grid.present.shape, dtype=np.int64)
+        spread[rows, columns] = bits[own]
+        found.append(spread)
+    return found
+
+
+def multiverse(
+    grids: Sequence[Grid],
+    hits: Sequence[Bits],
+    rules: Sequence[str],
+    measures: Sequence[Measure],
+    scores: Sequence[Quantity],
+) -> Multiverse:
+    """Every universe of every human measure with every model score.
+
+    grids: one per system, over all submitted trials, in the order of the scores' values. hits: see
+    `rule_hits`. measures: those of the post survey are left out: no choice here touches them.
+
+    Raises ValueError for fewer than two systems, or arrays that do not pair.
+    """
+    _check(grids, hits, rules, scores)
+    subsets, complete = rule_subsets(len(rules))
+    sources = [_Source(grid, bits) for grid, bits in zip(grids, hits, strict=True)]
+    missing = {m.key: reason for m in measures if (reason := _missing(m, grids))}
+    used = [m for m in measures if m.key not in missing]
+    universes: list[Universe] = []
+    choices = [(subset, aggregation) for subset in subsets for aggregation in AGGREGATIONS]
+    values = _values(sources, used, choices)
+    trials = {subset: sum(source.trials(subset) for source in sources) for subset in subsets}
+    named = {subset: tuple(name for bit, name in enumerate(rules) if subset >> bit & 1) for subset in subsets}
+    for m, human in zip(used, values, strict=True):
+        family = TIME if m.key in TIME_SUMMARIES else m.key
+        for score in scores:
+            relation = _relate(human, score.values)
+            for (subset, aggregation), row, found in zip(choices, human, relation, strict=True):
+                universes.append(
+                    Universe(
+                        named[subset],
+                        aggregation,
+                        TIME_SUMMARIES.get(m.key, ""),
+                        family,
+                        score.key,
+                        trials[subset],
+                        tuple(map(float, row)),
+                        *found,
+                    )
+                )
+    stability = tuple(_stability(list(group), len(rules)) for group in _pairs(universes))
+    systems = tuple(grid.condition for grid in grids)
+    return Multiverse(systems, tuple(rules), complete, tuple(universes), stability, missing)
+
+
+def rule_subsets(count: int) -> tuple[list[int], bool]:
+    """Subsets of the rules as bits, smallest first, and whether they are all.
+
+    >>> rule_subsets(2)
+    ([0, 1, 2, 3], True)
+    """
+    if 2**count <= MOST_SUBSETS:
+        found = [
+            sum(1 << bit for bit in c) for size in range(count + 1) for c in combinations(range(count), size)
+        ]
+        return found, True
+    everything = 2**count - 1
+    single = [1 << bit for bit in range(count)]
+    return [0, *single, *(everything - one for one in reversed(single)), everything], False
+
+
+class _Source:
+    """One condition's sums by pattern of rules, and from them by subset."""
+
+    def __init__(self, grid: Grid, bits: Bits) -> None:
+        self.grid, self.bits = grid, bits
+        arrays = quantities(grid)
+        self.names = list(arrays)
+        self.patterns = np.unique(bits[grid.present])
+        masks = [(bits == pattern) & grid.present for pattern in self.patterns]
+        self.by_person = [np.stack([(a * mask).sum(axis=1) for a in arrays.values()]) for mask in masks]
+        self.by_item = [np.stack([(a * mask).sum(axis=0) for a in arrays.values()]) for mask in masks]
+        self.counts = [int(mask.sum()) for mask in masks]
+
+    def trials(self, subset: int) -> int:
+        """Trials that no rule of the subset hits."""
+        return sum(n for p, n in zip(self.patterns, self.counts, strict=True) if not p & subset)
+
+    def sums(self, subset: int, aggregation: Aggregation, *, median: bool) -> Sums:
+        """Sums over the trials that the subset leaves, by unit of the aggregation; units × 1 each."""
+        parts = self.by_item if aggregation == "items" else self.by_person
+        kept = [part for p, part in zip(self.patterns, parts, strict=True) if not p & subset]
+        units = len(self.grid.items) if aggregation == "items" else len(self.grid.participants)
+        total = np.sum(kept, axis=0) if kept else np.zeros((len(self.names), units))
+        if aggregation == "pooled":
+            total = total.sum(axis=1, keepdims=True)
+        sums = {name: values[:, None] for name, values in zip(self.names, total, strict=True)}
+        if median:
+            sums["median_seconds"] = self._medians(subset, aggregation)[:, None]
+        return sums
+
+    def _medians(self, subset: int, aggregation: Aggregation) -> Array:
+        kept = self.grid.present & (self.bits & subset == 0)
+        times = np.where(kept, self.grid.seconds, np.nan)
+        if aggregation == "pooled":
+            times = times.reshape(1, -1)
+        elif aggregation == "items":
+            times = times.T
+        found = np.full(len(times), np.nan)
+        some = (~np.isnan(times)).any(axis=1)
+        found[some] = np.nanmedian(times[some], axis=1)
+        return found
+
+
+def _values(
+    sources: Sequence[_Source], measures: Sequence[Measure], choices: Sequence[tuple[int, Aggregation]]
+) -> Array:
+    """measures × choices × systems."""
+    median = any(m.key == "time_median" for m in measures)
+    found = np.full((len(measures), len(choices), len(sources)), np.nan)
+    for column, source in enumerate(sources):
+        for row, (subset, aggregation) in enumerate(choices):
+            sums = source.sums(subset, aggregation, median=median)
+            for index, m in enumerate(measures):
+                values = m.formula(sums)
+                mean = over_participants(values, np.ones(values.shape), geometric=m.geometric)
+                found[index, row, column] = mean[0]
+    return found
+
+
+def _missing(measure: Measure, grids: Sequence[Grid]) -> str:
+    if not measure.counted:
+        return "it is of the post survey, which no choice here touches"
+    reasons = {grid.condition: missing_reason(measure, grid) for grid in grids}
+    return "; ".join(f"{name}: {reason}" for name, reason in reasons.items() if reason)
+
+
+_Found = tuple[
+    Literal["+", "-", ""] | None, bool | None, float | None, float | None, float | None
+]  # sign, tied, Pearson, Spearman, Kendall
+
+
+def _relate(human: Array, score: Array) -> list[_Found]:
+    """Relation of each row of the human measure (choices × systems) with the score (systems,)."""
+    known = ~np.isnan(score)
+    x, y = human[:, known], score[None, known]
+    defined = ~np.isnan(x).any(axis=1)
+    found: list[_Found] = [(None, None, None, None, None)] * len(human)
+    if known.sum() < 2 or not defined.any():
+        return found
+    x = x[defined]
+    r, rho, tau = (statistic(x, y) for statistic in (pearson, spearman, kendall))
+    tied = _tied(x) | _tied(y)
+    for place, row in enumerate(np.flatnonzero(defined)):
+        same, reverse = rho[place] > 1 - 1e-9, rho[place] < -1 + 1e-9
+        sign: Literal["+", "-", ""] = "" if tied[place] else "+" if same else "-" if reverse else ""
+        found[row] = (sign, bool(tied[place]), _known(r[place]), _known(rho[place]), _known(tau[place]))
+    return found
+
+
+def _tied(values: Array) -> NDArray[np.bool_]:
+    return np.asarray((np.diff(np.sort(settled(values), axis=1), axis=1) == 0).any(axis=1))
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _pairs(universes: Sequence[Universe]) -> Iterator[list[Universe]]:
+    groups: dict[tuple[str, str], list[Universe]] = {}
+    for universe in universes:
+        groups.setdefault((universe.measure, universe.score), []).append(universe)
+    yield from groups.values()
+
+
+def _stability(group: Sequence[Universe], rules: int) -> Stability:
+    reference = next(
+        u
+        for u in group
+        if len(u.rules) == rules and u.aggregation == "participants" and u.summary in ("", "mean")
+    )
+    defined = [u for u in group if u.defined]
+    signs = [u.sign for u in defined]
+    correlated = [u.pearson for u in defined if u.pearson is not None]
+    direction = None
+    if reference.pearson is not None:
+        direction = float(np.mean([np.sign(r) == np.sign(reference.pearson) for r in correlated]))
+    return Stability(
+        measure=reference.measure,
+        score=reference.score,
+        universes=len(group),
+        undefined=len(group) - len(defined),
+        plus=signs.count("+"),
+        minus=signs.count("-"),
+        blank=signs.count(""),
+        reference=reference,
+        same_sign=signs.count(reference.sign) / len(signs) if reference.defined else None,
+        same_direction=direction,
+        pearson=(min(correlated), max(correlated)) if correlated else None,
+    )
+
+
+def _check(
+    grids: Sequence[Grid], hits: Sequence[Bits], rules: Sequence[str], scores: Sequence[Quantity]
+) -> None:
+    if len(grids) < 2:
+        raise ValueError(f"grids must hold at least 2 systems, not {len(grids)}")
+    if [grid.present.shape for grid in grids] != [bits.shape for bits in hits]:
+        raise ValueError("hits must hold one array per grid, participants × items")
+    if any((bits < 0).any() or (bits >> len(rules)).any() for bits in hits):
+        raise ValueError(f"hits name more rules than the {len(rules)} given")
+    if any(len(score.values) != len(grids) for score in scores):
+        raise ValueError("each score needs one value per grid")

@@ -1,0 +1,241 @@
+"""The way of a simulated annotator: log in, take an item, draw, save, hand in, until nothing is left.
+
+A walk is a generator of requests, so that the same walk runs on any client. It follows no redirects by
+itself and sends every operation under an id of its own, so that the client may send a request again when it
+does not know whether the one before arrived.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import unescape
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from annotation.bots.behaviours import Bot, BotError
+from annotation.bots.drawing import Sheet, clearing, draw, edits
+from annotation.schemas import Document
+
+Json = dict[str, Any]
+_TOKEN = re.compile(rb'name="csrfmiddlewaretoken" value="([^"]+)"')
+_WORK = re.compile(r"/annotate/work/(\d+)/$")
+
+
+class Ask(NamedTuple):
+    """A request. ``act`` says what it is for; a form or JSON is sent with ``token`` against forgery."""
+
+    act: str
+    method: str
+    path: str
+    form: dict[str, str] | None = None
+    json: Json | None = None
+    token: str = ""
+
+
+class Think(NamedTuple):
+    """Pause, by this share of the pause that the run asks for."""
+
+    share: float
+
+
+class Answer(NamedTuple):
+    """What came back."""
+
+    status: int
+    location: str
+    body: bytes
+
+    def json(self) -> Json:
+        try:
+            found = json.loads(self.body)
+        except ValueError as error:
+            raise BotError(f"an answer is no JSON: {self.body[:80]!r}") from error
+        assert isinstance(found, dict)
+        return found
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The project, what is known of its items, and how many each bot hands in at most.
+
+    ``gold``: the gold document of items as JSON text, by external id; an item without gets something made up.
+    """
+
+    slug: str
+    gold: Mapping[str, str] = field(default_factory=dict)
+    most: int | None = None
+
+    def known(self, external_id: str) -> Document | None:
+        text = self.gold.get(external_id)
+        return Document.model_validate_json(text) if text is not None else None
+
+
+Walk = Generator[Ask | Think, Answer | None, None]
+_Asking = Generator[Ask | Think, Answer | None, Answer]
+_Stated = Generator[Ask | Think, Answer | None, Json | None]
+
+
+def walk(bot: Bot, plan: Plan) -> Walk:
+    """Annotate until the project has nothing left for the bot. Fills in ``bot``.
+
+    Raises BotError where the site answers otherwise than it should.
+    """
+    page = f"/annotate/{plan.slug}/"
+    if not bot.session:
+        yield from _log_in(bot, page)
+    token = _token(page, (yield from _ask(Ask("project", "GET", page), 200)))
+    state: Json | None = None
+    while plan.most is None or len(bot.submitted) < plan.most:
+        state = state or (yield from _next(f"{page}next/", token))
+        if state is None:
+            return
+        work = _Work(bot, plan, token, state)
+        yield from work.do()
+        state = work.following
+
+
+def _log_in(bot: Bot, page: str) -> Walk:
+    path = f"/accounts/login/?next={page}"
+    token = _token(path, (yield from _ask(Ask("login", "GET", path), 200)))
+    form = {"username": bot.name, "password": bot.password, "next": page, "csrfmiddlewaretoken": token}
+    answer = yield from _ask(Ask("login", "POST", path, form=form, token=token), 302)
+    if answer.location != page:
+        raise BotError(f"the login leads to {answer.location} and not to {page}")
+
+
+def _token(path: str, answer: Answer) -> str:
+    found = _TOKEN.search(answer.body)
+    if found is None:
+        raise BotError(f"{path} has no form with a token")
+    return unescape(found[1].decode())
+
+
+def _next(path: str, token: str) -> _Stated:
+    """Take the next item and open it; None where nothing is left."""
+    form = {"csrfmiddlewaretoken": token}
+    answer = yield from _ask(Ask("next", "POST", path, form=form, token=token), 302)
+    found = _WORK.search(answer.location)
+    if found is None:
+        return None
+    opened = yield from _ask(Ask("open", "GET", f"/api/annotation/work/{found[1]}/"), 200)
+    return opened.json()
+
+
+def _ask(ask: Ask, *expected: int) -> _Asking:
+    answer = yield ask
+    assert answer is not None
+    if answer.status not in expected:
+        text = answer.body[:300].decode(errors="replace")
+        raise BotError(f"{ask.method} {ask.path} answered with status {answer.status}: {text}")
+    return answer
+
+
+class _Work:
+    """One work in the hands of a bot: its revision, and what is sent to it."""
+
+    def __init__(self, bot: Bot, plan: Plan, token: str, state: Json) -> None:
+        self.bot, self.most, self.token, self.state = bot, plan.most, token, state
+        self.pk, self.revision = int(state["id"]), int(state["revision"])
+        self.sheet = Sheet.of(state)
+        gold = plan.known(state["item"]["external_id"])
+        self.layers = draw(self.sheet, gold, bot.behaviour, bot.rng)
+        self.gone = False
+        self.following: Json | None = None
+
+    @property
+    def path(self) -> str:
+        return f"/api/annotation/work/{self.pk}/"
+
+    def do(self) -> Walk:
+        """Draw, save and hand in, or give the item back."""
+        todo = [*clearing(self.state["document"], self.sheet.walk), *edits(self.layers)]
+        operations = [{"id": str(uuid4()), **one} for one in todo]
+        gives_up = self.bot.rng.random() < self.bot.behaviour.gives_up
+        if gives_up:
+            operations = operations[: len(operations) // 2]
+        step = self.bot.behaviour.batch
+        for start in range(0, len(operations), step):
+            yield from self._pause()
+            yield from self._save(operations[start : start + step])
+            if self.gone:
+                self.bot.lost += 1
+                return
+        if gives_up:
+            # Sent again, for want of an answer to the first, it is refused: it is given back already.
+            yield from _ask(self._post("release", "release/", {}), 200, 409)
+            self.bot.released += 1
+        else:
+            yield from self._submit()
+
+    def _pause(self) -> Walk:
+        if self.bot.behaviour.thinks:
+            yield Think(self.bot.rng.uniform(0.5, 1.5))
+
+    def _post(self, act: str, part: str, content: Json) -> Ask:
+        return Ask(act, "POST", self.path + part, json=content, token=self.token)
+
+    def _save(self, operations: Sequence[Json]) -> Walk:
+        offline = self.bot.behaviour.offline
+        if offline and self.bot.rng.random() < 0.3:
+            yield from self._other_tab()
+        yield from self._send(operations, self.revision if not offline else int(self.state["revision"]))
+        if offline and not self.gone and self.bot.rng.random() < 0.3:
+            self.bot.repeated += 1
+            yield from self._send(operations, int(self.state["revision"]), again=True)
+
+    def _other_tab(self) -> Walk:
+        """Another tab of the same person saves, which this one does not learn of."""
+        note = {"id": str(uuid4()), "node": self.sheet.drawn[0], "note": "seen"} if self.sheet.drawn else None
+        if note is not None:
+            yield from self._send([note], self.revision)
+
+    def _send(self, operations: Sequence[Json], base: int, *, again: bool = False) -> Walk:
+        """Save operations made on revision ``base``; where another tab was first, on the newest one."""
+        sent = [{**one, "base": base + place} for place, one in enumerate(operations)]
+        answer = yield from _ask(self._post("save", "operations/", {"operations": sent}), 200, 409, 410)
+        if answer.status == 410:
+            self.gone = True
+            return
+        found = answer.json()
+        if answer.status == 409:
+            if again or base == found["revision"]:
+                raise BotError(f"{self.path} refuses revision {base}: {found['detail']}")
+            self.bot.conflicts += 1
+            yield from self._send(operations, int(found["revision"]))
+            return
+        self._note_saved(operations, found, again)
+
+    def _note_saved(self, operations: Sequence[Json], found: Json, again: bool) -> None:
+        names = [one["id"] for one in operations]
+        if [one["id"] for one in found["saved"]] != names:
+            raise BotError(f"{self.path} acknowledges other operations than those it was sent")
+        if again and found["revision"] != self.revision:
+            raise BotError(f"{self.path}: operations sent twice made revision {found['revision']}")
+        self.revision = int(found["revision"])
+        if not again:
+            self.bot.saved += [(self.pk, name) for name in names]
+
+    def _submit(self) -> Walk:
+        if self.bot.rng.random() < self.bot.behaviour.reloads:
+            self._check((yield from _ask(Ask("open", "GET", self.path), 200)).json())
+        last = self.most is not None and len(self.bot.submitted) + 1 >= self.most
+        sent = {"revision": self.revision, "go_on": self.bot.behaviour.goes_on and not last}
+        answer = yield from _ask(self._post("submit", "submit/", sent), 200, 410)
+        if answer.status == 410:
+            self.bot.lost += 1
+        else:
+            self.bot.submitted.append(self.pk)
+            self.following = answer.json().get("work")
+
+    def _check(self, state: Json) -> None:
+        """Whether the site shows what the bot drew, and nothing else."""
+        if state["revision"] != self.revision:
+            raise BotError(f"{self.path} is at revision {state['revision']}, not {self.revision}")
+        shown = state["document"]["layers"]
+        for index, objects in self.layers.items():
+            there = [one["id"] for one in shown.get(str(index), {"objects": []})["objects"]]
+            if there != [one["id"] for one in objects]:
+                raise BotError(f"{self.path}: step {index} shows {there}, not what was saved")

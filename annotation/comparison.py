@@ -1,0 +1,159 @@
+"""What several people said about one item, side by side: for agreement, review and adjudication. No Django.
+
+People go by letters here, in the order in which they began: who reviews need not know whose boxes they see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from string import ascii_uppercase
+from typing import Any
+
+from analysis import gold_agreement
+from analysis.gold_agreement import Cluster, box_clusters, nodes_of, span_clusters
+from analysis.programs import Program
+from annotation.operations import executed, resolved
+from annotation.schemas import Box, Chosen, Document, Layer, Object, Span, State
+
+SAME = 0.5  # overlap above which two boxes are taken for the same object
+
+
+def letters(number: int) -> list[str]:
+    """A, B, … Z, A2, B2, …"""
+    return [ascii_uppercase[n % 26] + (str(n // 26 + 1) if n >= 26 else "") for n in range(number)]
+
+
+def agreement_item(
+    name: str, program: Program, documents: Mapping[str, Document], *, tokens: int = 0
+) -> gold_agreement.Item:
+    """An item with what each person drew or chose, and what their programs give at computed steps."""
+    nodes = nodes_of(program)
+    objects: dict[str, dict[int, list[Any]]] = {}
+    values: dict[str, dict[int, Any]] = {}
+    for who, document in documents.items():
+        found = resolved(document, program)
+        objects[who] = {
+            node.index: [_place(one) for one in found[node.index]] for node in nodes if node.index in found
+        }
+        given = executed(document, program).values
+        values[who] = {
+            node.index: value
+            for node in nodes
+            if program.nodes[node.index].role == "compute"
+            and program.nodes[node.index].type in ("number", "truth")
+            and (value := given[node.index]) is not None
+        }
+    return gold_agreement.Item(id=name, nodes=nodes, objects=objects, values=values, tokens=tokens)
+
+
+def _place(one: Box | Span) -> tuple[Any, ...]:
+    return (one.image, one.box) if isinstance(one, Box) else one.tokens
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the program: what each person said there, and the objects that mean the same thing."""
+
+    node: int
+    layers: Mapping[str, Layer]
+    objects: Mapping[str, Sequence[Box | Span]]
+    clusters: Sequence[Cluster[Any]]
+
+    @property
+    def unanimous(self) -> bool:
+        """Whether everybody is done here and marked the same objects; where nobody says anything, no."""
+        finished = bool(self.layers) and all(
+            layer.state in ("done", "nothing") for layer in self.layers.values()
+        )
+        return finished and all(len(one.members) == len(self.layers) for one in self.clusters)
+
+
+def steps(program: Program, documents: Mapping[str, Document]) -> list[Step]:
+    """The steps that people do, bottom-up."""
+    found = {who: resolved(document, program) for who, document in documents.items()}
+    result = []
+    for index in program.walk:
+        if program.nodes[index].role == "compute":
+            continue
+        objects = {who: found[who].get(index, []) for who in documents}
+        places = {who: [_place(one) for one in several] for who, several in objects.items()}
+        group = box_clusters if program.kind == "boxes" else span_clusters
+        result.append(
+            Step(
+                node=index,
+                layers={who: document.layers.get(index, Layer()) for who, document in documents.items()},
+                objects=objects,
+                clusters=group(places),
+            )
+        )
+    return result
+
+
+def draft(
+    program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]], passage: str
+) -> Document:
+    """What an adjudication starts from: what everybody marked, in the middle of where they did.
+
+    A step is done where all agree; everywhere else it is open, for somebody has to look.
+    """
+    layers: dict[int, Layer] = {}
+    origin: dict[tuple[str, str], str] = {}  # person and their object's id, to the id here
+    for step in steps(program, documents):
+        role = program.nodes[step.node].role
+        kept: list[Object] = []
+        for number, cluster in enumerate(step.clusters):
+            if len(cluster.members) < len(documents):
+                continue
+            name = f"g{step.node}.{number}"
+            members = {who: step.layers[who].objects[place] for who, place in cluster.members.items()}
+            one = _settled(name, role, members, cluster.median, step, origin, tokens, passage)
+            if one is None:
+                continue
+            kept.append(one)
+            origin.update({(who, member.id): name for who, member in members.items()})
+        unsettled = not step.unanimous or len(kept) < len(step.clusters)
+        state: State = "open" if unsettled else "done" if kept else "nothing"
+        layers[step.node] = Layer(state=state, objects=tuple(kept))
+    return Document(layers=layers)
+
+
+def _settled(
+    name: str,
+    role: str,
+    members: Mapping[str, Object],
+    median: Any,
+    step: Step,
+    origin: Mapping[tuple[str, str], str],
+    tokens: Sequence[tuple[int, int]],
+    passage: str,
+) -> Object | None:
+    """One object for a cluster that everybody is in; None where they refer to different things."""
+    references = {
+        origin.get((who, member.ref)) for who, member in members.items() if isinstance(member, Chosen)
+    }
+    if references:
+        all_chose = all(isinstance(member, Chosen) for member in members.values())
+        ref = references.pop() if len(references) == 1 and all_chose else None
+        return Chosen(id=name, ref=ref) if ref else None
+    links = [
+        tuple(sorted({origin.get((who, link), "") for link in member.links}))
+        for who, member in members.items()
+        if not isinstance(member, Chosen)
+    ]
+    if len(set(links)) > 1 or "" in links[0]:
+        return None
+    reason = "everybody saw a new one" if role == "choose" else ""
+    if step.objects and isinstance(next(iter(members.values())), Box):
+        image, box = median
+        return Box(id=name, image=image, box=box, links=links[0], reason=reason)
+    first, beyond = median
+    start, end = tokens[first][0], tokens[beyond - 1][1]
+    return Span(
+        id=name,
+        span=(start, end),
+        tokens=(first, beyond),
+        quote=passage[start:end],
+        links=links[0],
+        reason=reason,
+    )

@@ -1,0 +1,86 @@
+"""The words for the audit log of a project. ``actions.audit`` records no kind that is not here."""
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Gold, Kind, Role
+from foundation.event_labels import EventWords
+
+_KINDS = {
+    "adjudication_started": _("Adjudication started"),
+    "adjudication_taken_over": _("Adjudication taken over"),
+    "bots_enlisted": _("Bots enlisted"),
+    "comment_added": _("Comment added"),
+    "gold_set": _("Gold set"),
+    "guideline_written": _("Guideline written"),
+    "items_imported": _("Items imported"),
+    "member_set": _("Member added or changed"),
+    "outputs_cancelled": _("Execution cancelled"),
+    "outputs_failed": _("Execution failed"),
+    "outputs_finished": _("Execution finished"),
+    "outputs_imported": _("Outputs imported"),
+    "outputs_started": _("Execution started"),
+    "project_closed": _("Project closed"),
+    "project_created": _("Project made"),
+    "project_open": _("Project opened again"),
+    "qualification_judged": _("Qualification judged"),
+    "reservations_expired": _("Reservations expired"),
+    "review_started": _("Review started"),
+    "settings_changed": _("Settings changed"),
+    "webhook_added": _("Webhook added"),
+    "webhook_ended": _("Webhook ended"),
+    "work_accepted": _("Work accepted"),
+    "work_assigned": _("Item assigned"),
+    "work_released": _("Item released"),
+    "work_returned": _("Work returned"),
+    "work_submitted": _("Work submitted"),
+    "work_taken_back": _("Work taken back"),
+}
+_YES_OR_NO = {"True": _("yes"), "False": _("no")}  # settings are recorded as text
+
+WORDS = EventWords(
+    kinds=_KINDS,
+    details={
+        "active": _("active"),
+        "added": _("added"),
+        "bots": _("bots"),
+        "comment": _("comment"),
+        "decided": _("decided by a person"),
+        "error": _("error"),
+        "first": _("first time"),
+        "from": _("from"),
+        "item": _("item"),
+        "items": _("items"),
+        "kind": _("what is marked"),
+        "kinds": _("kinds"),
+        "member": _("member"),
+        "method": _("method"),
+        "module": _("module"),
+        "qualified": _("qualified"),
+        "retried": _("tried again"),
+        "revision": _("revision"),
+        "role": _("role"),
+        "score": _("score"),
+        "system": _("system"),
+        "to": _("to"),
+        "url": _("address"),
+        "version": _("version"),
+        "work": _("work"),
+        "works": _("works"),
+        # Settings of a project, each with what it was and what it is.
+        "annotators_per_item": _("Annotators per item"),
+        "hidden_gold_every": _("One item in so many is hidden gold"),
+        "qualification_score": _("Mean F1 on the qualification items to qualify, 0 to 1"),
+        "reservation_minutes": _("Minutes an item stays reserved after the last edit"),
+        "show_answer": _("Show the label or answer, and say when the program contradicts it"),
+        "show_predictions": _("Show what systems put out"),
+        "title": _("Title"),
+    },
+    values={
+        "kind": dict(Kind.choices),
+        "method": dict(Gold.Method.choices),
+        "role": dict(Role.choices),
+        "kinds": _KINDS,
+        "show_answer": _YES_OR_NO,
+        "show_predictions": _YES_OR_NO,
+    },
+)

@@ -1,0 +1,127 @@
+"""The formats of items, gold and annotations that can be brought in and taken out: one table of each."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from annotation.errors import Conflict
+from annotation.formats.brat import write_brat
+from annotation.formats.coco import read_coco, write_coco
+from annotation.formats.drop import read_drop, write_drop
+from annotation.formats.faithful_nmn import read_faithful_nmn, write_faithful_nmn
+from annotation.formats.images import ImageFolder
+from annotation.formats.jsonl import read_jsonl, write_jsonl
+from annotation.formats.label_studio import read_label_studio, write_label_studio
+from annotation.formats.nlvr import read_nlvr
+from annotation.formats.nlvr2 import read_nlvr2
+from annotation.formats.parquet import write_parquet
+from annotation.formats.programs import read_programs
+from annotation.formats.reasons import read_reasons, write_reasons
+from annotation.formats.report import Report
+from annotation.formats.w3c import write_w3c
+from annotation.formats.writing import written_folder
+from annotation.schemas import ItemRecord, Kind
+
+NO_PROGRAM = "item without a program, left out"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to read, and what belongs to it: images, programs, and NLVR2 files with the sentences."""
+
+    path: Path
+    images: ImageFolder | None = None
+    programs: Path | None = None
+    examples: Sequence[Path] = ()
+    report: Report = field(default_factory=Report)
+    told: Callable[[int], None] | None = None
+
+    def known_programs(self, kind: Kind) -> dict[str, str] | None:
+        """The programs by identifier or sentence, where a file of them is given."""
+        return None if self.programs is None else read_programs(self.programs, kind=kind, report=self.report)
+
+
+def _jsonl(source: Source) -> Iterator[ItemRecord]:
+    return read_jsonl(source.path, told=source.told)
+
+
+def _nlvr(source: Source) -> Iterator[ItemRecord]:
+    return read_nlvr(source.path, images=source.images, report=source.report, told=source.told)
+
+
+def _nlvr2(source: Source) -> Iterator[ItemRecord]:
+    programs = source.known_programs("boxes")
+    return read_nlvr2(source.path, images=source.images, programs=programs, told=source.told)
+
+
+def _drop(source: Source) -> Iterator[ItemRecord]:
+    programs = source.known_programs("spans")
+    return read_drop(source.path, programs=programs, report=source.report, told=source.told)
+
+
+def _faithful_nmn(source: Source) -> Iterator[ItemRecord]:
+    if source.programs is None or not source.examples:
+        raise Conflict("faithful-nmn needs the table of programs (--programs) and NLVR2 files (--nlvr2)")
+    return read_faithful_nmn(
+        source.path, source.programs, source.examples, images=source.images, report=source.report
+    )
+
+
+def _label_studio(source: Source) -> Iterator[ItemRecord]:
+    return read_label_studio(source.path, images=source.images, report=source.report, told=source.told)
+
+
+def _coco(source: Source) -> Iterator[ItemRecord]:
+    return read_coco(source.path, images=source.images, report=source.report)
+
+
+def _reasons(source: Source) -> Iterator[ItemRecord]:
+    return read_reasons(source.path)
+
+
+READERS: dict[str, Callable[[Source], Iterator[ItemRecord]]] = {
+    "jsonl": _jsonl,
+    "nlvr": _nlvr,
+    "nlvr2": _nlvr2,
+    "drop": _drop,
+    "faithful-nmn": _faithful_nmn,
+    "labelstudio": _label_studio,
+    "coco": _coco,
+    "reasons": _reasons,
+}
+
+
+def read(name: str, source: Source) -> Iterator[ItemRecord]:
+    """Yield the items of a file that have a program; the others are reported. Raises BadFile."""
+    for record in READERS[name](source):
+        if record.program:
+            yield record
+        else:
+            source.report.add(NO_PROGRAM, record.external_id)
+
+
+def _write_faithful_nmn(records: Iterable[ItemRecord], folder: Path) -> None:
+    with written_folder(folder) as draft:
+        write_faithful_nmn(records, draft / "boxes.csv", draft / "programs.tsv", draft / "examples.jsonl")
+
+
+WRITERS: dict[str, Callable[[Iterable[ItemRecord], Path], object]] = {
+    "jsonl": write_jsonl,
+    "parquet": write_parquet,
+    "faithful-nmn": _write_faithful_nmn,
+    "drop": write_drop,
+    "coco": write_coco,
+    "labelstudio": write_label_studio,
+    "w3c": write_w3c,
+    "brat": write_brat,
+    "reasons": write_reasons,
+}
+FOLDERS = {"faithful-nmn", "brat"}  # formats of several files, written into a folder
+
+
+def write(name: str, records: Iterable[ItemRecord], out: Path) -> None:
+    """Write records to a file or folder. Raises Conflict where the format cannot hold them."""
+    try:
+        WRITERS[name](records, out)
+    except (ValueError, FileExistsError) as error:
+        raise Conflict(str(error)) from error

@@ -1,0 +1,205 @@
+"""A work as the editor gets it, and the lists of works that people look through."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.urls import reverse
+
+from accounts.models import User
+from analysis.programs import Program, agrees, describe
+from annotation.models import (
+    Comment,
+    Guideline,
+    ImageFile,
+    KeyBindings,
+    Operation,
+    Project,
+    SystemOutput,
+    Work,
+)
+from annotation.operations import executed
+from annotation.parsed_items import document_of, program_of
+from annotation.queries.comparison import others
+from annotation.schemas import Document
+from foundation.prepared_queries import Prepared, slot
+
+HISTORY = 200  # operations that the editor can undo after a reload
+
+
+_WITH_ITEM = Prepared(
+    lambda: (
+        Work.objects.select_related("item")
+        .defer("item__extra", "item__text_hash")
+        .filter(pk=slot("work", Work))
+    )
+)
+_COMMENTS = Prepared(lambda: Comment.objects.select_related("by").filter(work=slot("work", Work)))
+_GUIDELINES = Prepared(
+    lambda: Guideline.objects.filter(project=slot("project", Project)).only("module", "version", "text")
+)
+_KEYS = Prepared(lambda: KeyBindings.objects.filter(user=slot("user", User)).only("keys"))
+
+
+def work_with_item(pk: int) -> Work | None:
+    """A work with its item. One query; who has the project already sets it on the work."""
+    return _WITH_ITEM.first(work=pk)
+
+
+def work_state(work: Work) -> dict[str, Any]:
+    """Everything that the editor shows of a work; see docs/reference/annotation-api.md."""
+    program, document = program_of(work.item, work.project.kind), document_of(work.document)
+    return {
+        "id": work.pk,
+        "task": work.task,
+        "revision": work.revision,
+        "status": work.status,
+        "reserved_until": work.reserved_until,
+        "item": _item(work),
+        "program": program_tree(program),
+        "document": work.document or Document().model_dump(mode="json"),
+        **outcome(work, document),
+        "guidelines": guidelines(work.project),
+        "comments": [comment_row(one) for one in _COMMENTS.all(work=work.pk)],
+        "predictions": predictions(work),
+        "others": others(work),
+        "history": history(work),
+        "keys": keys(work),
+    }
+
+
+def outcome(work: Work, document: Document) -> dict[str, Any]:
+    """What the program gives on what is drawn: a value per node, and whether it contradicts the answer."""
+    program = program_of(work.item, work.project.kind)
+    execution = executed(document, program)
+    same = agrees(program, execution, work.item.answer) if work.project.show_answer else None
+    return {"values": execution.values, "mismatch": None if same is None else not same}
+
+
+def program_tree(program: Program) -> dict[str, Any]:
+    """The program as the editor draws it."""
+    return {
+        "text": str(program),
+        "walk": list(program.walk),
+        "nodes": [
+            {
+                "index": node.index,
+                "module": node.module,
+                "argument": node.argument,
+                "label": describe(node),
+                "type": node.type,
+                "role": node.role,
+                "children": list(node.children),
+                "depth": node.depth,
+                "representative": program.representative[node.index],
+            }
+            for node in program.nodes
+        ],
+    }
+
+
+def _item(work: Work) -> dict[str, Any]:
+    item = work.item
+    return {
+        "id": item.pk,
+        "external_id": item.external_id,
+        "kind": work.project.kind,
+        "text": item.text,
+        "answer": item.answer if work.project.show_answer else None,
+        "passage": item.passage,
+        "tokens": item.tokens,
+        "images": images(work.project, item.images),
+    }
+
+
+def images(project: Project, names: list[str]) -> list[dict[str, Any]]:
+    """The images of an item, in order. ``url`` is empty where only the name is known."""
+    found = ImageFile.objects.filter(project=project, name__in=names) if names else ()
+    files = {one.name: one for one in found}
+    return [
+        {
+            "name": name,
+            "width": files[name].width if name in files else None,
+            "height": files[name].height if name in files else None,
+            "url": reverse("annotation:image", args=[project.slug, files[name].pk])
+            if name in files and files[name].path
+            else "",
+        }
+        for name in names
+    ]
+
+
+def guidelines(project: Project) -> dict[str, dict[str, Any]]:
+    """The newest guideline of each module; "" is the project's own."""
+    rows = _GUIDELINES.all(project=project.pk)
+    return {one.module: {"version": one.version, "text": one.text} for one in rows}
+
+
+def comment_row(comment: Comment) -> dict[str, Any]:
+    """A comment as the editor shows it."""
+    return {
+        "id": comment.pk,
+        "node": comment.node,
+        "object": comment.object_id,
+        "text": comment.text,
+        "by": comment.by.get_username(),
+        "at": comment.at,
+        "resolved": comment.resolved_at is not None,
+    }
+
+
+def operation_row(operation: Operation) -> dict[str, Any]:
+    """An operation as the editor keeps it for undoing."""
+    return {
+        "id": str(operation.uid),
+        "revision": operation.revision,
+        "operation": operation.edit,
+        "inverse": operation.inverse,
+        "undoes": str(operation.undoes) if operation.undoes else None,
+    }
+
+
+def history(work: Work) -> list[dict[str, Any]]:
+    """The newest operations, oldest first."""
+    if not work.revision:
+        return []
+    return [operation_row(one) for one in reversed(work.operations.order_by("-revision")[:HISTORY])]
+
+
+def operations_since(work: Work, revision: int) -> list[dict[str, Any]]:
+    """What was saved after a revision, oldest first."""
+    return [operation_row(one) for one in work.operations.filter(revision__gt=revision)]
+
+
+def predictions(work: Work) -> list[dict[str, Any]] | None:
+    """What systems put out for the item, where the project shows it; None where it does not."""
+    if not work.project.show_predictions:
+        return None
+    newest: dict[str, SystemOutput] = {}
+    for one in work.item.outputs.order_by("pk"):
+        newest[one.system] = one
+    return [
+        {
+            "system": one.system,
+            "revision": one.revision,
+            "proposals": one.proposals,
+            "modules": one.modules,
+        }
+        for one in newest.values()
+    ]
+
+
+def keys(work: Work) -> dict[str, str]:
+    """The keys that the annotator chose."""
+    found = _KEYS.first(user=work.annotator_id)
+    return found.keys if found is not None else {}
+
+
+def to_review(project: Project) -> QuerySet[Work]:
+    """The submitted works that nobody has decided on, the oldest first."""
+    return (
+        project.works.filter(
+            task=Work.Task.ANNOTATION, status__in=(Work.Status.SUBMITTED, Work.Status.IN_REVIEW)
+        )
+        .select_related("item", "annotator", "project")
+        .order_by("submitted_at")
+    )

@@ -1,0 +1,77 @@
+"""The base of commands that do a job: what is known to go wrong is one sentence and exit status 1."""
+
+import argparse
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.core.validators import validate_slug
+
+from foundation.errors import TouchstoneError
+from modelserver.wire.errors import ModelServerError
+
+
+class JobCommand(BaseCommand):
+    """A command whose errors are sentences. Wrong usage exits with 2, a failed job with 1."""
+
+    requires_migrations_checks = True
+    # Most of Django's checks are of addresses, and import every page: half of the time that a command takes
+    # to start. The settings are checked by every command; the rest when a worker starts, and by `check`.
+    requires_system_checks = ("site",)
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        try:
+            return super().execute(*args, **options)
+        except (TouchstoneError, ModelServerError) as error:
+            raise CommandError(str(error)) from error
+
+
+def slug(text: str) -> str:
+    """An argument that is a name fit for an address."""
+    try:
+        validate_slug(text)
+    except ValidationError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no name: use letters, digits, hyphens and underscores"
+        ) from error
+    return _short(text)
+
+
+def system_name(text: str) -> str:
+    """An argument that names a system."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name of a system may not be empty")
+    return _short(text)
+
+
+def count(text: str) -> int:
+    """An argument that is a whole number above 0."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def address(text: str) -> str:
+    """An argument that is the address of a site."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise argparse.ArgumentTypeError(f"{text!r} is no address; it begins with http:// or https://")
+    return text.rstrip("/")
+
+
+def seconds(text: str) -> float:
+    """An argument that is a time of at most an hour."""
+    try:
+        given = float(text)
+    except ValueError:
+        given = -1.0
+    if not 0 <= given <= 3600:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to 3600")
+    return given
+
+
+def _short(text: str) -> str:
+    if len(text) > 100:
+        raise argparse.ArgumentTypeError("a name has at most 100 characters")
+    return text

@@ -1,0 +1,280 @@
+"""Hugging Face encoders from a folder: safetensors only, no code and no pickle, the hub only when allowed."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+import torch
+import transformers
+from huggingface_hub import snapshot_download
+from safetensors import safe_open
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+from torch import nn
+from transformers.utils import logging as transformers_logging
+
+from modelserver.wire.errors import UnreadableWeights
+
+ALLOW_HUB = "MODELSERVER_ALLOW_HUB"  # set to 1, the environment allows the hub
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+# What a model and its tokenizer are read from; what else lies in the folder changes no prediction.
+READ = (
+    "config.json", "reading.json", "model.safetensors", "model.safetensors.index.json", "model-*.safetensors",
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.txt",
+    "vocab.json", "merges.txt", "spiece.model", "spm.model", "sentencepiece.bpe.model",
+)  # fmt: skip
+WEIGHTS = "model.safetensors"
+PART = ".part-"  # begins the name of a folder in which files are made
+UNBOUNDED = 1_000_000  # tokenizers without a limit of length state a huge one
+SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+POSITIONS = 512  # that a new encoder reads at once
+
+
+def find_folder(source: Path | str, *, allow_hub: bool = False) -> Path:
+    """Return the folder that ``source`` names: a folder, or the id of a model on the hub.
+
+    A model of the hub is downloaded, safetensors and tokenizer files alone, where ``allow_hub`` or
+    MODELSERVER_ALLOW_HUB=1 says so; otherwise nothing is asked of the network. Raises UnreadableWeights.
+    """
+    folder = Path(source)
+    if folder.is_dir():
+        return folder
+    if not (allow_hub or os.environ.get(ALLOW_HUB) == "1"):
+        raise UnreadableWeights(
+            f"{source}: no such folder; a model of the hub is fetched only where {ALLOW_HUB}=1 allows it"
+        )
+    try:
+        return Path(snapshot_download(str(source), allow_patterns=list(READ)))
+    except Exception as error:  # the edge: network, disk, a missing model, a wrong id
+        raise UnreadableWeights(f"{source}: not to be had from the hub: {error}") from error
+
+
+def open_encoder(
+    folder: Path, device: torch.device, *, trained: bool = True
+) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
+    """Load a question answering model and its tokenizer, as the two below do, and see that they fit."""
+    tokenizer, model = open_tokenizer(folder), open_model(folder, device, trained=trained)
+    known = getattr(model.get_input_embeddings(), "num_embeddings", UNBOUNDED)
+    if len(tokenizer) > known:
+        raise UnreadableWeights(f"{folder}: {len(tokenizer)} tokens, but the model knows {known} only")
+    # A tokenizer of one family may be beside a model of another that has no types of text, as BERT's is
+    # beside some of DistilBERT.
+    takes = inspect.signature(model.forward).parameters
+    tokenizer.model_input_names = [name for name in tokenizer.model_input_names if name in takes]
+    return model, tokenizer
+
+
+def open_tokenizer(folder: Path) -> transformers.PreTrainedTokenizerBase:
+    """Load the tokenizer of a folder. Raises UnreadableWeights, also for one that gives no offsets."""
+    _read_object(folder / "config.json")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        if (folder / name).exists():
+            _read_object(folder / name)
+    with _blaming(folder, "tokenizer"):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
+        if not tokenizer.is_fast:
+            raise ValueError("it gives no offsets, so that answers cannot be found in the text")
+        if tokenizer.pad_token_id is None:
+            raise ValueError("it has no padding token")
+        if len(tokenizer) <= len(tokenizer.all_special_ids):  # made up by the library where files are missing
+            raise ValueError("it has no words: neither tokenizer.json nor a vocabulary is there")
+    return tokenizer
+
+
+def open_model(folder: Path, device: torch.device, *, trained: bool = True) -> transformers.PreTrainedModel:
+    """Load a question answering model in 32-bit floats, ready to predict.
+
+    With ``trained``, every weight must be in the files; without, those of the answer head may be new.
+    Raises UnreadableWeights, naming the file where one is damaged.
+    """
+    _read_object(folder / "config.json")
+    _check_weights(folder)
+    with _blaming(folder, "model"), _quiet():
+        model, found = transformers.AutoModelForQuestionAnswering.from_pretrained(
+            folder,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
+        inside = f"{model.base_model_prefix}."
+        missing = sorted(name for name in found["missing_keys"] if trained or name.startswith(inside))
+        if missing:
+            advice = "; fine-tune it first with `train extractive-qa`" if trained else ""
+            raise ValueError(f"weights are missing, {missing[0]} for one{advice}")
+    return model.to(device).eval()
+
+
+def open_untrained(folder: Path) -> transformers.PreTrainedModel:
+    """Return the encoder that config.json describes, without any head and with weights made up.
+
+    Raises UnreadableWeights.
+    """
+    _read_object(folder / "config.json")
+    with _blaming(folder / "config.json"):
+        config = transformers.AutoConfig.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
+        model = transformers.AutoModelForQuestionAnswering.from_config(
+            config, trust_remote_code=False, dtype=torch.float32
+        )
+    return without_head(model, folder)
+
+
+def without_head(model: transformers.PreTrainedModel, source: object) -> transformers.PreTrainedModel:
+    """Return the encoder inside a model. Raises UnreadableWeights for one that has a decoder too."""
+    inside = model.base_model
+    alone = isinstance(inside, transformers.PreTrainedModel) and inside is not model
+    if not alone or model.config.is_encoder_decoder or not hasattr(model.config, "hidden_size"):
+        raise UnreadableWeights(f"{source}: {model.config.model_type} is not an encoder alone")
+    return cast(transformers.PreTrainedModel, inside)
+
+
+def new_encoder(
+    texts: Iterable[str], device: torch.device, *, hidden: int, layers: int, heads: int, pieces: int
+) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
+    """Return an untrained BERT with a span head, and a tokenizer of at most ``pieces`` made from texts.
+
+    The weights come from torch's generator; the same texts give the same tokenizer in every process.
+    Raises UnreadableWeights for a hidden size that the heads do not divide.
+    """
+    tokenizer = new_tokenizer(texts, pieces)
+    with _blaming(Path("new encoder")), device:
+        model = transformers.BertForQuestionAnswering(
+            transformers.BertConfig(
+                vocab_size=len(tokenizer),
+                hidden_size=hidden,
+                num_hidden_layers=layers,
+                num_attention_heads=heads,
+                intermediate_size=4 * hidden,
+                max_position_embeddings=POSITIONS,
+            )
+        )
+    return model, tokenizer
+
+
+def new_tokenizer(texts: Iterable[str], pieces: int) -> transformers.PreTrainedTokenizerBase:
+    """Return a tokenizer of at most ``pieces`` made from texts, the same for the same texts."""
+    found = _learn_pieces(texts, pieces)
+    return transformers.BertTokenizer(
+        vocab={piece: number for number, piece in enumerate(found)}, model_max_length=POSITIONS
+    )
+
+
+def _learn_pieces(texts: Iterable[str], most: int) -> list[str]:
+    """Return the special tokens and then at most ``most`` pieces, those included, sorted."""
+    learned = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # noqa: S106 - no secret
+    learned.normalizer = normalizers.BertNormalizer()
+    learned.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    texts = list(texts)
+    counts = Counter(sign for text in texts for sign in learned.normalizer.normalize_str(text))
+    del counts[" "]
+    signs = sorted(counts, key=lambda sign: (-counts[sign], sign))[: most // 4]
+    # Left to itself, the trainer numbers characters by chance, and by their numbers it chooses among pieces
+    # that are equally frequent. Given as special tokens, they have numbers from the start.
+    alphabet = [form for sign in sorted(signs) for form in (sign, f"##{sign}")]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=most, special_tokens=[*SPECIALS, *alphabet], limit_alphabet=0, show_progress=False
+    )
+    learned.train_from_iterator(texts, trainer)
+    return [*SPECIALS, *sorted(set(learned.get_vocab()) - set(SPECIALS))]
+
+
+def save(
+    folder: Path,
+    model: transformers.PreTrainedModel,
+    tokenizer: transformers.PreTrainedTokenizerBase,
+    beside: Mapping[str, str],
+) -> None:
+    """Write model, tokenizer and the texts ``beside`` by name.
+
+    Each file appears whole or not at all, and the weights last, so that a folder that has them has all.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(f"{PART}*"):  # by a training that was killed here
+        shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(prefix=PART, dir=folder) as part, _quiet():
+        tokenizer.save_pretrained(part)
+        model.save_pretrained(part, max_shard_size="1TB")  # one file, which one step replaces
+        for name, text in beside.items():
+            (Path(part) / name).write_text(text, encoding="utf-8")
+        shutil.copymode(Path(part, "config.json"), Path(part, WEIGHTS))  # this one comes for its owner alone
+        for path in sorted(Path(part).iterdir(), key=lambda path: path.name == WEIGHTS):
+            path.replace(folder / path.name)
+
+
+def longest_window(model: nn.Module, tokenizer: transformers.PreTrainedTokenizerBase) -> int:
+    """Return the most tokens that the model reads at once, or a huge number where nothing limits them."""
+    limits = [tokenizer.model_max_length]
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
+            # The RoBERTa family numbers positions from after the padding's.
+            unused = 0 if module.padding_idx is None else module.padding_idx + 1
+            limits.append(module.num_embeddings - unused)
+    return int(min(*limits, UNBOUNDED))
+
+
+def digest(folder: Path) -> str:
+    """Return 12 hex digits that change with any file that the model or its tokenizer is read from."""
+    total = hashlib.sha256()
+    for path in sorted({path for pattern in READ for path in folder.glob(pattern)}):
+        with _blaming(path), path.open("rb") as file:
+            total.update(path.name.encode())
+            total.update(hashlib.file_digest(file, "sha256").digest())
+    return total.hexdigest()[:12]
+
+
+def _check_weights(folder: Path) -> None:
+    files = sorted({path for pattern in READ if "safetensors" in pattern for path in folder.glob(pattern)})
+    if not files:
+        pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
+        why = f" ({pickles[0]} may be a pickle, which can run code: convert it first)" if pickles else ""
+        raise UnreadableWeights(f"{folder}: no model.safetensors, and nothing else is loaded{why}")
+    for path in files:
+        if path.suffix == ".json":
+            _read_object(path)
+            continue
+        with _blaming(path), safe_open(path, framework="pt"):
+            pass  # reads the header and compares it with the length of the file
+
+
+def _read_object(path: Path) -> None:
+    with _blaming(path):
+        value = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(value, dict):
+            raise ValueError(f"expected a JSON object, found {type(value).__name__}")
+
+
+@contextmanager
+def _blaming(path: Path, part: str = "") -> Iterator[None]:
+    """Turn whatever reading raises into our error, with the name of the file or folder."""
+    try:
+        yield
+    except Exception as error:  # the edge: a damaged file makes the libraries raise anything
+        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        first = said.strip().partition("\n")[0] or type(error).__name__
+        raise UnreadableWeights(f"{path}: {part}{': ' if part else ''}{first}") from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the library's progress bars and remarks off stderr, which holds our log, one object a line."""
+    level = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(level)

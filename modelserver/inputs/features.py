@@ -1,0 +1,267 @@
+"""Text to numbers: tokens with code-point offsets, the vocabulary, and the features of one item."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from modelserver.wire.errors import InvalidRequest
+from modelserver.wire.schema import Fact, QAItem
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+
+CHARACTERS = 256  # ASCII as itself, everything else folded into the upper half
+FORM_LENGTH = 12  # characters of a word that are looked at: the first 8 and the last 4 of a longer one
+NUMBER_FEATURES = 4  # of each token, see `number_features`
+UNKNOWN = 1  # id of a word without an embedding
+NO_FACT = -1  # fact number of a title's token
+IN_TITLE = -1  # sentence number of a title's token
+
+_NUMBER = re.compile(r"\d{1,15}(?:,\d{3})*(?:\.\d+)?")
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W_]+|[^\w\s]|_")
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token and where it stands in its text: code points, end exclusive."""
+
+    text: str
+    start: int
+    end: int
+
+
+def tokenise(text: str) -> list[Token]:
+    """Split into numbers (with their inner points and commas), words, and single other signs.
+
+    White space is dropped. Offsets lead back to the text as given.
+    """
+    return [Token(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+
+
+def count_tokens(text: str) -> int:
+    """Return ``len(tokenise(text))`` in a fraction of its time."""
+    return len(_TOKEN.findall(text))
+
+
+@dataclass(frozen=True)
+class WordLimit:
+    """Looks at items for a system that reads up to ``most`` words of question and context at once."""
+
+    most: int
+
+    def cost(self, item: QAItem) -> int:
+        """Return the words of question and context."""
+        return count_tokens("\n".join((item.question, *_texts(item))))  # no token goes across lines
+
+    def check(self, item: QAItem) -> None:
+        """Raise InvalidRequest for a question without words, no article, or more words than are read."""
+        # Every word has a character: most items need no counting here, and `cost` is asked for next.
+        short = len(item.question) + sum(map(len, _texts(item))) <= self.most
+        self.require(item, count_tokens(item.question), 0 if short else self.cost(item))
+
+    def require(self, item: QAItem, asked: int, words: int) -> None:
+        """Raise as `check` does, for an item of so many ``words``, ``asked`` of them in the question."""
+        if not item.context:
+            raise InvalidRequest("at least one article is needed", field="context")
+        if not asked:
+            raise InvalidRequest("there is no word in it", field="question")
+        if words > self.most:
+            message = f"{words} tokens with the question; at most {self.most} are read"
+            raise InvalidRequest(message, field="context")
+
+
+def _texts(item: QAItem) -> Iterator[str]:
+    for title, sentences in item.context:
+        yield title
+        yield from sentences
+
+
+def count_words(texts: Iterable[str]) -> Counter[str]:
+    """Count the lower-cased tokens."""
+    return Counter(word.lower() for text in texts for word in _TOKEN.findall(text))
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words with an embedding of their own, lower-cased. Ids: 0 padding, 1 unknown, then the words."""
+
+    words: tuple[str, ...]
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {word: index for index, word in enumerate(self.words, start=2)}
+
+    def __len__(self) -> int:
+        return len(self.words) + 2
+
+    def id(self, word: str) -> int:
+        return self._ids.get(word, UNKNOWN)
+
+    @classmethod
+    def build(cls, texts: Iterable[str], *, at_least: int) -> Vocabulary:
+        """Keep the words that occur ``at_least`` times, most frequent first, then by spelling."""
+        counts = count_words(texts)
+        kept = [word for word, count in counts.items() if count >= at_least]
+        return cls(tuple(sorted(kept, key=lambda word: (-counts[word], word))))
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(self.words, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Vocabulary:
+        words = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise ValueError(f"{path}: a list of words is expected")
+        return cls(tuple(words))
+
+
+class Place(NamedTuple):
+    """Where a context token stands: article, sentence (IN_TITLE: its title), code points in that text."""
+
+    article: int
+    sentence: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Features:
+    """One item as numbers. M question tokens, K context tokens, F facts, U distinct spellings.
+
+    ``forms`` holds the characters of each spelling; ``*_form`` say which spelling a token has;
+    ``*_key`` are equal exactly where two words are equal but for case (up to a 32-bit digest).
+    """
+
+    question_word: Ints  # [M]
+    question_form: Ints  # [M]
+    question_key: Ints  # [M]
+    word: Ints  # [K]
+    form: Ints  # [K]
+    key: Ints  # [K]
+    number: Floats  # [K, NUMBER_FEATURES]
+    fact: Ints  # [K] number of the fact in ``facts``, NO_FACT in a title
+    forms: Ints  # [U, FORM_LENGTH]
+    facts: tuple[Fact, ...]  # F, in context order; two paragraphs with one title share theirs
+    places: Ints  # [K, 4] the fields of Place
+
+    def __len__(self) -> int:
+        return len(self.word) + len(self.question_word)
+
+    @property
+    def article(self) -> Ints:
+        """Return the article of each context token, [K], never decreasing."""
+        return self.places[:, 0]
+
+    def place(self, token: int) -> Place:
+        return Place(*self.places[token].tolist())
+
+
+def featurise(item: QAItem, vocabulary: Vocabulary) -> Features:
+    """Turn an item into numbers. Empty sentences and articles are allowed, and give no tokens."""
+    texts: list[str] = []
+    spans: list[tuple[int, int]] = []
+    numbers: dict[Fact, int] = {}
+    of_text: list[tuple[int, int, int, int]] = []  # article, sentence, fact number, tokens
+    for article, (title, sentences) in enumerate(item.context):
+        for index, text in enumerate((title, *sentences)):
+            number = numbers.setdefault((title, index - 1), len(numbers)) if index else NO_FACT
+            before = len(texts)
+            for match in _TOKEN.finditer(text):
+                texts.append(match.group())
+                spans.append(match.span())
+            of_text.append((article, index - 1 if index else IN_TITLE, number, len(texts) - before))
+    forms: dict[str, int] = {}
+    question_form = _ints([forms.setdefault(text, len(forms)) for text in _TOKEN.findall(item.question)])
+    form = _ints([forms.setdefault(text, len(forms)) for text in texts])
+    # What the spelling alone decides is found out once for each.
+    word = _ints([vocabulary.id(text.lower()) for text in forms])
+    key = _ints([_key(text) for text in forms])
+    number_of = np.array([number_features(text) for text in forms], np.float32).reshape(-1, NUMBER_FEATURES)
+    of_token = _ints(of_text).reshape(-1, 4)
+    of_token = of_token.repeat(of_token[:, 3], axis=0)  # [K, 4]
+    return Features(
+        question_word=word[question_form],
+        question_form=question_form,
+        question_key=key[question_form],
+        word=word[form],
+        form=form,
+        key=key[form],
+        number=number_of[form],
+        fact=of_token[:, 2],
+        forms=_ints([_characters(text) for text in forms]).reshape(-1, FORM_LENGTH),
+        facts=tuple(numbers),
+        places=np.hstack((of_token[:, :2], _ints(spans).reshape(-1, 2))),
+    )
+
+
+def number_features(text: str) -> tuple[float, float, float, float]:
+    """Return whether a token is a number, its magnitude, and its place among old and recent years.
+
+    All lie between -2 and 3, and are 0 for a word.
+    """
+    if not text[0].isdecimal():
+        return 0.0, 0.0, 0.0, 0.0
+    value = min(float(text.replace(",", "")), 1e15) if _NUMBER.fullmatch(text) else 0.0
+    is_year = 900 <= value < 2100
+    old, recent = ((value - 1500) / 500, max(-2.0, (value - 1950) / 50)) if is_year else (0.0, 0.0)
+    return 1.0, math.log10(1 + value) / 6, old, recent
+
+
+def text_between(item: QAItem, first: Place, last: Place) -> str:
+    """Return the text of the context from one token to another of the same article."""
+    title, sentences = item.context[first.article]
+    if first.sentence == IN_TITLE or last.sentence == IN_TITLE:
+        return title[first.start : last.end]
+    if first.sentence == last.sentence:
+        return sentences[first.sentence][first.start : last.end]
+    between = sentences[first.sentence + 1 : last.sentence]
+    return "".join([sentences[first.sentence][first.start :], *between, sentences[last.sentence][: last.end]])
+
+
+def find_answer(features: Features, answer: str, facts: set[Fact]) -> tuple[int, int] | None:
+    """Return the first and last token of the answer's first occurrence, whole tokens only.
+
+    Looks in the given facts first, then in the other facts, then in titles.
+    """
+    wanted = [_key(token.text) for token in tokenise(answer)]
+    keys = features.key.tolist()
+    fact, article = features.fact.tolist(), features.article.tolist()
+    found: dict[int, int] = {}
+    for start in range(len(keys) - len(wanted) + 1 if wanted else 0):
+        end = start + len(wanted)
+        if keys[start:end] == wanted and article[start] == article[end - 1]:
+            number = fact[start]
+            rank = 2 if number == NO_FACT else 0 if features.facts[number] in facts else 1
+            found.setdefault(rank, start)
+    if not found:
+        return None
+    start = found[min(found)]
+    return start, start + len(wanted) - 1
+
+
+def _key(text: str) -> int:
+    return zlib.crc32(text.lower().encode("utf-8", "surrogatepass"))
+
+
+def _characters(text: str) -> list[int]:
+    short = text if len(text) <= FORM_LENGTH else text[: FORM_LENGTH - 4] + text[-4:]
+    codes = [
+        ord(sign) if ord(sign) < CHARACTERS // 2 else CHARACTERS // 2 + ord(sign) % 128 for sign in short
+    ]
+    return codes + [0] * (FORM_LENGTH - len(codes))
+
+
+def _ints(values: Sequence[int] | Sequence[Sequence[int]]) -> Ints:
+    return np.asarray(values, dtype=np.int64)

@@ -1,0 +1,225 @@
+"""Questions with the places of their answers, read from files in the form of SQuAD, Quoref or HotpotQA.
+
+All three become the same examples. What cannot be learned from is counted and said, in `ReadingSet.notes`;
+a file that breaks its form is an error that names the file, the entry and the field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
+
+from modelserver.inputs.features import IN_TITLE, tokenise
+from modelserver.inputs.hotpot import GoldExample, read_gold
+from modelserver.wire.errors import UnreadableData
+from modelserver.wire.schema import QAItem, Text
+
+
+class GoldSpan(NamedTuple):
+    """Where an answer stands: ``start`` in sentence ``first``, ``end`` (exclusive) in ``last``, code points.
+
+    Both are sentences of one article; IN_TITLE stands for its title.
+    """
+
+    article: int
+    first: int
+    start: int
+    last: int
+    end: int
+
+
+@dataclass(frozen=True)
+class ReadingExample:
+    """A question with its right answers and where they stand.
+
+    Each of ``answers`` is right by itself, unless ``together``: then all of them make up the answer.
+    ``spans`` is empty where the answer is no text of the context, such as yes or no.
+    """
+
+    item: QAItem
+    answers: tuple[str, ...]
+    spans: tuple[GoldSpan, ...]
+    together: bool = False
+
+
+@dataclass(frozen=True)
+class ReadingSet:
+    """The examples of a file, in its order, and what there is to say about it."""
+
+    examples: list[ReadingExample]
+    notes: list[str]
+
+
+class _Answer(BaseModel):
+    text: Annotated[str, Field(min_length=1)]
+    answer_start: NonNegativeInt
+
+
+class _Question(BaseModel):
+    id: Annotated[str, Field(min_length=1, max_length=200)]
+    question: Annotated[str, Field(min_length=1, max_length=10_000)]
+    answers: list[_Answer]
+
+
+class _Paragraph(BaseModel):
+    context: Text
+    qas: list[_Question]
+
+
+class _Article(BaseModel):
+    title: Text = ""
+    paragraphs: list[_Paragraph]
+
+
+class _File(BaseModel):
+    data: Annotated[list[_Article], Field(min_length=1)]
+
+
+def read_squad(path: Path) -> ReadingSet:
+    """Read a file in the form of SQuAD 1.1 or 2.0 (Rajpurkar et al. 2016, 2018).
+
+    A paragraph is an article of one sentence. Several answers are several right ones. The unanswerable
+    questions of SQuAD 2.0 are left out: `extractive-qa` always answers. An answer that does not stand where
+    the file says is looked for elsewhere, and the nearest place of its text is taken.
+    """
+    return _read_paragraphs(path, together=False)
+
+
+def read_quoref(path: Path) -> ReadingSet:
+    """Read a file in the form of Quoref (Dasigi et al. 2019): as `read_squad`, but answers belong together.
+
+    Where there are several, the answer is all of these spans. `extractive-qa` gives one span, so each of
+    them is right to learn, and to give one of n scores 1/n of its F1 and never an exact match.
+    """
+    return _read_paragraphs(path, together=True)
+
+
+def read_hotpotqa(path: Path) -> ReadingSet:
+    """Read a file in the official HotpotQA form (Yang et al. 2018).
+
+    The place of an answer is its first occurrence in the gold facts, or else in another sentence, or else in
+    a title. Questions without one, yes and no among them, are kept: they cannot be learned from, but count.
+    """
+    gold = read_gold(path)
+    seen: set[str] = set()
+    for number, one in enumerate(gold, start=1):
+        if one.id in seen:
+            raise UnreadableData(f"{path}: entry {number}: _id: {one.id!r} occurs a second time")
+        seen.add(one.id)
+    examples = [_from_gold(path, number, one) for number, one in enumerate(gold, start=1)]
+    closed = sum(not example.spans for example in examples)
+    notes = [f"{closed} questions have no answer in the context (yes, no, or other words)"] if closed else []
+    return ReadingSet(examples, notes)
+
+
+FORMATS: dict[str, Callable[[Path], ReadingSet]] = {
+    "squad": read_squad,
+    "quoref": read_quoref,
+    "hotpotqa": read_hotpotqa,
+}
+
+
+def _read_paragraphs(path: Path, *, together: bool) -> ReadingSet:
+    notes: Counter[str] = Counter()
+    examples, seen = [], set()
+    for where, title, paragraph, question in _questions(path):
+        if question.id in seen:
+            raise UnreadableData(f"{path}: {where}.id: {question.id!r} occurs a second time")
+        seen.add(question.id)
+        if not question.answers:
+            notes["unanswerable questions are left out"] += 1
+            continue
+        spans = [_span(paragraph.context, answer, notes) for answer in question.answers]
+        examples.append(
+            ReadingExample(
+                QAItem(id=question.id, question=question.question, context=[(title, [paragraph.context])]),
+                tuple(answer.text for answer in question.answers),
+                tuple(dict.fromkeys(span for span in spans if span is not None)),
+                together=together and len(question.answers) > 1,
+            )
+        )
+    return ReadingSet(examples, [f"{count} {text}" for text, count in notes.items()])
+
+
+def _questions(path: Path) -> Iterator[tuple[str, str, _Paragraph, _Question]]:
+    """Yield every question with its place in the file, the title of its article and its paragraph."""
+    try:
+        file = _File.model_validate(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UnreadableData(f"{path}: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"])) or "file"
+        raise UnreadableData(f"{path}: {where}: {first['msg']}") from error
+    except ValueError as error:
+        raise UnreadableData(f"{path}: not JSON in UTF-8: {error}") from error
+    for a, article in enumerate(file.data):
+        for p, paragraph in enumerate(article.paragraphs):
+            for q, question in enumerate(paragraph.qas):
+                yield f"data.{a}.paragraphs.{p}.qas.{q}", article.title, paragraph, question
+
+
+def _span(context: str, answer: _Answer, notes: Counter[str]) -> GoldSpan | None:
+    text, start = answer.text, answer.answer_start
+    if context[start : start + len(text)] != text:
+        places = _occurrences(context, text)
+        if not places:
+            notes["answers are not in their context and cannot be learned"] += 1
+            return None
+        notes["answers stand elsewhere than stated; the nearest place of their text is taken"] += 1
+        start = min(places, key=lambda place: abs(place - answer.answer_start))
+    return GoldSpan(0, 0, start, 0, start + len(text))
+
+
+def _occurrences(context: str, text: str) -> list[int]:
+    places, place = [], context.find(text)
+    while place >= 0:
+        places.append(place)
+        place = context.find(text, place + 1)
+    return places
+
+
+def _from_gold(path: Path, number: int, gold: GoldExample) -> ReadingExample:
+    try:
+        item = gold.item
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UnreadableData(f"{path}: entry {number}: {where}: {first['msg']}") from error
+    span = None if gold.answer in {"yes", "no"} else _find(item, gold)
+    return ReadingExample(item, (gold.answer,), () if span is None else (span,))
+
+
+def _find(item: QAItem, gold: GoldExample) -> GoldSpan | None:
+    """Return the first place of the answer, whole words only, whatever their case."""
+    wanted = _words(gold.answer)
+    facts = set(gold.supporting_facts)
+    found: dict[int, GoldSpan] = {}
+    for article, (title, sentences) in enumerate(item.context):
+        if not wanted or not any(wanted[0] in text.lower() for text in (title, *sentences)):
+            continue  # in most articles there is no need to look closer
+        tokens = [
+            (sentence, token)
+            for sentence, text in enumerate((title, *sentences), start=IN_TITLE)
+            for token in tokenise(text)
+        ]
+        words = [token.text.lower() for _, token in tokens]
+        for start in range(len(words) - len(wanted) + 1):
+            if words[start : start + len(wanted)] != wanted:
+                continue
+            (first, begin), (last, end) = tokens[start], tokens[start + len(wanted) - 1]
+            if first == IN_TITLE and last != IN_TITLE:
+                continue  # no span that can be given
+            rank = 2 if first == IN_TITLE else 0 if (title, first) in facts else 1
+            found.setdefault(rank, GoldSpan(article, first, begin.start, last, end.end))
+    return found[min(found)] if found else None
+
+
+def _words(text: str) -> list[str]:
+    return [token.text.lower() for token in tokenise(text)]

@@ -1,0 +1,453 @@
+"""Dynamic micro-batching: items of many requests run together in the model threads.
+
+Nothing waits for a batch to fill: while a thread computes, requests gather, and what has gathered is the
+next batch. The oldest item always goes first, and only items of like cost join it, so that neither
+a long nor a rare item starves and little of a batch is padding.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import math
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from modelserver.systems.base import described, out_of_memory
+from modelserver.wire.errors import (
+    InvalidRequest,
+    LoadFailed,
+    ModelServerError,
+    Overloaded,
+    TooLarge,
+    Unavailable,
+)
+from modelserver.wire.schema import ItemError, ModuleItem
+from modelserver.wire.system_protocol import Asked, Outcome, Served, Worker, lane_of
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+# Tokens in a batch. On a CPU a small system outgrows a core's cache in larger ones and takes longer an item.
+CPU_TOKENS, GPU_TOKENS = 4_096, 16_384
+
+
+def batch_tokens(device: str) -> int:
+    """Return how many tokens make a good batch on a device."""
+    return CPU_TOKENS if device.startswith("cpu") else GPU_TOKENS
+
+
+@dataclass(frozen=True)
+class BatchLimits:
+    """Bounds of a batch and of the queue before it.
+
+    ``tokens`` bounds items times the cost of the longest, which is what a padded batch holds; ``items``
+    bounds their number. One item alone may have up to ``item_tokens``. ``fill`` is the least share of a
+    batch that is not padding. What waits is spread over the threads that are free, but not into batches of
+    fewer than ``spread_from`` items, for which one thread is as quick as two. ``queue`` is how many items
+    may wait.
+    """
+
+    tokens: int = CPU_TOKENS
+    item_tokens: int = 16_384
+    items: int = 256
+    fill: float = 0.75
+    spread_from: int = 8
+    queue: int = 4_096
+
+    def allow(self, *, count: int, longest: int, total: int) -> bool:
+        """Whether ``count`` items of ``total`` cost, the longest costing ``longest``, may run together."""
+        padded = count * longest
+        return count == 1 or (count <= self.items and padded <= self.tokens and total >= self.fill * padded)
+
+
+def companions(costs: Sequence[int], limits: BatchLimits) -> list[int]:
+    """Return the positions to run as one batch: the first, and those nearest to it in cost."""
+    chosen: list[int] = []
+    longest = total = 0
+    for position in sorted(range(len(costs)), key=lambda i: abs(costs[i] - costs[0])):
+        peak, sum_ = max(longest, costs[position]), total + costs[position]
+        if limits.allow(count=len(chosen) + 1, longest=peak, total=sum_):
+            chosen.append(position)
+            longest, total = peak, sum_
+    return chosen
+
+
+def plan(costs: Sequence[int], limits: BatchLimits) -> list[list[int]]:
+    """Cut all positions into batches, the costliest first, so that the largest batch fails soonest."""
+    batches: list[list[int]] = []
+    total = 0
+    for position in sorted(range(len(costs)), key=lambda i: -costs[i]):
+        last = batches[-1] if batches else []
+        if last and limits.allow(count=len(last) + 1, longest=costs[last[0]], total=total + costs[position]):
+            last.append(position)
+            total += costs[position]
+        else:
+            batches.append([position])
+            total = costs[position]
+    return batches
+
+
+def predict_each(system: Worker, items: Sequence[Asked]) -> list[Outcome]:
+    """Predict the items as one batch; when that fails, halve it until the failing items stand alone.
+
+    One item that breaks the system, or a batch too big for the memory, costs the others nothing but
+    time. The result is in the order of ``items``, an ItemError in the place of each failing item. Raises
+    Unavailable and LoadFailed when the system does: fewer items at once would fare no better.
+    """
+    try:
+        return _predicted(system, items)
+    except (Unavailable, LoadFailed):
+        raise
+    except Exception as error:  # the edge of the server: a system may be anybody's code
+        if len(items) == 1:
+            return [_item_error(system, items[0], error)]
+        exhausted = out_of_memory(error)
+    # Only here, outside of the handler: the traceback holds what the failed batch had in memory.
+    if exhausted:
+        free_memory()
+    middle = len(items) // 2
+    return predict_each(system, items[:middle]) + predict_each(system, items[middle:])
+
+
+def _predicted(system: Worker, items: Sequence[Asked]) -> list[Outcome]:
+    outcomes = list(system.predict(items))
+    if [outcome.id for outcome in outcomes] != [item.id for item in items]:
+        raise ValueError("the system did not answer exactly the items it was given, in their order")
+    return outcomes
+
+
+def check_each(
+    system: Served, items: Sequence[Asked], most_tokens: int
+) -> list[tuple[ItemError | None, int]]:
+    """Return for each item why it cannot be asked of the system (None when it can), and its cost."""
+    return [_checked(system, item, most_tokens) for item in items]
+
+
+def _checked(system: Any, item: Asked, most_tokens: int) -> tuple[ItemError | None, int]:
+    try:
+        system.check(item)
+        cost = system.cost(item)
+    except InvalidRequest as error:
+        where = f"{error.field}: " if error.field else ""
+        return ItemError(id=item.id, error="invalid_item", message=f"{where}{error}"), 0
+    except Exception as error:  # the edge of the server: a system may be anybody's code
+        log_failure("check_failed", error, system=system.name)
+        message = f"{system.name} could not check the item: {described(error)}"
+        return ItemError(id=item.id, error="prediction_failed", message=message), 0
+    if cost > most_tokens:
+        where = "passage" if isinstance(item, ModuleItem) else "context"
+        message = f"{where}: the item has {cost} tokens; at most {most_tokens} are taken"
+        return ItemError(id=item.id, error="invalid_item", message=message), 0
+    return None, cost
+
+
+def _item_error(system: Worker, item: Asked, error: Exception) -> ItemError:
+    log_failure("item_failed", error, system=system.name)
+    if out_of_memory(error):
+        message = f"{system.name} ran out of memory on this item alone: {described(error)}"
+        return ItemError(id=item.id, error="out_of_memory", message=message)
+    return ItemError(
+        id=item.id, error="prediction_failed", message=f"{system.name} failed: {described(error)}"
+    )
+
+
+def free_memory() -> None:
+    """Collect what nothing refers to, and give a GPU's unused memory back."""
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+
+
+def log_failure(event: str, error: BaseException, **fields: Any) -> None:
+    """Log the type and the place of an error, without its message, which may quote a participant's text."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else "unknown"
+    logger.error(event, extra={"fields": {"error": type(error).__name__, "at": place, **fields}})
+
+
+_thread = threading.local()
+
+
+def thread_number() -> int:
+    """The number of this model thread among its fellows, from 0; 0 also in any other thread."""
+    number: int = getattr(_thread, "number", 0)
+    return number
+
+
+class ModelThreads:
+    """The threads that run systems.
+
+    Daemons, unlike those of an executor: a system that hangs must not keep the process from ending.
+    """
+
+    def __init__(self, count: int = 1, name: str = "model") -> None:
+        self._calls: queue.SimpleQueue[tuple[asyncio.Future[Any], Callable[[], Any]] | None] = (
+            queue.SimpleQueue()
+        )
+        self._threads = [
+            threading.Thread(target=self._work, args=(number,), name=f"{name}-{number}", daemon=True)
+            for number in range(count)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def __len__(self) -> int:
+        return len(self._threads)
+
+    @property
+    def alive(self) -> bool:
+        """Whether all of them are."""
+        return all(thread.is_alive() for thread in self._threads)
+
+    async def call(self, function: Callable[[], T]) -> T:
+        """Run the function in the next free thread, and return or raise what it does."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._calls.put((future, function))
+        return await future
+
+    def stop(self, *, within: float = 0.0) -> bool:
+        """End the threads after what they have been given; False if that takes over ``within`` seconds."""
+        for _ in self._threads:
+            self._calls.put(None)
+        end = time.monotonic() + within
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _work(self, number: int) -> None:
+        _thread.number = number
+        while (call := self._calls.get()) is not None:
+            _carry_out(*call)
+            del call  # or an unloaded system would stay in memory until the next call
+
+
+def _carry_out(future: asyncio.Future[Any], function: Callable[[], Any]) -> None:
+    result, error = None, None
+    try:
+        result = function()
+    except Exception as caught:  # carried over to the caller
+        error = caught
+    except BaseException as caught:  # SystemExit: whoever raises it, the thread is there for others too
+        error = RuntimeError(described(caught))
+    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        future.get_loop().call_soon_threadsafe(_settle, future, result, error)
+
+
+def _settle(future: asyncio.Future[Any], result: object, error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)
+
+
+class Ticket:
+    """The items of one request on their way through the queue; ``done`` is set with the last outcome."""
+
+    def __init__(self, system: Worker, outcomes: Sequence[Outcome | None], request_id: str) -> None:
+        self.system = system
+        self.lane = lane_of(system)
+        self.request_id = request_id
+        self._outcomes = list(outcomes)
+        self._missing = sum(outcome is None for outcome in outcomes)
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if not self._missing:
+            self.done.set_result(None)
+
+    def settle(self, position: int, outcome: Outcome) -> None:
+        self._outcomes[position] = outcome
+        self._missing -= 1
+        if not self._missing and not self.done.done():
+            self.done.set_result(None)
+
+    def fail(self, error: ModelServerError) -> None:
+        """Answer the whole ticket with an error."""
+        if not self.done.done():
+            self.done.set_exception(error)
+
+    def outcomes(self) -> list[Outcome]:
+        """Return one outcome per item, in the order of the request; only once ``done``.
+
+        Raises Unavailable when the system was, or when the server gave the ticket up.
+        """
+        self.done.result()
+        return [outcome for outcome in self._outcomes if outcome is not None]
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """One item in the queue."""
+
+    ticket: Ticket
+    position: int
+    item: Asked
+    cost: int
+    since: float
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """What one batch was: for metrics and logs. Times are in seconds."""
+
+    system: str
+    items: int
+    failed: int
+    padded_tokens: int
+    tokens: int
+    waited: float
+    seconds: float
+    request_ids: tuple[str, ...]
+
+
+class Batcher:
+    """Queues jobs by system and feeds them to the model threads in batches, the oldest first.
+
+    All methods run in the event loop; only systems run in the threads.
+    """
+
+    def __init__(
+        self,
+        threads: ModelThreads,
+        limits: BatchLimits,
+        report: Callable[[BatchReport], None] = lambda _: None,
+    ) -> None:
+        self._threads = threads
+        self._limits = limits
+        self._report = report
+        # A lane per system and what is asked of it: a dict is a queue here, since it keeps its order and
+        # drops a job at once.
+        self._lanes: dict[str, dict[Job, None]] = {}
+        self._arrived = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._running: list[list[Job]] = []
+        self._seconds_per_token = 0.0
+
+    @property
+    def waiting(self) -> int:
+        """How many items are queued, not counting those being computed."""
+        return sum(map(len, self._lanes.values()))
+
+    def computing(self, system: str) -> bool:
+        """Whether a batch of this system is being computed, even if nobody waits for it any more."""
+        return any(batch[0].ticket.system.name == system for batch in self._running)
+
+    def submit(self, ticket: Ticket, jobs: Sequence[tuple[int, Asked, int]]) -> None:
+        """Queue all jobs ``(position, item, cost)`` of a ticket, or none.
+
+        Raises TooLarge when they could never fit into the queue and Overloaded when they do not now.
+        """
+        if len(jobs) > self._limits.queue:
+            raise TooLarge(f"{len(jobs)} items exceed the queue of {self._limits.queue}", field="items")
+        if self.waiting + len(jobs) > self._limits.queue:
+            message = f"the queue holds {self.waiting} of {self._limits.queue} items"
+            raise Overloaded(message, retry_after=self.expected_wait())
+        if not jobs:
+            return
+        lane = self._lanes.setdefault(ticket.lane, {})
+        now = time.monotonic()
+        lane.update((Job(ticket, position, item, cost, now), None) for position, item, cost in jobs)
+        self._idle.clear()
+        self._arrived.set()
+
+    def withdraw(self, ticket: Ticket) -> None:
+        """Drop what is still queued of a ticket that nobody waits for."""
+        lane = self._lanes.get(ticket.lane, {})
+        for job in [job for job in lane if job.ticket is ticket]:
+            del lane[job]
+
+    def expected_wait(self) -> float:
+        """Return whole seconds until the queue has been worked off, between 1 and 60."""
+        tokens = sum(job.cost for lane in self._lanes.values() for job in lane)
+        seconds = tokens * self._seconds_per_token / len(self._threads)
+        return float(min(60, max(1, math.ceil(seconds))))
+
+    async def run(self) -> None:
+        """Work batches off in all threads until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(len(self._threads)):
+                group.create_task(self._work())
+
+    async def _work(self) -> None:
+        while True:
+            while not self.waiting:
+                if not self._running:
+                    self._idle.set()
+                self._arrived.clear()
+                await self._arrived.wait()
+            await self._compute(self._take())
+
+    def abandon(self) -> None:
+        """Answer Unavailable to everything queued or being computed: the process is about to end."""
+        unfinished = {job.ticket for jobs in (*self._lanes.values(), *self._running) for job in jobs}
+        self._lanes.clear()
+        for ticket in unfinished:
+            ticket.fail(Unavailable("the server shut down before it could answer"))
+
+    async def drained(self) -> None:
+        """Return once nothing is queued or being computed."""
+        await self._idle.wait()
+
+    def _take(self) -> list[Job]:
+        """Remove and return the next batch: of the system whose first job is the oldest."""
+        lanes = (lane for lane in self._lanes.values() if lane)
+        lane = min(lanes, key=lambda lane: next(iter(lane)).since)
+        queued = list(lane)
+        free = len(self._threads) - len(self._running)
+        share = max(self._limits.spread_from, math.ceil(len(queued) / free))
+        limits = replace(self._limits, items=min(self._limits.items, share))
+        batch = [queued[position] for position in companions([job.cost for job in queued], limits)]
+        for job in batch:
+            del lane[job]
+        return batch
+
+    async def _compute(self, batch: list[Job]) -> None:
+        self._running.append(batch)
+        system, items = batch[0].ticket.system, [job.item for job in batch]
+        started = time.monotonic()
+        outcomes: Sequence[Outcome] = ()
+        try:
+            outcomes = await self._threads.call(lambda: predict_each(system, items))
+        except (Unavailable, LoadFailed) as error:
+            for ticket in {job.ticket for job in batch}:
+                self.withdraw(ticket)
+                ticket.fail(error)
+        except Exception as error:  # the edge of the server: no batch may end the work on all others
+            outcomes = [_item_error(system, item, error) for item in items]
+        seconds = time.monotonic() - started
+        for job, outcome in zip(batch, outcomes, strict=False):  # none, when the system was away
+            job.ticket.settle(job.position, outcome)
+        self._running.remove(batch)
+        self._account(batch, outcomes, started, seconds)
+
+    def _account(self, batch: list[Job], outcomes: Sequence[Outcome], started: float, seconds: float) -> None:
+        tokens = sum(job.cost for job in batch)
+        latest = seconds / max(1, tokens)
+        self._seconds_per_token = (
+            0.8 * self._seconds_per_token + 0.2 * latest if self._seconds_per_token else latest
+        )
+        self._report(
+            BatchReport(
+                system=batch[0].ticket.system.name,
+                items=len(batch),
+                failed=len(batch) - sum(not isinstance(outcome, ItemError) for outcome in outcomes),
+                padded_tokens=len(batch) * max(job.cost for job in batch),
+                tokens=tokens,
+                waited=started - min(job.since for job in batch),
+                seconds=seconds,
+                request_ids=tuple(dict.fromkeys(job.ticket.request_id for job in batch)),
+            )
+        )

@@ -1,0 +1,180 @@
+"""From what the command line names to what a model process loads: folders, devices, half precision."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import math
+import struct
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+import torch
+import transformers
+
+from modelserver.registry import SYSTEMS, WEIGHTS
+from modelserver.serving.devices import Hardware
+from modelserver.serving.model_cache import Source
+from modelserver.serving.system_spec import Carried, Computed, Own
+from modelserver.systems import own
+from modelserver.systems.base import weight_bytes
+from modelserver.wire.errors import LoadFailed, UnknownSystem, UnreadableWeights
+from modelserver.wire.schema import Explanation, ModuleItem, QAItem, SaliencyOptions
+from modelserver.wire.system_protocol import (
+    Executor,
+    Explainer,
+    Outcome,
+    Predictor,
+    Served,
+    explainer,
+    kind_of,
+)
+
+logger = logging.getLogger(__name__)
+
+
+S = TypeVar("S", Predictor, Executor)
+
+
+class _Served(Generic[S]):
+    """A system under the name it is served by, computing in the precision asked for."""
+
+    def __init__(self, name: str, inner: S, hardware: Hardware) -> None:
+        self.name, self.description = name, inner.description
+        self.revision = f"{inner.revision}-bf16" if hardware.half else inner.revision
+        self.weight_bytes = weight_bytes(inner)
+        self.examiner: object = getattr(inner, "examiner", None)
+        self._inner: S = inner
+        self._hardware = hardware
+        self.cost: Callable[[Any], int] = inner.cost
+        self.check: Callable[[Any], None] = inner.check
+
+    def _precision(self) -> contextlib.AbstractContextManager[object]:
+        return in_half(self._hardware.device) if self._hardware.half else contextlib.nullcontext()
+
+
+class ServedReader(_Served[Predictor]):
+    """A reader."""
+
+    def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:
+        """As the system does."""
+        with self._precision():
+            return self._inner.predict(items)
+
+    @property
+    def explain(self) -> Explainer | None:
+        """Return what gives the saliency of items, or None where the system has none."""
+        return None if explainer(self._inner) is None else self._explain
+
+    def _explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation]:
+        explain = explainer(self._inner)
+        assert explain is not None  # or nobody would have been given this method
+        with self._precision():
+            return [one.model_copy(update={"revision": self.revision}) for one in explain(items, options)]
+
+
+class ServedNetwork(_Served[Executor]):
+    """A modular network."""
+
+    def __init__(self, name: str, inner: Executor, hardware: Hardware) -> None:
+        super().__init__(name, inner, hardware)
+        self.warm_up = inner.warm_up
+
+    def execute(self, items: Sequence[ModuleItem]) -> Sequence[Outcome]:
+        """As the system does."""
+        with self._precision():
+            return self._inner.execute(items)
+
+
+def in_half(device: str) -> torch.autocast:
+    """Return a context in which torch computes in bfloat16.
+
+    Not in float16: its largest number is 65,504, and the logit of probability 0 lies far beyond.
+    """
+    return torch.autocast(torch.device(device).type, dtype=torch.bfloat16)
+
+
+def sources(chosen: Sequence[Computed] | None, hardware: Hardware) -> dict[str, Source]:
+    """Return how to load each chosen system; None chooses all with shipped weights.
+
+    Raises UnknownSystem for a name that is none, UnreadableWeights when nothing is left to serve, and
+    LoadFailed for a device that is not there.
+    """
+    if chosen is None:
+        chosen = [Carried(name, name) for name in SYSTEMS if (WEIGHTS / name).is_dir()]
+        if not chosen:
+            raise UnreadableWeights("nothing to serve: train a system, or name one: --systems NAME=FOLDER")
+    _require_device(hardware.device)
+    return {choice.name: _source(choice, hardware) for choice in chosen}
+
+
+def _require_device(device: str) -> None:
+    try:
+        torch.empty(0, device=torch.device(device))
+    except (AssertionError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise LoadFailed(f"the device {device!r} cannot be used: {reason}") from error
+
+
+def _source(choice: Computed, hardware: Hardware) -> Source:
+    if isinstance(choice, Own):
+        make = partial(own.load, choice.file, choice.class_name, hardware.device, name=choice.name)
+        return Source(partial(_served, choice.name, make, hardware))
+    return _carried(choice.name, choice.system, choice.folder, hardware)
+
+
+def _carried(name: str, system: str, folder: Path | None, hardware: Hardware) -> Source:
+    if system not in SYSTEMS:
+        renamed = folder is not None and system == name
+        hint = f"; for one of these under a name of its own, write {name}=SYSTEM:{folder}" if renamed else ""
+        raise UnknownSystem(f"no system {system!r}; known systems: {', '.join(SYSTEMS)}{hint}")
+    spec = SYSTEMS[system]
+    make = partial(spec.load, folder, torch.device(hardware.device))
+    expect = partial(expected_bytes, folder or WEIGHTS / system)
+    return Source(partial(_served, name, make, hardware), spec.description, expect, kind=spec.kind)
+
+
+def _served(name: str, make: Callable[[], Served], hardware: Hardware) -> Served:
+    system = make()
+    if hardware.compiled:
+        _compile(name, system)
+    if kind_of(system) == "modular":
+        return ServedNetwork(name, cast(Executor, system), hardware)
+    return ServedReader(name, cast(Predictor, system), hardware)
+
+
+def _compile(name: str, system: Any) -> None:
+    """Have torch translate the system's encoders when they are first called, for inputs of any length.
+
+    Not the recurrent layers: a loop over tokens is translated step by step, and for each length anew.
+    """
+    model = getattr(system, "model", None)
+    modules = model.modules() if isinstance(model, torch.nn.Module) else ()
+    encoders = [module for module in modules if isinstance(module, transformers.PreTrainedModel)]
+    for encoder in encoders[:1]:  # the others are parts of it
+        encoder.compile(dynamic=True)
+    if not encoders:
+        fields = {"system": name, "reason": "it has no encoder of transformers"}
+        logger.warning("not compiled", extra={"fields": fields})
+
+
+def expected_bytes(folder: Path) -> int:
+    """Return the bytes that a folder's safetensors files take when loaded as 32-bit floats.
+
+    The number comes from the head of each file, which lists the shapes; a file that has none counts 0, for
+    loading it will say what is wrong.
+    """
+    return sum(map(_float_bytes, folder.glob("*.safetensors")))
+
+
+def _float_bytes(file: Path) -> int:
+    try:
+        with file.open("rb") as stream:
+            (length,) = struct.unpack("<Q", stream.read(8))
+            head = json.loads(stream.read(min(length, 100_000_000)))
+        return sum(4 * math.prod(one["shape"]) for key, one in head.items() if key != "__metadata__")
+    except (OSError, ValueError, struct.error, KeyError, TypeError, AttributeError):
+        return 0

@@ -1,0 +1,355 @@
+"""Systems in processes of their own, each with a copy of every loaded system.
+
+A model in the server's process would share Python's interpreter with HTTP: at each of its many short steps it
+would wait until the requests of the moment are read. And a system that ends its process ends nothing else
+here: the process is started anew, and the batch is computed again in halves, until the item that did it is
+alone and known.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from multiprocessing import Pipe
+from pathlib import Path
+from typing import Any, Self, cast
+
+from modelserver.serving.batching import thread_number
+from modelserver.serving.devices import Hardware
+from modelserver.serving.model_cache import Source
+from modelserver.serving.system_spec import Choice, Remote, computed
+from modelserver.serving.worker import LANES, Housed, Offer, Setup
+from modelserver.wire.errors import LoadFailed, ModelServerError, PredictionFailed, Unavailable
+from modelserver.wire.schema import ItemError, SaliencyOptions
+from modelserver.wire.system_protocol import Asked, Outcome, Served
+
+logger = logging.getLogger(__name__)
+
+ROOT = Path(__file__).resolve().parents[2]
+# For glibc: to keep the memory of a batch for the next one. Given back each time, as by default, it comes as
+# new pages, which the system has to clear.
+ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD_": str(256 * 2**20)}
+# How often a process that ended is asked again. What else it did may have ended it: a batch in which one item
+# does so has it ended several times until that item is known.
+LOADS, LOOKS = 3, 5
+END_SECONDS = 5.0  # within which a process that closed its connections must have ended
+
+
+class ProcessEnded(ModelServerError):
+    """A process ended before it answered: the system in it crashed, or somebody ended it."""
+
+
+class _Running:
+    """A process from its start to its end, and the connections to it."""
+
+    def __init__(self, setup: Setup) -> None:
+        pairs = [Pipe() for _ in LANES]
+        numbers = [theirs.fileno() for _, theirs in pairs]
+        path = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "modelserver.serving.worker", *map(str, numbers)],
+            pass_fds=numbers,
+            stdin=subprocess.DEVNULL,
+            env=ALLOCATOR | os.environ | {"PYTHONPATH": path},
+        )
+        for _, theirs in pairs:
+            theirs.close()  # or its end would not be noticed here
+        self._connections = {lane: ours for lane, (ours, _) in zip(LANES, pairs, strict=True)}
+        self._turns = {lane: threading.Lock() for lane in LANES}
+        self._begun = False
+        with suppress(OSError):  # it has ended already, and whoever asks first will be told
+            self._connections["load"].send(setup)
+        self.loaded: dict[str, Housed] = {}
+        self.loading = threading.Lock()
+        self.ended = False
+
+    def begin(self) -> None:
+        """Wait until the process can be asked. Raises what is wrong with its setup, and ProcessEnded."""
+        with self.loading:
+            if not self._begun:
+                self._answer("load")
+                self._begun = True
+
+    def ask(self, lane: str, *request: Any, within: float | None = None) -> Any:
+        """Have the process call a method of its House. Raises what that does, and ProcessEnded.
+
+        A process that has not answered ``within`` some seconds is ended.
+        """
+        with self._turns[lane]:
+            return self._answer(lane, request, within=within)
+
+    def _answer(self, lane: str, *requests: Any, within: float | None = None) -> Any:
+        connection = self._connections[lane]
+        try:
+            for request in requests:
+                connection.send(request)
+            if not connection.poll(within):
+                self.end()
+                raise ProcessEnded(f"the process was ended after {within:g} s without an answer")
+            answer = connection.recv()
+        except (EOFError, OSError) as error:
+            self.end(within=END_SECONDS)
+            raise ProcessEnded(f"the process ended {_how(self.process.returncode)}") from error
+        if isinstance(answer, ModelServerError):
+            raise answer
+        return answer
+
+    def end(self, *, within: float = 0.0) -> None:
+        """End the process, which may do so by itself ``within`` some seconds."""
+        self.ended = True
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(within)
+        self.process.kill()
+        self.process.wait()
+
+
+def _how(status: int) -> str:
+    return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
+
+
+class ModelProcess:
+    """A process with copies of systems, started when it is needed, and again when it has ended.
+
+    What it computes may take up to ``batch_seconds``; None sets no bound.
+    """
+
+    def __init__(self, setup: Setup, *, batch_seconds: float | None = None) -> None:
+        self._setup = setup
+        self.batch_seconds = batch_seconds
+        self.restarts = 0
+        self._lock = threading.Lock()
+        self._current: _Running | None = None
+        self._over = False
+
+    def start(self) -> _Running:
+        """Return the running process, which may still be importing what it needs.
+
+        Raises Unavailable after `end`.
+        """
+        with self._lock:
+            if self._over:
+                raise Unavailable("the server is shutting down")
+            if self._current is None or self._current.ended or self._current.process.poll() is not None:
+                if self._current is not None:
+                    self._current.end()
+                    self.restarts += 1
+                self._current = _Running(self._setup)
+            return self._current
+
+    def offers(self) -> dict[str, Offer]:
+        """Return what can be loaded. Raises what is wrong with the setup."""
+        running = self.start()
+        running.begin()
+        return cast(dict[str, Offer], running.ask("load", "offers"))
+
+    def load(self, name: str) -> Housed:
+        """Have a system loaded here, if it is not. Raises LoadFailed."""
+        return self._with(name).loaded[name]
+
+    def unload(self, name: str) -> None:
+        """Have a system put out of memory."""
+        running = self._current
+        if running is not None and name in running.loaded:
+            del running.loaded[name]
+            with suppress(ProcessEnded):
+                running.ask("load", "unload", name)
+
+    def ask(self, lane: str, request: str, name: str, revision: str, *arguments: Any) -> Any:
+        """Ask a system of this process, loading it anew where the process had ended.
+
+        Raises LoadFailed when it is then another revision, or cannot be loaded any more, and ProcessEnded.
+        """
+        running = self._with(name)
+        found = running.loaded[name].revision
+        if found != revision:
+            message = (
+                f"{name} is revision {revision} in one process and {found} in another: its files were "
+                "changed while it was loaded; start the server again"
+            )
+            raise LoadFailed(message)
+        return running.ask(lane, request, name, *arguments, within=self.batch_seconds)
+
+    def _with(self, name: str) -> _Running:
+        """Return the running process with a system in it.
+
+        Where the process ended meanwhile, another system may be to blame, and it is tried again.
+        """
+        for _ in range(LOADS - 1):
+            with suppress(ProcessEnded):
+                return self._loaded(name)
+        try:
+            return self._loaded(name)
+        except ProcessEnded as error:
+            raise LoadFailed(f"{name} could not be loaded: {error}") from error
+
+    def _loaded(self, name: str) -> _Running:
+        running = self.start()
+        if name not in running.loaded:
+            running.begin()
+            with running.loading:
+                if name not in running.loaded:
+                    running.loaded[name] = running.ask("load", "load", name)
+        return running
+
+    def end(self) -> None:
+        """End the process for good."""
+        with self._lock:
+            self._over = True
+            if self._current is not None:
+                self._current.end()
+
+
+class ProcessSystem:
+    """A system as the server sees it whose copies are in processes. Each model thread asks its own one."""
+
+    warm = True  # each copy has answered a first question where it is
+
+    def __init__(self, name: str, processes: Sequence[ModelProcess], housed: Sequence[Housed]) -> None:
+        self.name, self._processes = name, processes
+        first = housed[0]
+        self.description, self.revision = first.description, first.revision
+        self.weight_bytes = sum(one.weight_bytes for one in housed)
+        for offer in ("predict", "explain", "execute"):
+            if offer in first.offers:
+                setattr(self, offer, partial(self._computed, offer))
+        if first.examiner is None:
+            self.check_each = self._check_each
+        else:
+            self.check, self.cost = first.examiner.check, first.examiner.cost
+
+    def _check_each(self, items: Sequence[Asked], most_tokens: int) -> list[tuple[ItemError | None, int]]:
+        """Have a process look at items, again when it ended, for which a batch may be to blame.
+
+        Where it ends each time they are looked at one by one; one that still ends it is an error.
+        """
+        ask = self._processes[0].ask
+        look = partial(ask, "look", "check_each", self.name, self.revision, items, most_tokens)
+        reason = ""
+        for _ in range(LOOKS):
+            try:
+                return cast(list[tuple[ItemError | None, int]], look())
+            except ProcessEnded as error:
+                self._log(error)
+                reason = str(error)
+        if len(items) > 1:
+            return [found for item in items for found in self._check_each([item], most_tokens)]
+        message = f"{self.name} could not check the item: {reason}, {LOOKS} times in a row"
+        return [(ItemError(id=items[0].id, error="prediction_failed", message=message), 0)]
+
+    def _computed(self, what: str, items: Sequence[Asked], *options: SaliencyOptions) -> list[Outcome]:
+        """Have this thread's process compute.
+
+        Raises ProcessEnded for a batch, and PredictionFailed for an item alone that ended it twice.
+        """
+        process = self._processes[thread_number() % len(self._processes)]
+        compute = partial(process.ask, "compute", what, self.name, self.revision, items, *options)
+        try:
+            return cast(list[Outcome], compute())
+        except ProcessEnded as error:
+            self._log(error)
+            if len(items) > 1:
+                raise
+        try:
+            return cast(list[Outcome], compute())
+        except ProcessEnded as error:
+            raise PredictionFailed(f"{error}, twice in a row") from error
+
+    def _log(self, error: ProcessEnded) -> None:
+        logger.error("process_ended", extra={"fields": {"system": self.name, "reason": str(error)}})
+
+    def unload(self) -> None:
+        """Put all copies out of memory."""
+        for process in self._processes:
+            process.unload(self.name)
+
+
+class Processes:
+    """Processes that compute, one for each of ``hardware``, and the chosen systems in them.
+
+    None chooses all with shipped weights. ``remote_seconds`` bounds the wait for a server elsewhere, which is
+    asked from this process: nothing is computed for it. A process that computes a batch for more than
+    ``batch_seconds`` is ended as if it had crashed. Ends the processes with the block that it is used in.
+    """
+
+    def __init__(
+        self,
+        hardware: Sequence[Hardware],
+        chosen: Sequence[Choice] | None,
+        *,
+        remote_seconds: float = 60.0,
+        batch_seconds: float | None = None,
+    ) -> None:
+        self._chosen, self._remote_seconds = chosen, remote_seconds
+        here = None if chosen is None else computed(chosen)
+        level = logging.getLevelName(logging.getLogger().level)
+        setups = [Setup(here, one, level, tuple(sys.path)) for one in hardware] if here != () else []
+        self.processes = [ModelProcess(setup, batch_seconds=batch_seconds) for setup in setups]
+
+    def sources(self) -> dict[str, Source]:
+        """Return the chosen systems for a shelf.
+
+        Raises UnknownSystem for a name that is none, UnreadableWeights when nothing is left to serve, and
+        LoadFailed for a device that is not there.
+        """
+        for process in self.processes:  # all of them, so that they import at the same time
+            process.start()
+        offers = self.processes[0].offers() if self.processes else {}
+        names = [one.name for one in self._chosen] if self._chosen is not None else list(offers)
+        remote = {one.name: one for one in self._chosen or () if isinstance(one, Remote)}
+        return {
+            name: self._remote(remote[name]) if name in remote else self._housed(name, offers[name])
+            for name in names
+        }
+
+    def _housed(self, name: str, offer: Offer) -> Source:
+        expected = offer.expected_bytes * len(self.processes)
+        return Source(partial(self.load, name), offer.description, lambda: expected, kind=offer.kind)
+
+    def _remote(self, choice: Remote) -> Source:
+        from modelserver.systems.remote import RemoteSystem  # imports torch, with the other systems
+
+        load = partial(
+            RemoteSystem,
+            choice.url,
+            name=choice.name,
+            revision=choice.revision,
+            timeout=self._remote_seconds,
+        )
+        return Source(load, elsewhere=True)
+
+    def load(self, name: str) -> Served:
+        """Load a system into every process. Raises LoadFailed, and has then loaded it into none."""
+        with ThreadPoolExecutor(len(self.processes)) as pool:
+            loads = [pool.submit(process.load, name) for process in self.processes]
+        try:
+            housed = [load.result() for load in loads]
+            if len({one.revision for one in housed}) > 1:
+                raise LoadFailed(f"{name} was changed while it was loaded; ask again")
+        except ModelServerError:
+            for process in self.processes:
+                process.unload(name)
+            raise
+        return cast(Served, ProcessSystem(name, self.processes, housed))
+
+    def restarts(self) -> int:
+        """How often one of them was started anew."""
+        return sum(process.restarts for process in self.processes)
+
+    def end(self) -> None:
+        """End all processes, whatever they do."""
+        for process in self.processes:
+            process.end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.end()

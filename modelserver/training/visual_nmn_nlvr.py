@@ -1,0 +1,179 @@
+"""Train `visual-nmn` on NLVR: pictures of three panels, sentences by people, and what was drawn as gold.
+
+Source of the data: Suhr et al. 2017. Its sentences have no programs. Theirs here say that the first kind of
+thing a sentence names is there and fits the whole sentence, as in
+`exist(filter[…](filter[yellow](find[square])))`, or with "no" that none does; what `find` and the inner
+`filter` should put out follows from what was drawn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from analysis.programs.notation import label
+from modelserver.modular.visual import folder
+from modelserver.modular.visual.images import decode, propose
+from modelserver.modular.visual.network import Question, VisualNetwork
+from modelserver.modular.visual.plans import plan
+from modelserver.modular.visual.scene_data import Example
+from modelserver.modular.visual.scoring import scores
+from modelserver.modular.visual.utterances import attend
+from modelserver.training.visual_nmn import Recipe, Trainer, train
+from modelserver.wire.errors import InvalidRequest, UnreadableData
+
+WIDTH, HEIGHT, STEP = 400, 100, 150  # pixels of a picture; from the left of a panel to that of the next
+ORDERS = tuple(permutations(range(3)))  # picture k shows in each slot the panel ORDERS[k][slot]
+COLOURS = {"yellow": "yellow", "black": "black", "blue": "#0099ff"}
+SHAPES = {"square": "square", "block": "square", "circle": "circle", "triangle": "triangle"}
+ANYTHING = ("item", "object", "shape")
+_NOUN = re.compile(
+    rf"\b(?:(?P<colour>{'|'.join(COLOURS)})\s+)?(?P<noun>(?:{'|'.join([*SHAPES, *ANYTHING])})s?)\b",
+    re.IGNORECASE,
+)
+_NONE = re.compile(r"^\W*(?:there\s+)?(?:is|are)\s+no\b|^\W*no\b", re.IGNORECASE)
+HELD_OUT = 3  # every third sentence, with all its pictures, is for testing
+
+
+def read(path: Path, images: Path, *, split: str = "dev") -> list[Example]:
+    """Read the first picture of every example that has one, with regions of the embedded proposer.
+
+    images: the folder that holds the folders named by the examples' ``directory``. Raises UnreadableData.
+    """
+    examples = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise UnreadableData(f"{path}: {error.strerror}") from error
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+            name = f"{split}-{row['identifier']}-0.png"
+            picture = images / str(row["directory"]) / name
+            if picture.exists():
+                examples.append(_example(row, picture))
+        except (ValueError, KeyError, TypeError, OSError, InvalidRequest) as error:
+            raise UnreadableData(f"{path}, line {number}: {error}") from error
+    if not examples:
+        raise UnreadableData(f"{images}: not one picture of {path} is there")
+    return examples
+
+
+def _example(row: dict[str, Any], picture: Path) -> Example:
+    sentence = " ".join(row["sentence"].split())
+    colour, noun = named(sentence)
+    laid_out = plan(program_of(sentence))
+    things = [(thing, slot) for slot, panel in enumerate(ORDERS[0]) for thing in row["structured_rep"][panel]]
+    shaped = [(thing, slot) for thing, slot in things if _is(thing, None, noun)]
+    layers = [shaped] if colour is None else [[one for one in shaped if _is(one[0], colour, noun)], shaped]
+    marked = [node.index for node in laid_out.program.nodes if node.module in ("find", "filter")][1:]
+    return Example(
+        id=row["identifier"],
+        sentence=sentence,
+        question=Question(laid_out, attend(laid_out, sentence)),
+        label=str(row["label"]).lower() == "true",
+        gold={node: (_boxes(layer),) for node, layer in zip(marked, layers, strict=True)},
+        regions=(propose(decode(picture.read_bytes(), "")),),
+    )
+
+
+def named(sentence: str) -> tuple[str | None, str]:
+    """Return the colour, if any, and the noun of the first kind of thing that a sentence names."""
+    found = _NOUN.search(sentence)
+    if found is None:
+        return None, ANYTHING[1]
+    return found["colour"] and found["colour"].lower(), found["noun"].lower()
+
+
+def program_of(sentence: str) -> str:
+    """Return the program of a sentence.
+
+    >>> program_of("There is no blue item.")
+    'equal(count(filter[There is no blue item](filter[blue](find[item]))), 0)'
+    """
+    colour, noun = named(sentence)
+    things = label("find", noun) if colour is None else f"{label('filter', colour)}({label('find', noun)})"
+    fitting = f"{label('filter', sentence.rstrip('. '))}({things})"
+    return f"equal(count({fitting}), 0)" if _NONE.search(sentence) else f"exist({fitting})"
+
+
+def _is(thing: dict[str, Any], colour: str | None, noun: str) -> bool:
+    shape = SHAPES.get(noun.removesuffix("s"))
+    right = colour is None or thing["color"].lower() == COLOURS[colour]
+    return right and (shape is None or thing["type"] == shape)
+
+
+def _boxes(things: Sequence[tuple[dict[str, Any], int]]) -> Any:
+    edges = [
+        (STEP * slot + t["x_loc"], t["y_loc"], STEP * slot + t["x_loc"] + t["size"], t["y_loc"] + t["size"])
+        for t, slot in things
+    ]
+    scaled = np.array(edges, np.float32).reshape(-1, 4) / np.array([WIDTH, HEIGHT] * 2, np.float32)
+    return scaled.astype(np.float32)
+
+
+def divided(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
+    """Return training and test examples; all pictures of a sentence are in one of them."""
+    sentences = sorted({_key(each) for each in examples})
+    held = set(sentences[::HELD_OUT])
+    return [e for e in examples if _key(e) not in held], [e for e in examples if _key(e) in held]
+
+
+def _key(example: Example) -> str:
+    return example.sentence.lower().strip(". ")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    add, recipe = parser.add_argument, Recipe()
+    shipped = Path(__file__).resolve().parents[1] / "weights" / "visual-nmn"
+    add("--data", type=Path, required=True, metavar="FILE", help="NLVR examples, one JSON object a line")
+    add("--images", type=Path, required=True, metavar="DIR", help="folder of the examples' directories")
+    add("--out", type=Path, required=True, metavar="DIR", help="folder for the trained weights and the log")
+    add("--split", default="dev", help="with which the pictures' names begin (default: %(default)s)")
+    add("--weights", type=Path, default=shipped, help="to start from (default: the shipped ones)")
+    add("--pretraining-steps", type=int, default=100, help="with gold boxes (default: %(default)s)")
+    add("--steps", type=int, default=100, help="with labels alone (default: %(default)s)")
+    add("--seed", type=int, default=recipe.seed, help="of the order (default: %(default)s)")
+    add("--resume", action="store_true", help="go on with the training in --out where it was killed")
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Score the weights on the held-out sentences, train on the others, score again; prints JSON."""
+    learn, test = divided(read(options.data, options.images, split=options.split))
+    network, config, _ = folder.load(options.weights, torch.device("cpu"))
+    if not isinstance(network, VisualNetwork):
+        raise UnreadableData(f"{options.weights}: not a modular network")
+    true = float(np.mean([each.label for each in test]))
+    found = {
+        "train": len(learn),
+        "test": len(test),
+        "majority": max(true, 1 - true),
+        "before": scores(network, test),
+    }
+    torch.manual_seed(options.seed)
+    recipe = replace(
+        Recipe(),
+        pretraining=options.pretraining_steps,
+        steps=options.steps,
+        batch=16,
+        rate=1e-3,
+        seed=options.seed,
+    )
+    # The checkpoint is chosen on what is trained on: there is too little data for a third part.
+    train(Trainer(network, config, recipe, learn, learn), learn, options.out, resume=options.resume)
+    network, _, _ = folder.load(options.out, torch.device("cpu"))
+    found["after"] = scores(network, test)
+    sys.stdout.write(json.dumps(found, indent=2) + "\n")
+    return 0

@@ -1,0 +1,435 @@
+"""The client of one or several model servers: typed values in and out, explicit timeouts, bounded retries.
+
+It knows no Django and no torch. One client may be shared by threads, but not by processes: make it after
+a fork.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self, TypeVar
+
+import httpx
+from pydantic import ValidationError
+
+from modelserver.wire.connections import Connections
+from modelserver.wire.errors import (
+    ON_THE_WIRE,
+    BadResponse,
+    DeadlineExceeded,
+    InvalidRequest,
+    MixedRevisions,
+    ModelServerError,
+    SchemaMismatch,
+    Unavailable,
+)
+from modelserver.wire.load_balancing import Server, Servers
+from modelserver.wire.schema import (
+    ErrorBody,
+    ExecuteRequest,
+    ExecuteResponse,
+    ExplainRequest,
+    ExplainResponse,
+    LoadRequest,
+    ModuleItem,
+    PredictRequest,
+    PredictResponse,
+    QAItem,
+    SaliencyOptions,
+    SystemInfo,
+    SystemList,
+    Wire,
+)
+from modelserver.wire.system_protocol import Outcome
+
+CONNECT_SECONDS = 5.0
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+SLACK_SECONDS = 5.0  # so that the server's own "deadline exceeded" arrives before the socket times out
+
+W = TypeVar("W", bound=Wire)
+A = TypeVar("A", PredictResponse, ExplainResponse, ExecuteResponse)
+Request = PredictRequest | ExecuteRequest
+Response = PredictResponse | ExplainResponse | ExecuteResponse
+
+
+@dataclass(frozen=True)
+class Retry:
+    """How long to go on after a broken connection or a 503. Times are in seconds.
+
+    The pause before attempt n is uniform between 0 and ``base * 2**n``, at most ``longest``; where the
+    server named a time, it is that time plus such a jitter. ``total`` bounds all pauses of one call
+    together; with 0 nothing is tried again.
+    """
+
+    total: float = 30.0
+    base: float = 0.1
+    longest: float = 5.0
+
+    def pause(self, attempt: int, retry_after: float | None) -> float:
+        jitter = random.uniform(0, min(self.longest, self.base * 2**attempt))
+        return jitter if retry_after is None else retry_after + jitter
+
+
+class ModelClient:
+    """A connection to one model server, or to several that serve the same systems.
+
+    ``base_url`` is a URL, several separated by commas, a list of them, or a Servers object, which clients of
+    one process may share so that what one learns of a server helps the others. A request goes to the server
+    with the fewest requests in flight; one that cannot be reached, breaks off or answers 503 is left alone
+    for a while and the request goes to another within the same deadline. Every server gets the same token.
+
+    ``timeout`` (seconds) is the deadline of one predict attempt; the server gets it too and drops what it
+    cannot do in time. ``http`` may be any httpx client, for a proxy, own certificates or a test; it
+    stays open when this client closes. The constructor raises ValueError for a URL that is none. Every
+    method raises errors of ``modelserver.wire.errors`` only: Unavailable when no server can be reached or has
+    room until the retries are used up, SchemaMismatch, Unauthorized, MixedRevisions when two servers serve a
+    system in different revisions, and BadResponse when something else than a model server answers.
+    """
+
+    def __init__(
+        self, base_url: str | Sequence[str] | Servers, *, http: httpx.Client | None = None,
+        token: str | None = None, timeout: float = 300.0, retry: Retry | None = None,
+    ) -> None:  # fmt: skip
+        self._servers = base_url if isinstance(base_url, Servers) else Servers(base_url)
+        self.base_url = str(self._servers)
+        self._timeout = timeout
+        self._retry = retry or Retry()
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._owned = None
+        if http is None:
+            # No proxy from the environment: a proxy cannot reach the loopback address of this machine.
+            http = self._owned = httpx.Client(trust_env=False, transport=Connections())
+        self._http = http
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections that this client opened."""
+        if self._owned is not None:
+            self._owned.close()
+
+    def systems(self) -> SystemList:
+        """Return the systems that every server serves, of those servers that answer."""
+        return self._retried(10.0, self._systems)
+
+    def _systems(self, first: Server, seconds: float) -> SystemList:
+        """Ask the first server, which has to answer, and all others that do not rest."""
+        lists = {first: self._listed(first, seconds)}
+        tried = [first]
+        while (server := self._servers.take(tried)) is not None:
+            tried.append(server)
+            with suppress(Unavailable), self._returning(server):
+                lists[server] = self._listed(server, seconds)
+        return SystemList(systems=_common(lists))
+
+    def _listed(self, server: Server, seconds: float) -> SystemList:
+        found = _parsed(SystemList, self._sent(server, "GET", "/v1/systems", timeout=seconds))
+        server.revisions = {system.name: system.revision for system in found.systems if system.revision}
+        return found
+
+    def load(self, system: str, *, timeout: float | None = None) -> SystemInfo:
+        """Have a server load a system if it is not loaded, and return what is then known of it.
+
+        Raises also UnknownSystem, LoadFailed and DeadlineExceeded.
+        """
+        body = _json(LoadRequest(system=system))
+        headers = {"Content-Type": "application/json"}
+
+        def attempt(server: Server, left: float) -> SystemInfo:
+            named = headers | {"X-Timeout-Seconds": f"{left:g}"}
+            answer = self._sent(
+                server, "POST", "/v1/load", timeout=left + SLACK_SECONDS, headers=named, content=body
+            )
+            return _parsed(SystemInfo, answer)
+
+        return self._retried(self._timeout if timeout is None else timeout, attempt)
+
+    def predict(
+        self,
+        system: str,
+        items: Sequence[QAItem],
+        *,
+        timeout: float | None = None,
+        request_id: str | None = None,
+    ) -> PredictResponse:
+        """Return one prediction or one error for each item, in their order.
+
+        ``request_id`` appears in the server's log. Raises also UnknownSystem, InvalidRequest (which names
+        the field), TooLarge and DeadlineExceeded, the last without a retry.
+        """
+        try:
+            request = PredictRequest(system=system, items=list(items))
+        except ValidationError as error:
+            raise _invalid(error) from error
+        return self._asked(PredictResponse, "/v1/predict", request, timeout, request_id)
+
+    def explain(
+        self,
+        system: str,
+        items: Sequence[QAItem],
+        options: SaliencyOptions | None = None,
+        *,
+        timeout: float | None = None,
+        request_id: str | None = None,
+    ) -> ExplainResponse:
+        """Return the saliency, or an error, of each item, in their order.
+
+        Raises as `predict` does, and InvalidRequest for a system that has no saliency.
+        """
+        try:
+            request = ExplainRequest(system=system, items=list(items), options=options or SaliencyOptions())
+        except ValidationError as error:
+            raise _invalid(error) from error
+        return self._asked(ExplainResponse, "/v1/explain", request, timeout, request_id)
+
+    def execute(
+        self,
+        system: str,
+        items: Sequence[ModuleItem],
+        *,
+        timeout: float | None = None,
+        request_id: str | None = None,
+    ) -> ExecuteResponse:
+        """Return what every module of each item's program put out, or an error, in the order of the items.
+
+        Raises as `predict` does, and InvalidRequest for a system that executes no programs.
+        """
+        try:
+            request = ExecuteRequest(system=system, items=list(items))
+        except ValidationError as error:
+            raise _invalid(error) from error
+        return self._asked(ExecuteResponse, "/v1/execute", request, timeout, request_id)
+
+    def _asked(
+        self, kind: type[A], path: str, request: Request, timeout: float | None, request_id: str | None
+    ) -> A:
+        """Send what is asked of items, and return an answer that is checked to be one to them."""
+        body = _json(request)
+        headers = {"Content-Type": "application/json"}
+        if request_id:
+            if not REQUEST_ID.fullmatch(request_id):
+                message = f"{request_id!r} is not 1 to 128 letters, digits, '.', '_' or '-'"
+                raise InvalidRequest(message, field="request_id")
+            headers["X-Request-ID"] = request_id
+
+        def attempt(server: Server, left: float) -> A:
+            answer = self._sent(
+                server, "POST", path, timeout=left + SLACK_SECONDS,
+                headers=headers | {"X-Timeout-Seconds": f"{left:g}"}, content=body,
+            )  # fmt: skip
+            response = _parsed(kind, answer)
+            _require_answered(response, request)
+            self._compare(server, response)
+            return response
+
+        return self._retried(self._timeout if timeout is None else timeout, attempt)
+
+    def wait_ready(self, timeout: float = 60.0) -> None:
+        """Return once a server takes predictions. Raises Unavailable after ``timeout`` seconds."""
+        end = time.monotonic() + timeout
+        while True:
+            for server in self._servers.all:
+                try:
+                    self._sent(server, "GET", "/ready", timeout=5.0)
+                    return
+                except Unavailable as error:
+                    if time.monotonic() >= end:
+                        raise Unavailable(
+                            f"{self.base_url} was not ready within {timeout:g} s: {error}"
+                        ) from error
+            time.sleep(0.05)
+
+    def _retried(self, seconds: float, attempt: Callable[[Server, float], W]) -> W:
+        left = self._retry.total
+        tries = 0
+        while True:
+            try:
+                return self._round(seconds, attempt)
+            except DeadlineExceeded:
+                raise  # all of the caller's time is used up
+            except Unavailable as error:
+                pause = self._retry.pause(tries, error.retry_after)
+                if pause > left or not self._retry.total:
+                    raise
+                time.sleep(pause)
+                left -= pause
+                tries += 1
+
+    def _round(self, seconds: float, attempt: Callable[[Server, float], W]) -> W:
+        """Ask one server after the other until one answers, each once, all within ``seconds``."""
+        end = time.monotonic() + seconds
+        left, failures = seconds, dict[Server, Unavailable]()
+        while (server := self._servers.take(failures)) is not None:
+            try:
+                with self._returning(server):
+                    return attempt(server, left)
+            except DeadlineExceeded:
+                raise
+            except Unavailable as error:
+                failures[server] = error
+            left = end - time.monotonic()
+            if left <= 0:
+                break
+        raise _together(list(failures.values()))
+
+    @contextmanager
+    def _returning(self, server: Server) -> Iterator[None]:
+        """Tell the servers how the request of the block ended."""
+        failure = None
+        try:
+            yield
+        except Unavailable as error:
+            failure = error
+            raise
+        finally:
+            self._servers.give_back(server, failure)
+
+    def _compare(self, server: Server, response: Response) -> None:
+        """Raise MixedRevisions when another server serves the system in another revision now.
+
+        Where an earlier answer of another server named one, it is asked again: both may have changed since.
+        """
+        name, revision = response.system, response.revision
+        server.revisions[name] = revision
+        for other in self._servers.all:
+            if other.revisions.get(name, revision) != revision:
+                del other.revisions[name]
+                with suppress(Unavailable):
+                    _common({server: self._listed(server, 10.0), other: self._listed(other, 10.0)})
+
+    def _sent(
+        self,
+        server: Server,
+        method: str,
+        path: str,
+        *,
+        timeout: float,
+        headers: dict[str, str] | None = None,
+        content: str | None = None,
+    ) -> httpx.Response:
+        """Send one request and return its 200 response, or raise what went wrong as one of our errors."""
+        limits = httpx.Timeout(timeout, connect=CONNECT_SECONDS, pool=timeout)
+        url = f"{server.url}{path}"
+        try:
+            response = self._http.request(
+                method,
+                url,
+                headers=httpx.Headers(self._headers | (headers or {}), encoding="utf-8"),
+                content=content,
+                timeout=limits,
+            )
+        except (httpx.NetworkError, httpx.ConnectTimeout, httpx.RemoteProtocolError) as error:
+            # Predictions have no side effect, so asking again after a connection broke is safe.
+            raise Unavailable(f"{server.url} cannot be reached: {_reason(error)}") from error
+        except httpx.TimeoutException as error:
+            raise DeadlineExceeded(f"{server.url} did not answer within {timeout:g} s") from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise BadResponse(f"{server.url}: {_reason(error)}") from error
+        if response.status_code != httpx.codes.OK:
+            raise _error_of(response, f"{server.url}: " if len(self._servers.all) > 1 else "")
+        return response
+
+
+def _json(request: Wire) -> str:
+    """Return a request as JSON. Raises InvalidRequest for half a character, which no JSON holds."""
+    try:
+        return request.model_dump_json()
+    except ValueError as error:
+        raise InvalidRequest(f"the request cannot be sent: {error}") from error
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _together(failures: Sequence[Unavailable]) -> Unavailable:
+    """Return one error for those of all servers; the shortest time that one of them named counts."""
+    if len(failures) == 1:
+        return failures[0]
+    kind = type(failures[0]) if len({type(failure) for failure in failures}) == 1 else Unavailable
+    waits = [failure.retry_after for failure in failures if failure.retry_after is not None]
+    return kind("; ".join(map(str, failures)), retry_after=min(waits, default=None))
+
+
+def _common(lists: Mapping[Server, SystemList]) -> list[SystemInfo]:
+    """Return the systems that are in every list. Raises MixedRevisions."""
+    by_server = {server: {one.name: one for one in found.systems} for server, found in lists.items()}
+    (first, systems), *rest = by_server.items()
+    for other, theirs in rest:
+        for name in systems.keys() & theirs.keys():
+            revisions = {systems[name].revision, theirs[name].revision} - {""}  # one not loaded yet has none
+            if len(revisions) > 1:
+                raise MixedRevisions(
+                    f"two model servers serve {name} in different revisions: {first.url} in "
+                    f"{systems[name].revision}, {other.url} in {theirs[name].revision}; give them the same "
+                    "weights"
+                )
+    return [one for name, one in systems.items() if all(name in theirs for _, theirs in rest)]
+
+
+def _error_of(response: httpx.Response, prefix: str) -> ModelServerError:
+    """Return the error that a response says; a gateway's 502, 503 or 504 counts as Unavailable.
+
+    ``prefix`` names the server in front of its message.
+    """
+    retry_after = response.headers.get("Retry-After", "")
+    wait = float(retry_after) if retry_after.isdigit() else None
+    try:
+        body = ErrorBody.model_validate_json(response.content)
+    except ValidationError:
+        message = f"{response.url} answered {response.status_code}"
+        if response.status_code in {502, 503, 504}:
+            return Unavailable(message, retry_after=wait)
+        return BadResponse(f"{message}, not in the form of a model server")
+    kind = ON_THE_WIRE.get(body.error, BadResponse)
+    return kind(f"{prefix}{body.message}", field=body.field, retry_after=wait)
+
+
+def _parsed(kind: type[W], response: httpx.Response) -> W:
+    try:
+        return kind.model_validate_json(response.content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)
+        mismatch = next((one["msg"] for one in first if one["type"] == "schema_mismatch"), None)
+        if mismatch is not None:
+            raise SchemaMismatch(f"{response.url} {mismatch}") from error
+        where = ".".join(map(str, first[0]["loc"]))
+        raise BadResponse(
+            f"{response.url} answered what is no {kind.__name__}: {where}: {first[0]['msg']}"
+        ) from error
+
+
+def _invalid(error: ValidationError) -> InvalidRequest:
+    first = error.errors(include_url=False, include_input=False)[0]
+    return InvalidRequest(first["msg"], field=".".join(map(str, first["loc"])) or None)
+
+
+def _require_answered(response: Response, request: Request) -> None:
+    """Raise BadResponse unless the response answers exactly what was asked, in its order."""
+    if response.system != request.system:
+        raise BadResponse(f"asked {request.system!r}, answered by {response.system!r}")
+    asked, answered = [item.id for item in request.items], [outcome.id for outcome in _outcomes(response)]
+    if asked != answered:
+        differing = next((pair for pair in zip(asked, answered, strict=False) if pair[0] != pair[1]), None)
+        where = (
+            f"{differing[1]!r} in the place of {differing[0]!r}" if differing else f"{len(answered)} outcomes"
+        )
+        raise BadResponse(f"{len(asked)} items were asked, but the answer has {where}")
+
+
+def _outcomes(response: Response) -> Sequence[Outcome]:
+    if isinstance(response, PredictResponse):
+        return response.predictions
+    return response.explanations if isinstance(response, ExplainResponse) else response.executions

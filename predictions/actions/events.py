@@ -1,0 +1,16 @@
+"""The log of datasets and runs: one row per act."""
+
+from typing import Any
+
+from accounts.models import User
+from predictions.event_labels import WORDS
+from predictions.models import Event
+
+
+def record(*, kind: str, by: User | None = None, data: dict[str, Any] | None = None) -> Event:
+    """Append one event row. Called by actions, inside their transaction.
+
+    Raises KeyError for a kind without a label, so that no page has to show an identifier.
+    """
+    WORDS.check(kind)
+    return Event.objects.create(kind=kind, actor=by, data=data or {})

@@ -1,0 +1,71 @@
+"""Executions of programs that come from an annotation project, as predictions of a finished run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import User
+from foundation.errors import Conflict
+from modelserver.wire.schema import SCHEMA_VERSION
+from predictions.actions import events
+from predictions.models import Dataset, Prediction, PredictionRun, System
+from predictions.program_steps import STEPS, Step
+
+
+@dataclass(frozen=True)
+class ExecutionRecord:
+    """What a modular network answered to a question of a dataset, and the steps by which it came to it.
+
+    ``steps`` are None of a system that answers without any, as an end-to-end baseline does.
+    """
+
+    external_id: str
+    answer: str
+    steps: list[Step] | None
+
+
+@transaction.atomic
+def import_executions(
+    *,
+    records: Sequence[ExecutionRecord],
+    dataset: Dataset,
+    system: str,
+    revision: str,
+    by: User | None = None,
+) -> int:
+    """Store executions as a finished run, all or none, and return how many are new.
+
+    The same again changes nothing. Raises Conflict when an id is not in the dataset, or has another answer
+    or other steps of this revision already.
+    """
+    run, _made = PredictionRun.objects.get_or_create(
+        dataset=dataset,
+        system=System.objects.get_or_create(name=system)[0],
+        revision=revision,
+        defaults={
+            "schema_version": SCHEMA_VERSION,
+            "source": PredictionRun.Source.FILE,
+            "status": PredictionRun.Status.DONE,
+            "finished_at": timezone.now(),
+        },
+    )
+    keys = dict(dataset.questions.values_list("external_id", "pk"))
+    stored = {one.question_id: one for one in run.predictions.all()}
+    new = []
+    for record in records:
+        if record.external_id not in keys:
+            raise Conflict(f"{record.external_id}: {dataset} has no question of this id")
+        key = keys[record.external_id]
+        steps = None if record.steps is None else STEPS.dump_python(record.steps, mode="json")
+        same = stored.get(key)
+        if same is None:
+            new.append(Prediction(run=run, question_id=key, answer=record.answer, facts=[], steps=steps))
+        elif (same.answer, same.steps) != (record.answer, steps):
+            raise Conflict(f"{record.external_id}: {run} has another execution of it")
+    Prediction.objects.bulk_create(new)
+    if new:
+        named = {"dataset": dataset.name, "system": system, "revision": revision}
+        events.record(kind="predictions_imported", by=by, data=named | {"added": len(new)})
+    return len(new)

@@ -1,0 +1,32 @@
+"""The labels for the log of datasets and runs. ``actions.events`` records no kind that is not here."""
+
+from django.utils.translation import gettext_lazy as _
+
+from foundation.event_labels import EventWords
+
+WORDS = EventWords(
+    kinds={
+        "dataset_imported": _("Dataset imported"),
+        "predictions_imported": _("Predictions imported"),
+        "reading_probed": _("Reading probe started"),
+        "run_cancelled": _("Run cancelled"),
+        "run_failed": _("Run failed"),
+        "run_finished": _("Run finished"),
+        "run_scored": _("Run scored"),
+        "run_started": _("Run started"),
+        "run_swept": _("Lost slices of a run enqueued again"),
+        "saliency_started": _("Saliency started"),
+    },
+    details={
+        "added": _("added"),
+        "dataset": _("dataset"),
+        "error": _("error"),
+        "method": _("method"),
+        "retried": _("tried again"),
+        "revision": _("revision"),
+        "run": _("run"),
+        "slices": _("slices"),
+        "system": _("system"),
+    },
+    values={},
+)

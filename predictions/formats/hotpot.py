@@ -1,0 +1,106 @@
+"""HotpotQA question files: the official list, JSON Lines of the same objects, or an object of columns.
+
+Source: Yang et al. 2018. The columns are those of the release on the Hugging Face hub, whose rows
+(``id``, ``context`` as ``{"title", "sentences"}``) are taken too. The list and the lines are streamed;
+an object of columns has to be held in memory whole.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
+from pydantic_core import PydanticCustomError
+
+from foundation.errors import BadFile
+from foundation.import_fields import Id, Index, Label, LongText, Text, first_error
+from foundation.json_stream import read_values
+from predictions.formats.records import QuestionRecord
+
+COLUMNS = ("id", "question", "answer", "type", "level", "context", "supporting_facts")
+
+
+def _paired(first: str, second: str) -> Callable[[Any], Any]:
+    """Turn ``{first: [...], second: [...]}`` into pairs; leave anything else to the validation."""
+
+    def pairs(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        left, right = value.get(first), value.get(second)
+        if not isinstance(left, list) or not isinstance(right, list):
+            raise PydanticCustomError("columns", f'must have the lists "{first}" and "{second}"')
+        if len(left) != len(right):
+            raise PydanticCustomError("columns", f'"{first}" and "{second}" must have the same length')
+        return list(zip(left, right, strict=True))
+
+    return pairs
+
+
+Article = tuple[Text, list[Text]]
+GoldFact = tuple[Text, Index]
+
+
+class _Entry(BaseModel):
+    """One question as the files have it; other keys are ignored. The limits are those of the wire."""
+
+    external_id: Annotated[Id, Field(validation_alias=AliasChoices("_id", "id"))]
+    text: Annotated[LongText, Field(validation_alias="question")]
+    answer: Text
+    kind: Annotated[Label, Field(validation_alias="type")] = ""
+    level: Label = ""
+    context: Annotated[list[Article], Field(min_length=1), BeforeValidator(_paired("title", "sentences"))]
+    supporting_facts: Annotated[list[GoldFact] | None, BeforeValidator(_paired("title", "sent_id"))]
+
+
+def read_hotpot(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[QuestionRecord]:
+    """Yield the questions of a file in its order.
+
+    ``told`` is called with the number of bytes read so far. Raises BadFile, which names file, line, entry
+    and field, at the first that is wrong, or when an id occurs a second time.
+    """
+    seen: dict[str, int] = {}
+    number = 0
+    for number, (line, entry) in enumerate(_entries(path, told), start=1):
+        record = _record(path, line, number, entry)
+        first = seen.setdefault(record.external_id, number)
+        if first != number:
+            raise BadFile(
+                path, f"entry {number}: the id {record.external_id} is that of entry {first}", line=line
+            )
+        yield record
+    if number == 0:
+        raise BadFile(path, "holds no questions")
+
+
+def _entries(path: Path, told: Callable[[int], None] | None) -> Iterator[tuple[int, Any]]:
+    for line, value in read_values(path, told=told):
+        if isinstance(value, dict) and isinstance(value.get("id"), list):
+            yield from ((line, row) for row in _rows(path, line, value))
+        else:
+            yield line, value
+
+
+def _rows(path: Path, line: int, columns: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The rows of an object of columns. Raises BadFile for a column that is no list of the right length."""
+    present = [name for name in COLUMNS if name in columns]
+    size = len(columns["id"])
+    for name in present:
+        if not isinstance(columns[name], list) or len(columns[name]) != size:
+            raise BadFile(path, f'{name}: must be a list of {size} values, as many as "id" has', line=line)
+    for values in zip(*(columns[name] for name in present), strict=True):
+        yield dict(zip(present, values, strict=True))
+
+
+def _record(path: Path, line: int, number: int, entry: Any) -> QuestionRecord:
+    if not isinstance(entry, dict):
+        raise BadFile(path, f"entry {number}: expected an object, found {type(entry).__name__}", line=line)
+    try:
+        fields = _Entry.model_validate(entry)
+    except ValidationError as error:
+        raise BadFile(path, f"{_named(number, entry)}: {first_error(error)}", line=line) from error
+    return QuestionRecord(place=f"{path}:{line}: {_named(number, entry)}", **dict(fields))
+
+
+def _named(number: int, entry: dict[str, Any]) -> str:
+    external_id = entry.get("_id", entry.get("id"))
+    return f"entry {number} ({external_id})" if isinstance(external_id, str) else f"entry {number}"

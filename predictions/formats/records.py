@@ -1,0 +1,54 @@
+"""What the readers of question files yield, whatever the format."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from modelserver.wire.schema import Context, Fact
+from predictions.program_steps import IMAGES, STEPS, ItemImage, Step
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRecord:
+    """One question, with ``place``: where in which file it stands, for messages.
+
+    ``context`` is ``[(title, [sentence, ...]), ...]``; ``supporting_facts`` is None where unknown, and so
+    are the gold ``steps`` of a program.
+    """
+
+    place: str
+    external_id: str
+    text: str
+    answer: str
+    kind: str
+    level: str
+    context: Context
+    supporting_facts: list[Fact] | None
+    images: list[ItemImage] = field(default_factory=list)
+    steps: list[Step] | None = None
+
+    def columns(self) -> dict[str, Any]:
+        """The column values of ``studyapp.models.Question``, in the form that JSON gives back."""
+        values = asdict(self)
+        del values["place"]
+        values["context"] = [[title, sentences] for title, sentences in self.context]
+        values["images"] = IMAGES.dump_python(self.images, mode="json")
+        values["steps"] = None if self.steps is None else STEPS.dump_python(self.steps, mode="json")
+        if self.supporting_facts is not None:
+            values["supporting_facts"] = [list(fact) for fact in self.supporting_facts]
+        return values
+
+    def stray_facts(self) -> list[Fact]:
+        """Gold facts that name no sentence of the context.
+
+        The released HotpotQA has a few: their index lies beyond the article's sentences.
+        """
+        return stray_facts(self.context, self.supporting_facts or [])
+
+
+def stray_facts(context: Any, facts: Any) -> list[Fact]:
+    """Those of ``facts``, each (title, index), that name no sentence of ``context``."""
+    lengths: dict[str, int] = {}
+    for title, sentences in context:
+        # Two articles may share a title: a fact then names a sentence of either.
+        lengths[title] = max(lengths.get(title, 0), len(sentences))
+    return [(title, index) for title, index in facts if index >= lengths.get(title, 0)]

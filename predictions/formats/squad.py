@@ -1,0 +1,84 @@
+"""Question files in the form of SQuAD, which Quoref has too: a passage is one sentence of one article.
+
+Sources: Rajpurkar et al. 2016, Dasigi et al. 2019. There are no supporting facts in this form.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, Field, ValidationError
+
+from foundation.errors import BadFile
+from foundation.import_fields import Id, LongText, Text, first_error
+from predictions.formats.records import QuestionRecord
+
+
+class _Answer(BaseModel):
+    text: Text
+
+
+class _Asked(BaseModel):
+    external_id: Annotated[Id, Field(validation_alias="id")]
+    text: Annotated[LongText, Field(validation_alias="question")]
+    answers: list[_Answer] = []
+
+
+class _Paragraph(BaseModel):
+    context: Text
+    qas: list[_Asked]
+
+
+class _Article(BaseModel):
+    title: Text = ""
+    paragraphs: list[_Paragraph]
+
+
+class _File(BaseModel):
+    data: list[_Article]
+
+
+def read_quoref(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[QuestionRecord]:
+    """As `read_squad`, but several answers are parts of one, and such a question is left out."""
+    return read_squad(path, told=told, parts=True)
+
+
+def read_squad(
+    path: Path, *, told: Callable[[int], None] | None = None, parts: bool = False
+) -> Iterator[QuestionRecord]:
+    """Yield the questions of a file in its order.
+
+    The first answer is the gold answer; a question without any, which the text does not answer, is left
+    out. ``parts``: several answers are parts of one, and the question is left out too. ``told`` is called
+    with the number of bytes once they are read. Raises BadFile, which names file and field, at the first that
+    is wrong, and when an id occurs a second time.
+    """
+    try:
+        content = path.read_bytes()
+        articles = _File.model_validate_json(content).data
+    except OSError as error:
+        raise BadFile(path, error.strerror or "cannot be read") from error
+    except ValidationError as error:
+        raise BadFile(path, first_error(error)) from error
+    if told is not None:
+        told(len(content))
+    seen: set[str] = set()
+    for number, article in enumerate(articles):
+        for place, paragraph in enumerate(article.paragraphs):
+            for asked in paragraph.qas:
+                where = f"data.{number}.paragraphs.{place} ({asked.external_id})"
+                if asked.external_id in seen:
+                    raise BadFile(path, f"{where}: the id is there already")
+                seen.add(asked.external_id)
+                if asked.answers and not (parts and len({one.text for one in asked.answers}) > 1):
+                    yield _record(path, where, article.title, paragraph.context, asked)
+    if not seen:
+        raise BadFile(path, "holds no questions")
+
+
+def _record(path: Path, where: str, title: str, passage: str, asked: _Asked) -> QuestionRecord:
+    return QuestionRecord(
+        place=f"{path}: {where}", external_id=asked.external_id, text=asked.text,
+        answer=asked.answers[0].text, kind="", level="", context=[(title, [passage])],
+        supporting_facts=None,
+    )  # fmt: skip

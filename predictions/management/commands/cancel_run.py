@@ -1,0 +1,32 @@
+"""Stop the work on a system's predictions for now."""
+
+import argparse
+from typing import Any
+
+from foundation.errors import NotFound
+from jobs.base_command import JobCommand, system_name
+from predictions.actions.predictions import cancel_run
+from predictions.queries.data import dataset_named
+from predictions.queries.predictions import progress, running_runs
+
+
+class Command(JobCommand):
+    help = (
+        "Stop a run of predict: workers end with the slice they are at, and what is there already is kept. "
+        "Call predict again to go on."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--dataset", required=True, help="the questions that are being answered")
+        parser.add_argument("--system", required=True, type=system_name, help="the system that answers them")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        dataset = dataset_named(options["dataset"])
+        cancelled = [run for run in running_runs(dataset, options["system"]) if cancel_run(run_id=run.pk)]
+        if not cancelled:
+            raise NotFound(f"no run of {options['system']} on {dataset.name} is under way")
+        for run in cancelled:
+            counts = progress(run)
+            self.stdout.write(
+                f"{run}: cancelled with {counts.predictions} of {counts.questions} questions predicted"
+            )

@@ -1,0 +1,186 @@
+"""Find out whether systems answer for the expected reasons."""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, get_args
+
+from django.core.management.base import CommandError
+from pydantic import ValidationError
+
+from analysis.counterfactuals.drafts import STEPS, Drafts, draft
+from analysis.counterfactuals.instances import Instance, read_instances
+from analysis.counterfactuals.records import usable
+from analysis.io.errors import InputError, first_problem
+from foundation.errors import BadFile, NotFound, RunFailed
+from foundation.whole_files import require_folder, write_whole
+from jobs.base_command import JobCommand, count, system_name
+from jobs.model_gateway import served_system
+from jobs.progress import Job, wait
+from jobs.progress_bar import Bar
+from modelserver.wire.schema import SaliencyMethod, SaliencyOptions
+from predictions.actions.reading import start_probe, store_instances
+from predictions.models import Dataset, ReadingProbe
+from predictions.queries.data import dataset_named
+from predictions.queries.reading import done, question_rows, records_of
+from predictions.tasks import SLICE, enqueue_records, read_slice
+
+NO_METHOD = "none"
+WHOLE = "whole"
+
+
+class Command(JobCommand):
+    help = (
+        "Ask systems questions and their counterfactuals, and which words counted, and write one record per "
+        "instance for `python -m analysis alignment`. What exists already is not computed again."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--dataset", required=True, help="the questions to start from")
+        parser.add_argument(
+            "--system", nargs="+", action="extend", required=True, type=system_name, metavar="NAME",
+            help="systems of the model server",
+        )  # fmt: skip
+        parser.add_argument(
+            "--out", type=Path, required=True, metavar="RECORDS.jsonl", help="write the records here"
+        )
+        parser.add_argument(
+            "--method", nargs="+", choices=[*get_args(SaliencyMethod), NO_METHOD],
+            default=[SaliencyOptions().method], help="of saliency (default: %(default)s)",
+        )  # fmt: skip
+        parser.add_argument(
+            "--summary", choices=["l1", "l2", "dot"], default="l2", help="of an embedding (default: l2)"
+        )
+        parser.add_argument(
+            "--integration-steps", type=int, default=SaliencyOptions().steps, metavar="N",
+            help="of Integrated Gradients, 1 to 500 (default: %(default)s)",
+        )  # fmt: skip
+        parser.add_argument(
+            "--baseline", choices=["mask", "zero"], default="mask", help="for absent words (default: mask)"
+        )
+        drafts = parser.add_argument_group("which instances")
+        drafts.add_argument(
+            "--reasoning", nargs="+", choices=STEPS, default=list(STEPS), help="(default: both)"
+        )
+        drafts.add_argument(
+            "--distribution", nargs="+", choices=["in", "out"], default=["in", "out"],
+            help="swaps by words within or outside those of training (default: both)",
+        )  # fmt: skip
+        drafts.add_argument(
+            "--context", nargs="+", choices=["facts", "paragraphs", WHOLE], default=["facts", "paragraphs"],
+            help="what the systems read; without known supporting facts always the whole (default: facts "
+            "paragraphs)",
+        )  # fmt: skip
+        drafts.add_argument(
+            "--instances", type=Path, metavar="FILE.jsonl",
+            help="take these, say as people have checked them, instead of drafts by rule",
+        )  # fmt: skip
+        parser.add_argument(
+            "--slice", type=count, default=SLICE, metavar="N",
+            help="instances per task at most (default: %(default)s); long ones are fewer",
+        )  # fmt: skip
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        require_folder(options["out"])
+        dataset = dataset_named(options["dataset"])
+        keys = store_instances(dataset=dataset, instances=self._instances(dataset, options))
+        probes: list[ReadingProbe] = []
+        try:
+            for name, method in product(dict.fromkeys(options["system"]), dict.fromkeys(options["method"])):
+                probes.append(_probed(dataset, name, _saliency(method, options), keys, options["slice"]))
+        except KeyboardInterrupt:
+            self.stderr.write("Stopped. What is there already is kept; run probe_reading again to go on.")
+            sys.exit(130)
+        self._write(probes, keys, options["out"])
+
+    def _instances(self, dataset: Dataset, options: dict[str, Any]) -> list[Instance]:
+        """The instances to ask, and a word on those left out. Raises NotFound where none is left."""
+        if options["instances"] is None:
+            found = draft(
+                question_rows(dataset),
+                steps=options["reasoning"],
+                distributions=options["distribution"],
+                extents=["" if one == WHOLE else one for one in options["context"]],
+            )
+        else:
+            try:
+                found = Drafts(read_instances(options["instances"]))
+            except InputError as error:
+                raise BadFile(error.path, str(error).partition(f"{error.path}")[2].lstrip(":, ")) from error
+        kept = usable(found.instances)
+        if left := len(found.instances) - len(kept):
+            found.skipped["instances", "", "rejected, or without a right answer"] += left
+        for (step, extent, reason), number in found.skipped.items():
+            self.stderr.write(f"left out: {number} × {step}{extent and f' ({extent})'}: {reason}")
+        counts = Counter((one.step, one.extent or WHOLE, one.distribution) for one in kept)
+        for (step, extent, distribution), number in counts.items():
+            self.stdout.write(f"{number} × {step}, {extent}, {distribution}")
+        if not kept:
+            raise NotFound(f"{dataset.name}: no question gives an instance")
+        return kept
+
+    def _write(self, probes: Sequence[ReadingProbe], keys: Sequence[int], out: Path) -> None:
+        lines = []
+        for probe in probes:
+            records = list(records_of(probe, keys))
+            results = [record.result for record in records if record.result is not None]
+            self._warn(probe, [record.error for record in records if record.error], results)
+            lines += [json.dumps(result, ensure_ascii=False) + "\n" for result in results]
+        if not lines:
+            raise RunFailed("every instance failed")
+        write_whole(out, "".join(lines))
+        self.stdout.write(f"{out}: {len(lines)} records; now: python -m analysis alignment {out}")
+
+    def _warn(self, probe: ReadingProbe, errors: Sequence[str], results: Sequence[dict[str, Any]]) -> None:
+        if errors:
+            self.stderr.write(
+                f"warning: {probe}: {len(errors)} instances failed; the first: {errors[0]}. Run "
+                "probe_reading again to try them once more."
+            )
+        if silent := next((one["no_saliency"] for one in results if "no_saliency" in one), None):
+            self.stderr.write(f"note: {probe}: answers are recorded without saliency: {silent}")
+        if untold := [one["saliency_error"] for one in results if "saliency_error" in one]:
+            self.stderr.write(
+                f"warning: {probe}: {len(untold)} instances have no saliency and count as not aligned; the "
+                f"first: {untold[0]}"
+            )
+
+
+def _saliency(method: str, options: dict[str, Any]) -> SaliencyOptions | None:
+    if method == NO_METHOD:
+        return None
+    values = {"method": method, "baseline": options["baseline"]}
+    if method != "occlusion":
+        values["summary"] = options["summary"]
+    if method == "integrated-gradients":
+        values["steps"] = options["integration_steps"]
+    try:
+        return SaliencyOptions.model_validate(values)
+    except ValidationError as error:
+        raise CommandError(f"--integration-steps: {first_problem(error)[1]}", returncode=2) from error
+
+
+def _probed(
+    dataset: Dataset, name: str, saliency: SaliencyOptions | None, keys: Sequence[int], size: int
+) -> ReadingProbe:
+    """Start or take up a probe and wait until nothing of it is missing. Raises RunFailed."""
+    served = served_system(name)
+    probe = start_probe(
+        dataset=dataset, system=name, revision=served.revision, options=saliency, instances=keys
+    )
+    job = Job(
+        run_id=probe.pk,
+        task=read_slice,
+        done=lambda: done(probe),
+        finished=lambda now: now >= total,
+        enqueue=lambda: enqueue_records(probe, size=size),
+    )
+    total = probe.records.count()
+    with Bar(str(probe), total) as bar:
+        enqueue_records(probe, size=size)
+        wait(job, bar)
+    return probe

@@ -1,0 +1,132 @@
+"""Score systems on a dataset."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from foundation.errors import NotFound, RunFailed
+from foundation.whole_files import require_folder, write_whole
+from jobs.base_command import JobCommand, count, system_name
+from jobs.progress import Job, wait
+from jobs.progress_bar import Bar
+from predictions import scoring
+from predictions.actions.scores import farm_obstacle, retry_failed_reductions, score_run, server_obstacle
+from predictions.models import Dataset, PredictionRun, Score
+from predictions.queries.data import dataset_named
+from predictions.queries.predictions import Slice, latest_run, latest_runs
+from predictions.queries.reductions import PendingReductions, answered, pending_reductions
+from predictions.score_document import scores_document
+from predictions.tasks import SLICE, SLICE_TOKENS, enqueue_reductions, reduce_slice
+
+
+class Command(JobCommand):
+    help = (
+        "Score the latest predictions of systems: the standard HotpotQA scores, FaRM and LocA. FaRM asks the "
+        "model server for answers on reduced contexts, through the workers; each distinct one is asked once."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--dataset", required=True, help="the questions that were answered")
+        parser.add_argument(
+            "--system", nargs="+", action="extend", type=system_name, metavar="NAME", default=[],
+            help="the systems (default: all with finished predictions)",
+        )  # fmt: skip
+        parser.add_argument(
+            "--slice", type=count, default=SLICE, metavar="N",
+            help="predictions per task at most (default: %(default)s); long ones are fewer",
+        )  # fmt: skip
+        parser.add_argument("--out", type=Path, metavar="FILE.json", help="write the scores as JSON too")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        out: Path | None = options["out"]
+        require_folder(out)
+        runs = _runs(dataset_named(options["dataset"]), list(dict.fromkeys(options["system"])))
+        try:
+            scores = [_scored(run, options["slice"]) for run in runs]
+        except KeyboardInterrupt:
+            self.stderr.write("Stopped. Answers that are there already are kept; run score again to go on.")
+            sys.exit(130)
+        self.stdout.write(_table(scores))
+        for score in scores:
+            for line in _reasons(score):
+                self.stderr.write(line)
+        if out is not None:
+            document = scores_document(score.run for score in scores)
+            write_whole(out, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+
+
+def _runs(dataset: Dataset, names: Sequence[str]) -> list[PredictionRun]:
+    """The runs to score. Raises NotFound for a system without finished predictions."""
+    runs = [run for name in names if (run := latest_run(dataset, name))] if names else latest_runs(dataset)
+    without = sorted(set(names) - {run.system.name for run in runs})
+    if without or not runs:
+        who = ", ".join(without) or "any system"
+        raise NotFound(
+            f"there are no finished predictions of {who} on {dataset.name}; make them with predict, or bring "
+            "them in with import_predictions"
+        )
+    return runs
+
+
+def _scored(run: PredictionRun, size: int) -> Score:
+    """Compute what FaRM needs, then all scores; where FaRM cannot be had the score says why."""
+    obstacle = farm_obstacle(run)
+    if obstacle is None:
+        retry_failed_reductions(run=run)
+        try:
+            _answer_reductions(run, size)
+        except RunFailed as error:
+            obstacle = str(error)
+    return score_run(run=run, farm_reason=obstacle)
+
+
+def _answer_reductions(run: PredictionRun, size: int) -> None:
+    """Wait until every reduced input is answered. Raises RunFailed where the server cannot do that."""
+    pending = _pending(run, size)
+    if not pending.slices:
+        return
+
+    def enqueue(parts: Sequence[Slice]) -> int:
+        obstacle = server_obstacle(run)
+        if obstacle:
+            raise RunFailed(obstacle)
+        return enqueue_reductions(run, parts)
+
+    job = Job(
+        run_id=run.pk,
+        task=reduce_slice,
+        done=lambda: answered(run),
+        finished=lambda done: done >= pending.total,
+        enqueue=lambda: enqueue(_pending(run, size).slices),
+    )
+    with Bar(f"{run.system.name}: reduced contexts", pending.total) as bar:
+        enqueue(pending.slices)
+        wait(job, bar)
+
+
+def _pending(run: PredictionRun, size: int) -> PendingReductions:
+    return pending_reductions(run, tokens=SLICE_TOKENS, most=size)
+
+
+def _table(scores: Sequence[Score]) -> str:
+    """A line per score and a column per system, in per cent as papers print them."""
+    names = [score.run.system.name for score in scores]
+    widths = [max(len(name), 7) for name in names]
+    lines = [" ".join([f"{'':12}", *(f"{name:>{width}}" for name, width in zip(names, widths, strict=True))])]
+    for key in scoring.KEYS:
+        cells = [
+            f"{'–' if score.values[key] is None else format(100 * score.values[key], '.2f'):>{width}}"
+            for score, width in zip(scores, widths, strict=True)
+        ]
+        lines.append(" ".join([f"{key:12}", *cells]))
+    return "\n".join(lines)
+
+
+def _reasons(score: Score) -> list[str]:
+    by_reason: dict[str, list[str]] = {}
+    for key, reason in score.reasons.items():
+        by_reason.setdefault(reason, []).append(key)
+    return [f"{score.run.system.name}: no {', '.join(keys)}: {reason}" for reason, keys in by_reason.items()]

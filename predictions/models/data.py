@@ -1,0 +1,53 @@
+"""Questions with their articles, as imported."""
+
+from django.conf import settings
+from django.db import models
+
+from modelserver.wire.schema import QAItem
+
+
+class Dataset(models.Model):
+    """A named set of questions. Importing the same external ids again changes nothing."""
+
+    name = models.SlugField(max_length=100, unique=True)
+    source_format = models.CharField(max_length=40)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Question(models.Model):
+    """A question, its gold answer and facts, and its articles.
+
+    ``context`` is ``[[title, [sentence, ...]], ...]``; ``supporting_facts`` is ``[[title, index], ...]``
+    or NULL where the gold facts are unknown. ``images`` and ``steps`` have the forms of
+    ``predictions.program_steps``: the images that the text is about, and the gold output of every step of its
+    program, NULL where that is unknown.
+    """
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="questions")
+    external_id = models.CharField(max_length=200)
+    text = models.TextField()
+    answer = models.TextField()
+    kind = models.CharField(max_length=40, blank=True)
+    level = models.CharField(max_length=40, blank=True)
+    context = models.JSONField()
+    supporting_facts = models.JSONField(null=True)
+    images = models.JSONField(default=list)
+    steps = models.JSONField(null=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["dataset", "external_id"], name="question_once_per_dataset"),
+            models.CheckConstraint(condition=~models.Q(text=""), name="question_has_text"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.external_id}: {self.text[:60]}"
+
+    def wire(self) -> QAItem:
+        """The question as the model server takes it."""
+        return QAItem(id=self.external_id, question=self.text, context=self.context)

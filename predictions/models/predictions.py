@@ -1,0 +1,206 @@
+"""Systems, their predictions on a dataset, and the scores of those predictions."""
+
+from typing import Any, cast
+
+from django.db import models
+
+from modelserver.wire.schema import AnswerLocation, AnswerType, FactProbability, QAPrediction, TokenWeight
+from predictions.models.data import Dataset, Question
+
+
+class System(models.Model):
+    """A question-answering system, served or known by its prediction files only."""
+
+    name = models.CharField(max_length=100, unique=True)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=~models.Q(name=""), name="system_has_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class PredictionRun(models.Model):
+    """The predictions of one revision of a system on one dataset.
+
+    The missing predictions of a run are its pending work: any worker may compute them, twice does no harm.
+    ``saliency`` are the options by which its explanation weights are computed, in the wire form; NULL where
+    nobody asked for that.
+    """
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    class Source(models.TextChoices):
+        SERVER = "server"
+        FILE = "file"
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="runs")
+    system = models.ForeignKey(System, on_delete=models.PROTECT, related_name="runs")
+    revision = models.CharField(max_length=64)
+    schema_version = models.PositiveSmallIntegerField()
+    source = models.CharField(max_length=10, choices=Source)
+    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    progressed_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    saliency = models.JSONField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["dataset", "system", "revision"], name="run_once_per_dataset_system_revision"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.system} on {self.dataset} ({self.revision})"
+
+
+class Prediction(models.Model):
+    """One answer with its explanation. The JSON columns have the wire form of ``modelserver.wire.schema``.
+
+    ``steps`` are those of a modular network, in the form of ``predictions.program_steps``; NULL for other
+    systems.
+    ``saliency_error`` says why the weights that the run asks for cannot be had.
+    """
+
+    run = models.ForeignKey(PredictionRun, on_delete=models.CASCADE, related_name="predictions")
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="predictions")
+    answer = models.TextField(blank=True)
+    answer_type = models.CharField(max_length=10, null=True)  # noqa: DJ001 (unknown is not the empty text)
+    location = models.JSONField(null=True)
+    facts = models.JSONField()
+    fact_probabilities = models.JSONField(null=True)
+    threshold = models.FloatField(null=True)
+    explanation_weights = models.JSONField(null=True)
+    steps = models.JSONField(null=True)
+    saliency_error = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "question"], name="prediction_once_per_run_and_question"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.question_id}: {self.answer[:60]}"
+
+    def wire(self, external_id: str) -> QAPrediction:
+        """The prediction as the model server gave it; ``external_id`` is the question's."""
+        return QAPrediction(
+            id=external_id,
+            answer=self.answer,
+            type=cast("AnswerType | None", self.answer_type),
+            location=AnswerLocation.model_validate(self.location) if self.location is not None else None,
+            facts=[tuple(fact) for fact in self.facts],
+            fact_probabilities=None
+            if self.fact_probabilities is None
+            else [
+                FactProbability(title=title, index=index, probability=p)
+                for title, index, p in self.fact_probabilities
+            ],
+            threshold=self.threshold,
+            explanation_weights=None
+            if self.explanation_weights is None
+            else [
+                TokenWeight(title=title, index=index, start=start, end=end, weight=weight)
+                for title, index, start, end, weight in self.explanation_weights
+            ],
+        )
+
+    @staticmethod
+    def columns(prediction: QAPrediction) -> dict[str, Any]:
+        """The column values of a wire prediction: the one place that knows both forms."""
+        return {
+            "answer": prediction.answer,
+            "answer_type": prediction.type,
+            "location": None if prediction.location is None else prediction.location.model_dump(mode="json"),
+            "facts": [list(fact) for fact in prediction.facts],
+            "fact_probabilities": None
+            if prediction.fact_probabilities is None
+            else [[f.title, f.index, f.probability] for f in prediction.fact_probabilities],
+            "threshold": prediction.threshold,
+            "explanation_weights": None
+            if prediction.explanation_weights is None
+            else [[w.title, w.index, w.start, w.end, w.weight] for w in prediction.explanation_weights],
+        }
+
+
+class PredictionFailure(models.Model):
+    """Why a question of a run has no prediction. A new ``predict`` tries it again."""
+
+    run = models.ForeignKey(PredictionRun, on_delete=models.CASCADE, related_name="failures")
+    question = models.ForeignKey(Question, on_delete=models.PROTECT)
+    kind = models.CharField(max_length=40)
+    message = models.TextField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "question"], name="failure_once_per_run_and_question"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message[:60]}"
+
+
+class ReducedAnswer(models.Model):
+    """The answer to a question with facts removed from its context, for FaRM.
+
+    ``digest`` names the reduced context, so each distinct input of a prediction is run once. NULL
+    ``answer``: the system could not answer this input, and ``error`` says why.
+    """
+
+    prediction = models.ForeignKey(Prediction, on_delete=models.CASCADE, related_name="reduced_answers")
+    digest = models.CharField(max_length=64)
+    answer = models.TextField(null=True, blank=True)  # noqa: DJ001 (no answer is not the empty answer)
+    error = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["prediction", "digest"], name="reduced_answer_once_per_context"),
+            models.CheckConstraint(
+                condition=models.Q(answer__isnull=False) | ~models.Q(error=""),
+                name="reduced_answer_or_error",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.digest[:8]}: {(self.answer or self.error)[:60]}"
+
+
+class Score(models.Model):
+    """The scores of a run, as fractions; a score that cannot be computed is null and has a reason."""
+
+    run = models.OneToOneField(PredictionRun, on_delete=models.CASCADE, related_name="score")
+    schema_version = models.PositiveSmallIntegerField()
+    n = models.PositiveIntegerField()
+    values = models.JSONField()
+    reasons = models.JSONField()
+    computed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"scores of {self.run}"
+
+
+class QuestionScore(models.Model):
+    """What one question adds to the scores of a run, for their intervals.
+
+    ``parts`` is a list as `predictions.scoring.PARTS`; one that belongs to a score that is not given is null.
+    """
+
+    score = models.ForeignKey(Score, on_delete=models.CASCADE, related_name="questions")
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="+")
+    parts = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["score", "question"], name="question_scored_once_per_run"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.question_id}: {self.score_id}"

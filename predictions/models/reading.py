@@ -1,0 +1,77 @@
+"""Probes of reading: counterfactual instances of questions, and what systems made of them."""
+
+from typing import Any
+
+from django.db import models
+
+from predictions.models.data import Dataset, Question
+from predictions.models.predictions import System
+
+
+class ReadingInstance(models.Model):
+    """An instance of a question, in the form of ``analysis.counterfactuals.instances``; it never changes.
+
+    ``digest`` is of the content, so that a repaired one is another instance.
+    """
+
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="reading_instances")
+    digest = models.CharField(max_length=64)
+    content = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["question", "digest"], name="reading_instance_once_per_question"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.content["id"])
+
+
+class ReadingProbe(models.Model):
+    """One revision of a system, probed on a dataset with one kind of saliency.
+
+    ``saliency`` are the options as the model server takes them, NULL where none is asked for; ``method``
+    names them. The records without a result are the pending work.
+    """
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="reading_probes")
+    system = models.ForeignKey(System, on_delete=models.PROTECT, related_name="reading_probes")
+    revision = models.CharField(max_length=64)
+    method = models.CharField(max_length=100, blank=True)
+    saliency = models.JSONField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["dataset", "system", "revision", "method"], name="reading_probe_once_per_method"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.system} on {self.dataset}, {self.method or 'answers alone'}"
+
+
+class ReadingRecord(models.Model):
+    """What a probe found on one instance: ``result`` in the form of
+    ``analysis.counterfactuals.alignment``, or an error.
+
+    With neither it is still to be computed.
+    """
+
+    probe = models.ForeignKey(ReadingProbe, on_delete=models.CASCADE, related_name="records")
+    instance = models.ForeignKey(ReadingInstance, on_delete=models.PROTECT, related_name="records")
+    result: Any = models.JSONField(null=True)
+    error = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["probe", "instance"], name="reading_record_once_per_probe"),
+            models.CheckConstraint(
+                condition=models.Q(result__isnull=True) | models.Q(error=""),
+                name="reading_record_not_both",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.instance_id}: {self.error or ('done' if self.result else 'pending')}"

@@ -1,0 +1,259 @@
+"""The checks on a participant's way: screening, comprehension, attention; as written and as frozen.
+
+Pure: no Django. Each check is a table with what passes it, and a function that says whether answers pass.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+
+from foundation.frozen_model import FrozenModel
+from foundation.messages import say
+from studyapp.definition.questionnaires import (
+    Answer,
+    MultipleChoice,
+    NumberScale,
+    Question,
+    check_keys,
+)
+
+# Strict, so that true stays a truth value and 1 a scale point.
+Given = (
+    Annotated[bool, Field(strict=True)]
+    | Annotated[int, Field(strict=True)]
+    | Annotated[float, Field(strict=True)]
+    | Annotated[str, Field(strict=True)]
+    | list[Annotated[str, Field(strict=True)]]
+)
+
+
+class Range(FrozenModel):
+    """The numbers that let pass."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @model_validator(mode="after")
+    def _bounds_something(self) -> Self:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError(say("give at_least, at_most or both"))
+        return self
+
+    def holds(self, number: float) -> bool:
+        low, high = self.at_least, self.at_most
+        return (low is None or number >= low) and (high is None or number <= high)
+
+
+Accepted = Annotated[
+    Annotated[list[Given], Tag("list")] | Annotated[Range, Tag("range")],
+    Discriminator(lambda value: "range" if isinstance(value, dict | Range) else "list"),
+]
+
+
+class ScreeningQuestion(Question):
+    """A question after consent. An answer outside ``accept`` screens the participant out."""
+
+    accept: Accepted | None = Field(
+        default=None,
+        description="answers that let pass: a list, or for a number a mapping with `at_least` and "
+        "`at_most`; if left out every answer does",
+    )
+
+    @model_validator(mode="after")
+    def _accepts_answers(self) -> Self:
+        if isinstance(self.accept, Range) != isinstance(self.scale, NumberScale) and self.accept is not None:
+            raise ValueError(
+                say("accept must be a range for a number, and a list of answers for anything else")
+            )
+        if isinstance(self.accept, Range) and self.passing is None:
+            raise ValueError(say("accept: no number of the scale lies in it"))
+        if isinstance(self.accept, list):
+            for value in self.accept:
+                alone = [value] if isinstance(self.scale, MultipleChoice) else value
+                if not self.takes(alone):  # type: ignore[arg-type]  # a value out of place is refused here
+                    raise ValueError(
+                        say(
+                            "accept: %(key)s is answered by %(answers)s, not %(value)r",
+                            key=self.key,
+                            answers=self.shown_answers(),
+                            value=value,
+                        )
+                    )
+        if self.accept is not None and not self.required:
+            raise ValueError(say("a screening question that decides must be required"))
+        return self
+
+    @property
+    def passing(self) -> Answer | None:
+        """An answer that lets pass; None where every answer does."""
+        if isinstance(self.accept, Range):
+            assert isinstance(self.scale, NumberScale)
+            low, high = self.scale.min, self.scale.max
+            least = low if self.accept.at_least is None else max(low, self.accept.at_least)
+            number = low + math.ceil((least - low) / self.scale.step - 1e-9) * self.scale.step
+            return number if number <= high and self.accept.holds(number) else None
+        if not self.accept:
+            return None
+        return [self.accept[0]] if self.kind == "multiple" else self.accept[0]  # type: ignore[list-item]
+
+    def passes(self, answer: Answer | None) -> bool:
+        """Whether an answer lets pass. Of several choices, one that is accepted is enough."""
+        if self.accept is None:
+            return True
+        if answer is None:
+            return False
+        if isinstance(self.accept, Range):
+            return isinstance(answer, int | float) and self.accept.holds(answer)
+        return (
+            any(choice in self.accept for choice in answer)
+            if isinstance(answer, list)
+            else (answer in self.accept)
+        )
+
+
+class ComprehensionQuestion(Question):
+    """A question about the instructions, with its one correct answer."""
+
+    correct: Given = Field(
+        description="the correct answer: as stored, `true`, a scale point, a value, a list"
+    )
+
+    @field_validator("correct")
+    @classmethod
+    def _sorted(cls, correct: Answer) -> Answer:
+        return sorted(correct) if isinstance(correct, list) else correct
+
+    @model_validator(mode="after")
+    def _can_be_answered(self) -> Self:
+        if not self.takes(self.correct):
+            raise ValueError(
+                say(
+                    "correct: %(key)s is answered by %(answers)s, not %(value)r",
+                    key=self.key,
+                    answers=self.shown_answers(),
+                    value=self.correct,
+                )
+            )
+        if not self.required:
+            raise ValueError(say("a question of the comprehension check must be required"))
+        return self
+
+
+class Comprehension(FrozenModel):
+    """Questions about the instructions. Who fails the last try ends there."""
+
+    questions: Annotated[list[ComprehensionQuestion], Field(min_length=1)] = Field(
+        description="the questions, each with its `correct` answer"
+    )
+    tries: Annotated[int, Field(ge=1, le=10)] = Field(default=2, description="how often it may be tried")
+
+    @field_validator("questions")
+    @classmethod
+    def _keys_differ(cls, questions: list[ComprehensionQuestion]) -> list[ComprehensionQuestion]:
+        check_keys(questions, "comprehension")
+        return questions
+
+
+class AttentionDefinition(FrozenModel):
+    """A page among the items that shows whether somebody reads.
+
+    `instructed` shows your text in place of a question and asks for certain answers. `contradiction` shows a
+    question of the dataset with its gold facts and an answer of yours that they contradict.
+    """
+
+    id: Annotated[str, Field(min_length=1, max_length=100)] = Field(description="name in the tables")
+    kind: Literal["instructed", "contradiction"] = Field(description="`instructed` or `contradiction`")
+    position: Annotated[int, Field(ge=1, le=2000)] = Field(
+        description="which page it is, counting items and attention items together from 1"
+    )
+    text: Annotated[str, Field(min_length=1, max_length=2000)] | None = Field(
+        default=None, description="of an instructed one: what stands in place of the question"
+    )
+    item: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="of a contradiction: id of a question that is no item of the study"
+    )
+    answer: Annotated[str, Field(min_length=1, max_length=2000)] | None = Field(
+        default=None, description="of a contradiction: the wrong answer that is shown"
+    )
+    expected: Annotated[dict[str, Given], Field(min_length=1)] = Field(
+        description="what passes: a mapping of item question to answer; other questions do not count"
+    )
+
+    @model_validator(mode="after")
+    def _has_its_fields(self) -> Self:
+        needed = {"text"} if self.kind == "instructed" else {"item", "answer"}
+        given = {name for name in ("text", "item", "answer") if getattr(self, name) is not None}
+        if given != needed:
+            shown = ", ".join(sorted(given))
+            raise ValueError(
+                say("instructed has text, not %(given)s", given=shown)
+                if self.kind == "instructed"
+                else say("contradiction has answer and item, not %(given)s", given=shown)
+            )
+        return self
+
+
+class FrozenAttention(FrozenModel):
+    """An attention item as it is shown. ``context`` and ``facts`` are None for an instructed one."""
+
+    id: str
+    kind: Literal["instructed", "contradiction"]
+    position: int
+    text: str
+    item: str | None
+    answer: str | None
+    gold_answer: str | None
+    context: list[tuple[str, list[str]]] | None
+    facts: list[tuple[str, int]] | None
+    expected: dict[str, Given]
+
+    def passes(self, answers: Mapping[str, Answer]) -> bool:
+        """Whether all that was asked for was answered so."""
+        return all(key in answers and _same(answers[key], wanted) for key, wanted in self.expected.items())
+
+
+def check_expected(expected: Mapping[str, Answer], questions: Sequence[Question], name: str) -> None:
+    """Raises ValueError where an expected answer is none that an item question can have."""
+    asked = {question.key: question for question in questions}
+    for key, answer in expected.items():
+        if key not in asked:
+            raise ValueError(
+                say(
+                    "%(name)s: no item question has the key %(key)r; there is %(known)s",
+                    name=name,
+                    key=key,
+                    known=", ".join(asked),
+                )
+            )
+        if not asked[key].takes(answer):
+            shown = asked[key].shown_answers()
+            raise ValueError(
+                say(
+                    "%(name)s: %(key)s is answered by %(answers)s, not %(value)r",
+                    name=name,
+                    key=key,
+                    answers=shown,
+                    value=answer,
+                )
+            )
+
+
+def is_comprehended(check: Comprehension, answers: Mapping[str, Answer]) -> bool:
+    """Whether every question was answered correctly."""
+    return all(
+        question.key in answers and _same(answers[question.key], question.correct)
+        for question in check.questions
+    )
+
+
+def is_admitted(questions: Sequence[ScreeningQuestion], answers: Mapping[str, Answer]) -> bool:
+    """Whether every answer to the screening lets pass."""
+    return all(question.passes(answers.get(question.key)) for question in questions)
+
+
+def _same(one: Answer, other: Answer) -> bool:
+    if isinstance(one, list) and isinstance(other, list):
+        return sorted(one) == sorted(other)
+    return isinstance(one, bool) == isinstance(other, bool) and one == other

@@ -1,0 +1,173 @@
+"""Exclusion rules as a researcher writes them, and what each freezes to. Pure: no Django."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from foundation.frozen_model import FrozenModel
+from foundation.messages import say
+from studyapp.definition import freezing
+from studyapp.definition.conditions import Name
+from studyapp.definition.freezing import Clock
+from studyapp.definition.questionnaires import Questionnaire
+from studyapp.definition.suspicion_flags import FLAGS, Flag
+
+Bound = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)] | None
+
+
+class _Time(FrozenModel):
+    name: Name = Field(description="name of the rule in every table")
+    clock: Clock = Field(description="`server`, or in the browser `client_total` or `client_visible`")
+    seconds: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] = Field(
+        description="the bound, in seconds"
+    )
+
+    @property
+    def milliseconds(self) -> int:
+        return round(self.seconds * 1000)
+
+
+class MinTimeDefinition(_Time):
+    """Excludes a trial that took less than the bound."""
+
+    kind: Literal["min_time"] = Field(description="`min_time`")
+
+    def freeze(self) -> freezing.Rule:
+        return freezing.MinTimeRule(name=self.name, clock=self.clock, milliseconds=self.milliseconds)
+
+
+class MaxTimeDefinition(_Time):
+    """Excludes a trial that took more than the bound."""
+
+    kind: Literal["max_time"] = Field(description="`max_time`")
+
+    def freeze(self) -> freezing.Rule:
+        return freezing.MaxTimeRule(name=self.name, clock=self.clock, milliseconds=self.milliseconds)
+
+
+class AnsweredDefinition(FrozenModel):
+    """Excludes a trial in which an item question was answered with a certain value."""
+
+    name: Name = Field(description="name of the rule in every table")
+    kind: Literal["answered"] = Field(description="`answered`")
+    question: str = Field(description="key of the item question")
+    value: bool | int | float | str = Field(
+        description="the answer that excludes: true, false, a scale point, a choice or a number"
+    )
+
+    def freeze(self) -> freezing.Rule:
+        return freezing.AnsweredRule(name=self.name, question=self.question, value=self.value)
+
+
+class AnsweredNumberDefinition(FrozenModel):
+    """Excludes a trial in which an item question was answered with a number within bounds, both included."""
+
+    name: Name = Field(description="name of the rule in every table")
+    kind: Literal["answered_number"] = Field(description="`answered_number`")
+    question: str = Field(description="key of an item question that is answered by a number")
+    at_least: Bound = Field(default=None, description="the smallest number that excludes")
+    at_most: Bound = Field(default=None, description="the largest number that excludes")
+
+    @model_validator(mode="after")
+    def _bounds_something(self) -> Self:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError(say("give at_least, at_most or both"))
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError(
+                say("at_least is larger than at_most; for what lies outside of two bounds make two rules")
+            )
+        return self
+
+    def freeze(self) -> freezing.Rule:
+        return freezing.AnsweredNumberRule(
+            name=self.name, question=self.question, at_least=self.at_least, at_most=self.at_most
+        )
+
+
+class ItemDefinition(FrozenModel):
+    """Excludes every trial of one item."""
+
+    name: Name = Field(description="name of the rule in every table")
+    kind: Literal["item"] = Field(description="`item`")
+    item_id: str = Field(description="id of the item; it must be one of the study's")
+
+    def freeze(self) -> freezing.Rule:
+        return freezing.ItemRule(name=self.name, item_id=self.item_id)
+
+
+class FlaggedDefinition(FrozenModel):
+    """Excludes every trial of a participant who has a flag."""
+
+    name: Name = Field(description="name of the rule in every table")
+    kind: Literal["flagged"] = Field(description="`flagged`")
+    flag: Flag = Field(description=", ".join(f"`{flag}`" for flag in FLAGS))
+
+    def freeze(self) -> freezing.Rule:
+        return freezing.FlaggedRule(name=self.name, flag=self.flag)
+
+
+RuleDefinition = Annotated[
+    MinTimeDefinition
+    | MaxTimeDefinition
+    | AnsweredDefinition
+    | AnsweredNumberDefinition
+    | ItemDefinition
+    | FlaggedDefinition,
+    Field(discriminator="kind"),
+]
+
+# Schuff et al. 2020, section 6.4. Their released times were measured by the browser too.
+RULES_2020: list[RuleDefinition] = [
+    MinTimeDefinition(name="too-fast", kind="min_time", clock="client_total", seconds=15),
+    MaxTimeDefinition(name="too-slow", kind="max_time", clock="client_total", seconds=300),
+    AnsweredDefinition(name="known-before", kind="answered", question="known_before", value=True),
+]
+
+
+def check_question(rule: AnsweredDefinition | AnsweredNumberDefinition, questionnaire: Questionnaire) -> None:
+    """Raises ValueError where the rule reads no item question, or an answer that it cannot have."""
+    asked = {question.key: question for question in questionnaire.item}
+    if rule.question not in asked:
+        raise ValueError(
+            say(
+                "rule %(name)r: no item question has the key %(key)r; there is %(known)s",
+                name=rule.name,
+                key=rule.question,
+                known=", ".join(asked),
+            )
+        )
+    question = asked[rule.question]
+    if isinstance(rule, AnsweredNumberDefinition):
+        if question.kind != "number":
+            raise ValueError(
+                say("rule %(name)r: %(key)s is not answered by a number", name=rule.name, key=rule.question)
+            )
+        return
+    if question.kind in ("multiple", "text"):
+        raise ValueError(
+            say(
+                "rule %(name)r: %(key)s has no one answer that a rule could name",
+                name=rule.name,
+                key=rule.question,
+            )
+        )
+    if not question.takes(rule.value):
+        shown = question.shown_answers()
+        raise ValueError(
+            say(
+                "rule %(name)r: %(key)s is answered by %(answers)s, not %(value)r",
+                name=rule.name,
+                key=rule.question,
+                answers=shown,
+                value=rule.value,
+            )
+        )
+
+
+def check_item_rule(rule: ItemDefinition, item_ids: Sequence[str]) -> None:
+    """Raises ValueError where the rule names an item that the study has not."""
+    if rule.item_id not in item_ids:
+        raise ValueError(
+            say("rule %(name)r: %(item)r is no item of this study", name=rule.name, item=rule.item_id)
+        )

@@ -1,0 +1,284 @@
+"""What a launch freezes: its form, its canonical JSON and its hash. Pure: no Django.
+
+Participants are shown what stands here, so nothing that changes later can change what they see.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+
+from foundation.frozen_model import FrozenModel
+from predictions.program_steps import ItemImage, Level, Step
+from studyapp.definition.checks import Comprehension, FrozenAttention, ScreeningQuestion
+from studyapp.definition.privacy import Privacy
+from studyapp.definition.questionnaires import Question
+from studyapp.definition.recruitment import Recruitment
+from studyapp.definition.suspicion_flags import Flag
+from studyapp.definition.translations import PARTS, Language, Translation, translate
+
+Clock = Literal["server", "client_total", "client_visible"]
+
+
+class MinTimeRule(FrozenModel):
+    """Excludes a trial that took less than ``milliseconds`` on ``clock``."""
+
+    name: str
+    kind: Literal["min_time"] = "min_time"
+    clock: Clock
+    milliseconds: int
+
+
+class MaxTimeRule(FrozenModel):
+    """Excludes a trial that took more than ``milliseconds`` on ``clock``."""
+
+    name: str
+    kind: Literal["max_time"] = "max_time"
+    clock: Clock
+    milliseconds: int
+
+
+class AnsweredRule(FrozenModel):
+    """Excludes a trial whose answer to ``question`` is ``value``."""
+
+    name: str
+    kind: Literal["answered"] = "answered"
+    question: str
+    value: bool | int | float | str
+
+
+class AnsweredNumberRule(FrozenModel):
+    """Excludes a trial whose answer to ``question`` lies within the bounds, included; None is no bound."""
+
+    name: str
+    kind: Literal["answered_number"] = "answered_number"
+    question: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+class ItemRule(FrozenModel):
+    """Excludes every trial of one item."""
+
+    name: str
+    kind: Literal["item"] = "item"
+    item_id: str
+
+
+class FlaggedRule(FrozenModel):
+    """Excludes every trial of a participant who has the flag."""
+
+    name: str
+    kind: Literal["flagged"] = "flagged"
+    flag: Flag
+
+
+Rule = Annotated[
+    MinTimeRule | MaxTimeRule | AnsweredRule | AnsweredNumberRule | ItemRule | FlaggedRule,
+    Field(discriminator="kind"),
+]
+
+
+class Growing(FrozenModel):
+    """What has gained fields since the first version: ``LATER`` names them.
+
+    One of them that has its default is left out of the JSON, so that a study frozen before the field was
+    known, and one that does not use it, keeps its hash.
+    """
+
+    LATER: ClassVar[frozenset[str]] = frozenset()
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        return {
+            name: value
+            for name, value in handler(self).items()
+            if name not in self.LATER or getattr(self, name) != fields[name].get_default()
+        }
+
+
+class FrozenItem(Growing):
+    """A question as it is shown. ``context`` is ``[[title, [sentence, ...]], ...]``.
+
+    ``images`` are shown above it, the left one first; the question is then a sentence about them.
+    """
+
+    LATER = frozenset({"images"})
+
+    id: str
+    question: str | None
+    gold_answer: str | None
+    context: list[tuple[str, list[str]]] | None
+    images: list[ItemImage] = []
+
+
+Explanation = Literal["facts", "tokens", "both", "none", "program"]
+Design = Literal["between", "within", "mixed"]
+
+
+class Shown(Growing):
+    """What a condition shows for an item: the answer, and the facts ``[title, index]`` that explain it.
+
+    ``tokens`` are the highlighted pieces ``[title, index, start, end, level]``: code points in the sentence,
+    end exclusive, in order and apart from each other; None where the condition highlights no tokens.
+    ``steps`` are those of the program that came to the answer; None where the condition shows none.
+    """
+
+    LATER = frozenset({"tokens", "steps"})
+
+    answer: str | None
+    facts: list[tuple[str, int]] | None
+    tokens: list[tuple[str, int, int, int, Level]] | None = None
+    steps: list[Step] | None = None
+
+
+class FrozenCondition(Growing):
+    """One arm. ``shown`` is keyed by item id; ``system`` and ``revision`` are None for the ground truth.
+
+    ``group`` is what participants are assigned to; empty in a between-subject design, where that is the
+    condition itself. ``saliency`` names the method that the weights of highlighted tokens come from, empty
+    where they came with the predictions or there are none.
+    """
+
+    LATER = frozenset({"explanation", "group", "saliency"})
+
+    name: str
+    label: str
+    system: str | None
+    revision: str | None
+    ground_truth: bool
+    weight: float
+    explanation: Explanation = "facts"
+    group: str = ""
+    saliency: str = ""
+    shown: dict[str, Shown]
+
+
+class FrozenStudy(Growing):
+    """All that is hashed. Items stand in the order of the definition.
+
+    What is None is unknown, as in a study that was run elsewhere and brought in; a launch knows it all but
+    ``items_seed`` (items may be named), ``assignment_block`` and ``redirect_url`` (optional).
+    ``translations`` holds complete ones only.
+    """
+
+    LATER = frozenset(
+        {
+            *("language", "translations", "design", "condition_order", "screening", "instructions_page"),
+            *("comprehension", "practice", "attention", "pre_survey", "recruitment", "privacy"),
+        }
+    )
+
+    schema_version: Literal[1] = 1
+    title: str
+    language: Language = "en"
+    translations: dict[Language, Translation] = {}
+    dataset: str | None
+    items_seed: int | None
+    items: list[FrozenItem]
+    practice: list[FrozenItem] = []
+    attention: list[FrozenAttention] = []
+    design: Design = "between"
+    condition_order: Literal["blocked", "shuffled"] = "blocked"
+    conditions: list[FrozenCondition]
+    screening: list[ScreeningQuestion] = []
+    comprehension: Comprehension | None = None
+    pre_survey: list[Question] = []
+    item_questionnaire: list[Question]
+    post_survey: list[Question]
+    consent: str
+    instructions: str
+    instructions_page: bool = False
+    rules: list[Rule]
+    order_seed: int | None
+    assignment_block: int | None
+    stale_after_minutes: float | None
+    redirect_url: str | None
+    recruitment: Recruitment | None = None
+    privacy: Privacy = Privacy()
+
+    def canonical(self) -> dict[str, Any]:
+        """The JSON object that is stored and hashed."""
+        return self.model_dump(mode="json")
+
+    def hash(self) -> str:
+        return hash_canonical(self.canonical())
+
+    def item(self, item_id: str) -> FrozenItem:
+        """An item or practice item. Raises KeyError for one of another study."""
+        return self._only([*self.items, *self.practice], "id", item_id)
+
+    def attention_item(self, item_id: str) -> FrozenAttention | None:
+        """The attention item of that id, None where it is none."""
+        return next((row for row in self.attention if row.id == item_id), None)
+
+    def condition(self, name: str) -> FrozenCondition:
+        """Raises KeyError for a condition of another study."""
+        return self._only(self.conditions, "name", name)
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages that participants may choose among, that of the definition first."""
+        return [self.language, *sorted(self.translations.keys() - {self.language})]
+
+    @property
+    def pages(self) -> int:
+        """How many items a participant answers, attention items included and practice items not."""
+        return len(self.items) + len(self.attention)
+
+    @property
+    def comprehension_questions(self) -> list[Question]:
+        return [*self.comprehension.questions] if self.comprehension else []
+
+    def in_language(self, language: str) -> "FrozenStudy":
+        """The study with its texts in another of its languages; in a language it has not, as it is."""
+        words = self.translations.get(language)
+        if words is None:
+            return self
+        check = self.comprehension
+        return self.model_copy(
+            update={
+                "title": words.title,
+                "consent": words.consent,
+                "instructions": words.instructions or "",
+                "screening": _translated(self.screening, words, "screening"),
+                "comprehension": check
+                and check.model_copy(
+                    update={"questions": _translated(check.questions, words, "comprehension")}
+                ),
+                "pre_survey": _translated(self.pre_survey, words, "pre_survey"),
+                "item_questionnaire": _translated(self.item_questionnaire, words, "item"),
+                "post_survey": _translated(self.post_survey, words, "post_survey"),
+                "attention": [
+                    row.model_copy(update={"text": words.attention.get(row.id, row.text)})
+                    for row in self.attention
+                ],
+            }
+        )
+
+    @staticmethod
+    def _only(rows: list[Any], field: str, value: str) -> Any:
+        for row in rows:
+            if getattr(row, field) == value:
+                return row
+        raise KeyError(value)
+
+
+def has_stages(content: FrozenStudy) -> bool:
+    """Whether a page lies between the consent and the items."""
+    return bool(content.screening or content.instructions_page or content.comprehension or content.pre_survey)
+
+
+def _translated(questions: Sequence[Question], words: Translation, part: str) -> list[Question]:
+    assert part in PARTS
+    texts = getattr(words, part)
+    return [translate(question, texts[question.key], words.labels) for question in questions]
+
+
+def hash_canonical(frozen: dict[str, Any]) -> str:
+    """SHA-256, in hex, of the JSON with sorted keys, no white space, UTF-8."""
+    text = json.dumps(frozen, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,416 @@
+"""Questions that participants answer: their wording, scales, roles and columns.
+
+Pure: no Django. Every question declares the columns it fills, so that the codebook is made from here.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+
+from foundation.frozen_model import FrozenModel
+from foundation.messages import say
+from studyapp.definition.scales import expand
+
+Role = Literal[
+    "correctness_rating",
+    "known_before",
+    "certainty",
+    "helpfulness",
+    "trust",
+    "relevant_information",
+    "irrelevant_information",
+    "satisfaction",
+]
+# What is stored of an answer. Several choices are a sorted list; a question left open has none at all.
+Answer = bool | int | float | str | list[str]
+
+AGREEMENT = [
+    "Strongly disagree",
+    "Disagree",
+    "Neither agree nor disagree",
+    "Agree",
+    "Strongly agree",
+]
+
+CLOCK_COLUMNS = ("client_total_ms", "client_visible_ms", "client_hidden_ms", "hidden_count")
+# Names that the tables, the forms or the columns beside the answers use already.
+RESERVED_KEYS = frozenset(
+    {
+        *CLOCK_COLUMNS,
+        *("participant_id", "mode", "version", "condition", "item_id", "position", "shown_at"),
+        *("submitted_at", "server_ms", "first_interaction_ms", "system_correct", "excluded_by"),
+        *("csrfmiddlewaretoken", "page_key", "consent"),
+    }
+)
+
+
+class Column(NamedTuple):
+    """One column of an exported table: type as in the bundle, ``unit`` and ``values`` where there are any."""
+
+    name: str
+    type: Literal["boolean", "integer", "number", "string"]
+    unit: str | None
+    values: tuple[tuple[Answer, str], ...]
+    meaning: str
+    is_free_text: bool = False
+
+
+class LikertScale(FrozenModel):
+    """A rating scale of ``points`` steps, 1 to ``points``, each with a word label, lowest first.
+
+    ``ends`` in place of the labels names the first and the last: the labels are then "1 – LOW", "2" …
+    """
+
+    points: Annotated[int, Field(ge=2, le=101)] = 5
+    labels: list[Annotated[str, Field(min_length=1, max_length=100)]] = AGREEMENT
+
+    @model_validator(mode="before")
+    @classmethod
+    def _label_between_ends(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or "ends" not in data:
+            return data
+        ends, points = data["ends"], data.get("points", 5)
+        if "labels" in data:
+            raise ValueError(say("give either labels or ends"))
+        if not (isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, str) for end in ends)):
+            raise ValueError(say("ends must be two texts: of the first point and of the last"))
+        rest = {key: value for key, value in data.items() if key != "ends"}
+        if not isinstance(points, int) or not 2 <= points <= 101:
+            return rest  # the field itself says what is wrong with it
+        between = [str(point) for point in range(2, points)]
+        return {**rest, "labels": [f"1 – {ends[0]}", *between, f"{points} – {ends[1]}"]}
+
+    @model_validator(mode="after")
+    def _one_label_per_point(self) -> Self:
+        if len(self.labels) != self.points:
+            raise ValueError(
+                say(
+                    "%(points)s points need %(points)s labels, not %(n)s",
+                    points=self.points,
+                    n=len(self.labels),
+                )
+            )
+        return self
+
+
+class Choice(FrozenModel):
+    """One of the choices of a question."""
+
+    value: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=40)] = Field(
+        description="what is stored: lower-case letters, digits, `_`"
+    )
+    label: Annotated[str, Field(min_length=1, max_length=300)] = Field(description="what people read")
+
+
+class _Choices(FrozenModel):
+    choices: Annotated[list[Choice], Field(min_length=2, max_length=100)] = Field(
+        description="what can be chosen, in order: a mapping of value to label, or a list of both"
+    )
+
+    @field_validator("choices", mode="before")
+    @classmethod
+    def _mapping(cls, choices: Any) -> Any:
+        """A list, for a mapping has no order in the database."""
+        if not isinstance(choices, dict):
+            return choices
+        return [{"value": value, "label": label} for value, label in choices.items()]
+
+    @field_validator("choices")
+    @classmethod
+    def _values_differ(cls, choices: list[Choice]) -> list[Choice]:
+        for value, times in Counter(choice.value for choice in choices).items():
+            if times > 1:
+                raise ValueError(say("two choices have the value %(value)r", value=value))
+        return choices
+
+
+class SingleChoice(_Choices):
+    """One of several choices."""
+
+    kind: Literal["single"] = Field(description="`single`")
+
+
+class MultipleChoice(_Choices):
+    """Any number of several choices. Stored as a sorted list; every choice has a column of its own."""
+
+    kind: Literal["multiple"] = Field(description="`multiple`")
+
+
+class NumberScale(FrozenModel):
+    """A number that people write. It is stored as an integer where bounds and step are whole."""
+
+    kind: Literal["number"] = Field(description="`number`")
+    min: Annotated[float, Field(ge=-1e9, le=1e9)] = Field(description="smallest number taken")
+    max: Annotated[float, Field(ge=-1e9, le=1e9)] = Field(description="largest number taken")
+    step: Annotated[float, Field(gt=0, le=1e9)] = Field(default=1.0, description="numbers lie this far apart")
+    unit: Annotated[str, Field(max_length=40)] | None = Field(
+        default=None, description="unit, shown behind the field and in the codebook"
+    )
+
+    @model_validator(mode="after")
+    def _bounds_hold_something(self) -> Self:
+        if self.max <= self.min:
+            raise ValueError(say("max must be larger than min"))
+        if self.step > self.max - self.min:
+            raise ValueError(say("step is larger than the distance from min to max"))
+        return self
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every number that it takes is an integer."""
+        return self.min.is_integer() and self.step.is_integer()
+
+    def read(self, sent: str) -> int | float | None:
+        """The number that was written, None where it is not one of the scale's. A comma is a point."""
+        try:
+            number = float(sent.replace(",", ".")) if sent.isascii() and "_" not in sent else math.nan
+        except ValueError:
+            return None
+        if not self.min <= number <= self.max:
+            return None
+        steps = (number - self.min) / self.step
+        if not math.isclose(steps, round(steps), abs_tol=1e-6):
+            return None
+        return int(number) if self.is_whole else number
+
+
+class TextField(FrozenModel):
+    """A text that people write. Blanks around it are left out."""
+
+    kind: Literal["text"] = Field(description="`text`")
+    max_length: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        default=1000, description="most characters taken"
+    )
+    lines: Annotated[int, Field(ge=1, le=30)] = Field(default=3, description="height of the field, in lines")
+
+
+def _scale_tag(value: Any) -> str:
+    if isinstance(value, str):
+        return "yes_no"
+    kind = value.get("kind", "likert") if isinstance(value, dict) else getattr(value, "kind", "likert")
+    return str(kind)
+
+
+# Told apart by form, so that an error is about the kind of scale that was meant.
+Scale = Annotated[
+    Annotated[Literal["yes_no"], Tag("yes_no")]
+    | Annotated[LikertScale, Tag("likert")]
+    | Annotated[SingleChoice, Tag("single")]
+    | Annotated[MultipleChoice, Tag("multiple")]
+    | Annotated[NumberScale, Tag("number")]
+    | Annotated[TextField, Tag("text")],
+    Discriminator(_scale_tag),
+]
+Kind = Literal["yes_no", "likert", "single", "multiple", "number", "text"]
+
+
+class Question(FrozenModel):
+    """One question put to participants. ``role`` names what the measures read, whatever the key."""
+
+    key: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
+    text: Annotated[str, Field(min_length=1, max_length=1000)]
+    scale: Scale
+    role: Role | None = None
+    required: bool = True
+
+    @model_validator(mode="after")
+    def _key_is_free(self) -> Self:
+        if self.key in RESERVED_KEYS or self.key.startswith("changes_"):
+            raise ValueError(
+                say("the key %(key)r is the name of another column; choose another", key=self.key)
+            )
+        if self.role is not None and self.kind not in ("yes_no", "likert"):
+            raise ValueError(say("the role %(role)r needs a rating scale or yes_no", role=self.role))
+        return self
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the scale."""
+        if isinstance(self.scale, str):
+            return "yes_no"
+        return "likert" if isinstance(self.scale, LikertScale) else self.scale.kind
+
+    @property
+    def choices(self) -> tuple[tuple[str, str], ...]:
+        """What a form sends and the label it shows, in order; nothing for what people write."""
+        if isinstance(self.scale, str):
+            return (("yes", "Yes"), ("no", "No"))
+        if isinstance(self.scale, LikertScale):
+            return tuple((str(point), label) for point, label in enumerate(self.scale.labels, start=1))
+        if isinstance(self.scale, _Choices):
+            return tuple((choice.value, choice.label) for choice in self.scale.choices)
+        return ()
+
+    @property
+    def values(self) -> dict[str, Answer]:
+        """What a form sends and the value it is stored as; of several choices, each alone."""
+        if isinstance(self.scale, str):
+            return {"yes": True, "no": False}
+        if isinstance(self.scale, LikertScale):
+            return {str(point): point for point in range(1, self.scale.points + 1)}
+        return {value: value for value, _label in self.choices}
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the answer, and last that of the count of changes."""
+        changes = Column(
+            f"changes_{self.key}", "integer", "count", (),
+            f"how often the choice for {self.key} was changed before it was submitted",
+        )  # fmt: skip
+        return (*self._answer_columns(), changes)
+
+    def _answer_columns(self) -> tuple[Column, ...]:
+        labels = dict(self.choices)
+        values = tuple((value, labels[sent]) for sent, value in self.values.items())
+        match self.scale:
+            case MultipleChoice(choices=choices):
+                return tuple(
+                    Column(f"{self.key}_{choice.value}", "boolean", None, (),
+                           f"{self.text} – whether {choice.label!r} was chosen")
+                    for choice in choices
+                )  # fmt: skip
+            case NumberScale():
+                kind: Literal["integer", "number"] = "integer" if self.scale.is_whole else "number"
+                return (Column(self.key, kind, self.scale.unit, (), self.text),)
+            case TextField():
+                return (Column(self.key, "string", None, (), self.text, is_free_text=True),)
+            case SingleChoice():
+                return (Column(self.key, "string", None, values, self.text),)
+            case LikertScale():
+                return (Column(self.key, "integer", "scale point", values, self.text),)
+            case _:
+                return (Column(self.key, "boolean", None, values, self.text),)
+
+    def cells(self, answer: Answer) -> dict[str, Answer]:
+        """The answer by column name."""
+        if isinstance(self.scale, MultipleChoice) and isinstance(answer, list):
+            return {f"{self.key}_{choice.value}": choice.value in answer for choice in self.scale.choices}
+        return {self.key: answer}
+
+    def takes(self, answer: Answer) -> bool:
+        """Whether an answer is one that this question can have."""
+        match self.scale:
+            case MultipleChoice():
+                return isinstance(answer, list) and bool(answer) and set(answer) <= self.values.keys()
+            case NumberScale():
+                number = isinstance(answer, int | float) and not isinstance(answer, bool)
+                return number and self.scale.read(repr(answer)) is not None
+            case TextField():
+                return isinstance(answer, str) and 0 < len(answer) <= self.scale.max_length
+        # True == 1 in Python, so a truth value and a scale point are told apart by type.
+        return (type(answer), answer) in [(type(value), value) for value in self.values.values()]
+
+    def shown_answers(self) -> str:
+        """The answers that it can have, in words for an error."""
+        if isinstance(self.scale, NumberScale):
+            return say("a number from %(min)g to %(max)g", min=self.scale.min, max=self.scale.max)
+        if isinstance(self.scale, TextField):
+            return say("a text")
+        words = ", ".join(str(value).lower() for value in self.values.values())
+        return say("a list of %(words)s", words=words) if isinstance(self.scale, MultipleChoice) else words
+
+
+def check_keys(questions: Sequence[Question], name: str) -> None:
+    """Raises ValueError where two questions would share a column or a role, or a column has a taken name."""
+    columns = Counter(column.name for question in questions for column in question.columns)
+    keys = Counter(question.key for question in questions)
+    roles = Counter(question.role for question in questions if question.role)
+    for kind, times in ((say("the key"), keys), (say("the role"), roles), (say("the column"), columns)):
+        for value in (value for value, n in times.items() if n > 1):
+            raise ValueError(
+                say("%(name)s: two questions have %(kind)s %(value)r", name=name, kind=kind, value=value)
+            )
+    for taken in sorted(RESERVED_KEYS & columns.keys()):
+        raise ValueError(
+            say(
+                "%(name)s: %(taken)r is the name of another column; choose another key or value",
+                name=name,
+                taken=taken,
+            )
+        )
+
+
+class Questionnaire(FrozenModel):
+    """What is asked beside each item, and once before and after all of them."""
+
+    item: Annotated[list[Question], Field(min_length=1)] = Field(
+        description="questions asked beside every item"
+    )
+    post_survey: list[Question] = Field(description="questions asked once at the end; may be empty")
+    pre_survey: list[Question] = Field(
+        default=[], description="questions asked once before the items; none if left out"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_template(cls, data: Any) -> Any:
+        """What a mapping with ``template`` leaves out is taken from that template."""
+        if not isinstance(data, dict) or "template" not in data:
+            return data
+        rest = {key: value for key, value in data.items() if key != "template"}
+        return {**template_named(data["template"]).model_dump(), **rest}
+
+    @field_validator("item", "post_survey", "pre_survey", mode="before")
+    @classmethod
+    def _fill_templates(cls, entries: Any) -> Any:
+        return expand(entries)
+
+    @model_validator(mode="after")
+    def _keys_are_unique(self) -> Self:
+        for name in ("item", "post_survey", "pre_survey"):
+            check_keys(getattr(self, name), name)
+        return self
+
+    @property
+    def all(self) -> list[Question]:
+        """The questions of all three, in the order in which people meet them."""
+        return [*self.pre_survey, *self.item, *self.post_survey]
+
+
+def _agree(key: Role, text: str) -> Question:
+    return Question(key=key, text=text, scale=LikertScale(), role=key)
+
+
+# Schuff et al. 2020, appendix: the wording of the study; the labels of the five points are ours.
+TEMPLATES: dict[str, Questionnaire] = {
+    "xqa-2020": Questionnaire(
+        item=[
+            Question(
+                key="rated_correct",
+                text="Do you think the system's answer is correct?",
+                scale="yes_no",
+                role="correctness_rating",
+            ),
+            Question(
+                key="known_before",
+                text="Did you know the answer without the system's answer or explanations?",
+                scale="yes_no",
+                role="known_before",
+            ),
+            _agree("certainty", "I am confident that my choice is correct."),
+            _agree("helpfulness", "The given explanation helps me to decide if the answer is correct."),
+        ],
+        post_survey=[
+            _agree("trust", "I trust the question answering system."),
+            _agree("relevant_information", "The explanations contained relevant information."),
+            _agree("irrelevant_information", "The explanations also contained irrelevant information."),
+            _agree("satisfaction", "I am satisfied with the question answering system and its explanations."),
+        ],
+    )
+}
+
+
+def template_named(name: Any) -> Questionnaire:
+    """The questionnaire of that name. Raises ValueError, which lists those there are."""
+    if not isinstance(name, str) or name not in TEMPLATES:
+        raise ValueError(
+            say(
+                "there is no template %(name)r; there is %(known)s",
+                name=name,
+                known=", ".join(sorted(TEMPLATES)),
+            )
+        )
+    return TEMPLATES[name]

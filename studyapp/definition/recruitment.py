@@ -1,0 +1,229 @@
+"""Where participants are recruited: what each platform sends along, and what takes a person back there.
+
+Pure: no Django. ``PLATFORMS`` is the one table of platforms. Formats: Prolific, "Integrate your study" and
+researcher help article f0a9b6; CloudResearch Connect help, "Project completion"; Sona Systems, "web-based
+studies: automatic credit granting"; Amazon Mechanical Turk, Requester API, "ExternalQuestion".
+
+Exceptions: `BadArrival`, whose ``why`` says which of `Why` it is.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal, NamedTuple, Self, get_args
+from urllib.parse import quote, urlsplit
+
+from pydantic import Field, field_validator, model_validator
+
+from foundation.frozen_model import FrozenModel
+from foundation.messages import say
+from studyapp.errors import StudyappError
+
+Outcome = Literal["done", "no_consent", "screened_out", "failed_comprehension", "full"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+PlatformName = Literal["prolific", "connect", "sona", "mturk", "generic"]
+Why = Literal["preview", "missing", "unfilled", "malformed", "unsigned", "badly_signed"]
+
+
+class Platform(NamedTuple):
+    """One platform: the address parameters that it fills in, and the address that takes a code back.
+
+    ``person``, ``study`` and ``session`` name parameters ("" where there is none). ``back`` is the address
+    that ends a submission with ``{code}``, "" where each project has one of its own. ``preview`` is a
+    parameter and the value that it has while somebody only looks.
+    """
+
+    label: str
+    person: str
+    study: str = ""
+    session: str = ""
+    back: str = ""
+    preview: tuple[str, str] | None = None
+    needs_person: bool = True
+
+
+PLATFORMS: dict[PlatformName, Platform] = {
+    "prolific": Platform(
+        "Prolific",
+        person="PROLIFIC_PID",
+        study="STUDY_ID",
+        session="SESSION_ID",
+        back="https://app.prolific.com/submissions/complete?cc={code}",
+    ),
+    "connect": Platform(
+        "CloudResearch Connect", person="participantId", study="projectId", session="assignmentId"
+    ),
+    "sona": Platform("Sona Systems", person="survey_code"),
+    "mturk": Platform(
+        "Amazon Mechanical Turk",
+        person="workerId",
+        study="hitId",
+        session="assignmentId",
+        preview=("assignmentId", "ASSIGNMENT_ID_NOT_AVAILABLE"),
+    ),
+    "generic": Platform(
+        "another platform", person="participant", study="study", session="session", needs_person=False
+    ),
+}
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:-]{0,99}")
+# What stands for a value that the platform should fill in: {{%PROLIFIC_PID%}}, %SURVEY_CODE%, ${…}, XXXX.
+_UNFILLED = re.compile(r"\{\{.*\}\}|%.*%|\$\{.*\}|X{4,}")
+_PLACES = ("code", "participant", "session", "study")
+
+
+class Arrival(NamedTuple):
+    """Who comes from where, in the platform's own ids; "" where it does not say."""
+
+    platform: PlatformName
+    person: str
+    study: str = ""
+    session: str = ""
+
+
+class BadArrival(StudyappError):
+    """The address by which a person came lacks what the platform should have filled in."""
+
+    def __init__(self, why: Why, parameter: str = "") -> None:
+        super().__init__(f"{why}: {parameter}" if parameter else why)
+        self.why: Why = why
+        self.parameter = parameter
+
+
+class WayBack(NamedTuple):
+    """What a person is shown at an end: a code to type, an address to go on to; "" for none."""
+
+    code: str = ""
+    url: str = ""
+
+
+class Ending(FrozenModel):
+    """What takes a person back after one outcome."""
+
+    code: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,60}$")] | None = Field(
+        default=None,
+        description="the platform's code for this outcome, the same for everybody; after `done`, if left out,"
+        " each participant has a code of their own",
+    )
+    url: str | None = Field(
+        default=None,
+        description="an https address to go on to; `{code}`, `{participant}`, `{session}` and `{study}` in "
+        "it become the code and the ids that came from the platform. Prolific needs none",
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _is_a_safe_address(cls, url: str | None) -> str | None:
+        return None if url is None else check_address(url, _PLACES)
+
+
+class Recruitment(FrozenModel):
+    """Where participants come from, and how they get back."""
+
+    platform: PlatformName = Field(
+        description="where participants come from: " + ", ".join(f"`{name}`" for name in PLATFORMS)
+    )
+    parameter: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,60}$")] | None = Field(
+        default=None,
+        description="name of the address parameter that holds the person's id, where it is not the "
+        "platform's usual one",
+    )
+    signed_urls: bool = Field(
+        default=False, description="Prolific only: admit nobody without a valid signature of Prolific"
+    )
+    outcomes: dict[Outcome, Ending] = Field(
+        default={},
+        description="a `code`, a `url` or both for each of " + ", ".join(f"`{name}`" for name in OUTCOMES),
+    )
+
+    @model_validator(mode="after")
+    def _fits_the_platform(self) -> Self:
+        platform = PLATFORMS[self.platform]
+        if self.signed_urls and self.platform != "prolific":
+            raise ValueError(say("signed_urls: only Prolific signs its addresses"))
+        done = self.outcomes.get("done", Ending())
+        if platform.back and not (done.code or done.url):
+            raise ValueError(
+                say("outcomes: %(platform)s needs a code or a url for done", platform=platform.label)
+            )
+        for outcome, ending in self.outcomes.items():
+            if ending.code is None and outcome != "done" and "{code}" in (ending.url or ""):
+                raise ValueError(
+                    say("outcomes: %(outcome)s has {code} in its url, but no code", outcome=outcome)
+                )
+        return self
+
+    @property
+    def person_parameter(self) -> str:
+        return self.parameter or PLATFORMS[self.platform].person
+
+    def way_back(self, outcome: Outcome, arrival: Arrival | None, own_code: str = "") -> WayBack:
+        """What takes a person back. ``own_code`` is the participant's own, for an outcome without a code.
+
+        An address that needs an id of a person who came without one is left out.
+        """
+        ending = self.outcomes.get(outcome, Ending())
+        code = ending.code or own_code
+        address = ending.url or (PLATFORMS[self.platform].back if ending.code else "")
+        values = {"code": code}
+        if arrival is not None:
+            values |= {"participant": arrival.person, "session": arrival.session, "study": arrival.study}
+        for place in _PLACES:
+            if f"{{{place}}}" in address:
+                if not values.get(place):
+                    return WayBack(code)
+                address = address.replace(f"{{{place}}}", quote(values[place], safe=""))
+        return WayBack(code, address)
+
+
+def check_address(url: str, places: tuple[str, ...]) -> str:
+    """A whole https address, in which ``{place}`` may stand anywhere but in the host name.
+
+    Raises:
+        ValueError: says what is wrong with it.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise ValueError(say("is not an address: %(error)s", error=str(error))) from error
+    if parts.scheme != "https" or not parts.hostname or parts.username is not None:
+        raise ValueError(say("must be a whole address that begins with https://"))
+    if any(f"{{{place}}}" in parts.netloc for place in places):
+        named = ", ".join(f"{{{place}}}" for place in places)
+        raise ValueError(say("%(places)s may not be part of the host name", places=named))
+    plain = url
+    for place in places:
+        plain = plain.replace(f"{{{place}}}", "")
+    if not plain.isascii() or any(sign in plain for sign in "{}<>\"'\\^`| ") or not plain.isprintable():
+        allowed = ", ".join(f"{{{place}}}" for place in places)
+        raise ValueError(
+            say("holds a character that an address may not hold; the only {…} is %(places)s", places=allowed)
+        )
+    return url
+
+
+def read_arrival(recruitment: Recruitment, sent: Mapping[str, str]) -> Arrival | None:
+    """The person's ids from the parameters of the address; None where none came and none is needed.
+
+    Raises:
+        BadArrival: the platform's preview, or a parameter is missing, was not filled in, or is no id.
+    """
+    platform = PLATFORMS[recruitment.platform]
+    if platform.preview is not None and sent.get(platform.preview[0]) == platform.preview[1]:
+        raise BadArrival("preview")
+    person = _id(sent, recruitment.person_parameter)
+    if not person:
+        if platform.needs_person:
+            raise BadArrival("missing", recruitment.person_parameter)
+        return None
+    return Arrival(recruitment.platform, person, _id(sent, platform.study), _id(sent, platform.session))
+
+
+def _id(sent: Mapping[str, str], parameter: str) -> str:
+    value = sent.get(parameter, "").strip() if parameter else ""
+    if not value:
+        return ""
+    if _UNFILLED.fullmatch(value):
+        raise BadArrival("unfilled", parameter)
+    if not _ID.fullmatch(value):
+        raise BadArrival("malformed", parameter)
+    return value

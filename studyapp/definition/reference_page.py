@@ -1,0 +1,209 @@
+"""Writes the reference page of study definitions from the definition itself.
+
+``python -m studyapp.definition.reference_page > docs/reference/study-definition.md``; a test compares the
+two.
+"""
+
+import sys
+from typing import Any, get_args
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from studyapp.definition import checks, conditions, exclusion_rules
+from studyapp.definition import schema as form
+from studyapp.definition.privacy import Privacy
+from studyapp.definition.questionnaires import (
+    TEMPLATES,
+    Choice,
+    LikertScale,
+    MultipleChoice,
+    NumberScale,
+    Question,
+    Questionnaire,
+    Role,
+    SingleChoice,
+    TextField,
+)
+from studyapp.definition.recruitment import Ending, Recruitment
+from studyapp.definition.scales import SCALES
+from studyapp.definition.translations import Translation
+
+_INTRODUCTION = """\
+<!-- Made by `python -m studyapp.definition.reference_page`: change the definition, not this page. -->
+# The study definition
+
+`python manage.py create_study FILE.yaml` reads a study from a YAML file. \
+[An example](../examples/study.yaml) shows most fields; [how to run a study](../how-to/run-a-study.md) says \
+what to do with it. An unknown field, a field given twice and a value out of place are errors that name \
+file, line and field.
+
+Launching a study freezes everything below, with the texts, answers and facts that it refers to, into a \
+version with a hash. A change makes a new version at the next launch; participants stay in the version they \
+began.
+"""
+
+_SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
+    ("The study", "", form.StudyDefinition),
+    (
+        "conditions",
+        "A list. Each has either a system or the ground truth. Tokens are highlighted in three strengths by "
+        "the weights that came with the predictions or that `predict --saliency METHOD` computed: those of "
+        "tokens where they are known, else, without `--saliency`, the probability of each fact; an item for "
+        "which neither is known is not shown. The frozen version names the method. Of the largest "
+        "weight of an item a token needs at least 10 % to be highlighted, 40 % for the second strength and "
+        "70 % for the third; a weight at or below 0 never is.",
+        conditions.ConditionDefinition,
+    ),
+    (
+        "items",
+        "Either `count` and `seed`, or `ids`. Items are drawn among the questions for which every condition "
+        "has an answer to show; the ground truth needs known gold facts too.",
+        conditions.ItemsDefinition,
+    ),
+    ("items: stratify", "", conditions.Stratified),
+    (
+        "questionnaire",
+        "What is asked beside each item, and once before and after all of them. With `template: xqa-2020` "
+        "what is left out is taken from that template. In a list of questions `{template: NAME}` stands for "
+        "all questions of a scale, see at the end.",
+        Questionnaire,
+    ),
+    ("A question", "", Question),
+    ("scale: a rating", "", LikertScale),
+    ("scale: one of several choices", "", SingleChoice),
+    ("scale: any number of choices", "", MultipleChoice),
+    ("A choice", "", Choice),
+    ("scale: a number", "", NumberScale),
+    ("scale: a text", "", TextField),
+    (
+        "screening",
+        "A list of questions, with the fields of a question and one more. An answer outside `accept` screens "
+        "the participant out.",
+        checks.ScreeningQuestion,
+    ),
+    ("screening: a range", "", checks.Range),
+    ("comprehension", "", checks.Comprehension),
+    (
+        "comprehension: a question",
+        "With the fields of a question, and one more.",
+        checks.ComprehensionQuestion,
+    ),
+    (
+        "attention",
+        "A list of pages among the items that show whether somebody reads. `instructed` shows your text in "
+        "place of a question and asks for certain answers. `contradiction` shows a question of the dataset "
+        "with its gold facts, and an answer of yours that they contradict. They are the same in every "
+        "condition, and no items: the measures never read them.",
+        checks.AttentionDefinition,
+    ),
+    (
+        "translations",
+        "By language, all texts of the study. Participants choose among the languages that are complete and "
+        "that the site speaks. What our own template and scales ask is known in German already. Items stay "
+        "in the language of their dataset; yes and no are the site's own words.",
+        Translation,
+    ),
+    ("exclusions: min_time", "", exclusion_rules.MinTimeDefinition),
+    ("exclusions: max_time", "", exclusion_rules.MaxTimeDefinition),
+    ("exclusions: answered", "", exclusion_rules.AnsweredDefinition),
+    ("exclusions: answered_number", "", exclusion_rules.AnsweredNumberDefinition),
+    ("exclusions: item", "", exclusion_rules.ItemDefinition),
+    ("exclusions: flagged", "", exclusion_rules.FlaggedDefinition),
+    ("completion", "", form.CompletionDefinition),
+    (
+        "recruitment",
+        "[How to recruit](../how-to/recruit.md) shows one for each platform. A link may have its own.",
+        Recruitment,
+    ),
+    ("recruitment: an outcome", "", Ending),
+    ("privacy", "[Privacy](privacy.md) says what each does.", Privacy),
+]
+
+_DESCRIPTIONS = {
+    "key": "name of the column: lower-case letters, digits, `_`",
+    "text": "the wording",
+    "scale": "`yes_no`, or a mapping: `points` with `labels` or `ends`, or a `kind` with its fields",
+    "role": "what the measures take it for: " + ", ".join(f"`{role}`" for role in get_args(Role)),
+    "required": "whether it must be answered to go on",
+    "points": "2 to 101 steps, stored as 1, 2, …",
+    "labels": "a word label for each step, lowest first; or in their place `ends`, the two at the ends",
+    "at_least": "the smallest number that lets pass",
+    "at_most": "the largest number that lets pass",
+}
+
+
+def page() -> str:
+    """The whole page, in Markdown."""
+    return "\n".join([_INTRODUCTION, *(_section(*section) for section in _SECTIONS), _templates()])
+
+
+def _section(title: str, introduction: str, model: type[BaseModel]) -> str:
+    lines = [f"## {title}", "", introduction or str(model.__doc__).splitlines()[0].replace("``", "`"), ""]
+    lines += ["| field | default | meaning |", "|---|---|---|"]
+    inherited = Question.model_fields if issubclass(model, Question) and model is not Question else {}
+    for name, field in model.model_fields.items():
+        if name in inherited:
+            continue
+        meaning = field.description or _DESCRIPTIONS[name]
+        lines.append(f"| `{name}` | {_default(field)} | {meaning} |")
+    return "\n".join([*lines, ""])
+
+
+def _default(field: FieldInfo) -> str:
+    default = field.default
+    if field.is_required():
+        return "required"
+    if isinstance(default, bool | int | float):
+        return f"`{str(default).lower()}`"
+    if default is exclusion_rules.RULES_2020:
+        return "the rules of the 2020 study"
+    if default == TEMPLATES["xqa-2020"]:
+        return "`xqa-2020`"
+    if isinstance(default, list) and default:
+        return ", ".join(default)
+    if isinstance(default, str) and default:
+        return f"`{default}`"
+    return "see below" if isinstance(default, BaseModel) else "none"
+
+
+def _templates() -> str:
+    by_default = "; ".join(_rule(rule.freeze().model_dump()) for rule in exclusion_rules.RULES_2020)
+    lines = ["## Defaults of the 2020 study", ""]
+    lines += [f"Rules: {by_default}. A questionnaire without the key `known_before` takes the first two.", ""]
+    for name, questionnaire in TEMPLATES.items():
+        lines += [f"The template `{name}` asks, beside every item and then at the end:", ""]
+        lines += ["| key | wording | scale |", "|---|---|---|"]
+        for question in [*questionnaire.item, *questionnaire.post_survey]:
+            scale = "yes, no" if question.kind == "yes_no" else f"1 to {len(question.choices)}"
+            lines.append(f"| `{question.key}` | {question.text} | {scale} |")
+    return "\n".join([*lines, "", _scales()])
+
+
+def _scales() -> str:
+    lines = ["## Scales by name", ""]
+    lines += [
+        "A scale whose wording is not free to quote has its form here and takes its items, in order, in "
+        "`items`. `only` picks questions by key. `required: false` makes them optional; `demographics` "
+        "always are. A question is named by its key.",
+        "",
+        "| name | scale | measures | source | points | keys |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, scale in SCALES.items():
+        points = scale.form.get("points", "–")
+        entered = f"{scale.entered or 'any number of'} items, to be entered"
+        keys = ", ".join(f"`{key}`" for key in scale.items) or entered
+        lines.append(f"| `{name}` | {scale.title} | {scale.measures} | {scale.source} | {points} | {keys} |")
+    return "\n".join([*lines, ""])
+
+
+def _rule(rule: dict[str, Any]) -> str:
+    if rule["kind"] == "answered":
+        return f"`{rule['name']}` where `{rule['question']}` is {str(rule['value']).lower()}"
+    side = "under" if rule["kind"] == "min_time" else "over"
+    return f"`{rule['name']}` {side} {rule['milliseconds'] / 1000:g} s on the {rule['clock']} clock"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

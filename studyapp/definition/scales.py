@@ -1,0 +1,250 @@
+"""Scales that a questionnaire can name instead of writing them out, with their sources.
+
+Pure data: every scale is a table of questions as they would be written in a definition. Where the owners of a
+wording have not given it free, the scale has the form only (points, ends, number of items), and whoever runs
+the study enters the items from the source.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from foundation.messages import say
+
+Entry = dict[str, Any]
+
+
+class ScaleTemplate(NamedTuple):
+    """A scale by name. ``items`` has the questions, keyed; it is empty where they are to be entered.
+
+    ``entered`` is how many those are; None where the versions of the scale differ in it.
+    """
+
+    title: str
+    measures: str
+    source: str
+    form: Entry
+    items: dict[str, str | tuple[str, Entry]]
+    entered: int | None = None
+
+
+def _likert(points: int, low: str, high: str) -> Entry:
+    return {"points": points, "ends": [low, high]}
+
+
+_WORKLOAD = _likert(21, "Very low", "Very high")
+_NOT_SAID = {"not_said": "I prefer not to say"}
+
+SCALES: dict[str, ScaleTemplate] = {
+    # A work of the United States government, so free to quote.
+    "nasa-tlx": ScaleTemplate(
+        "Raw NASA Task Load Index",
+        "workload",
+        "Hart and Staveland 1988; without weights after Hart 2006",
+        _WORKLOAD,
+        {
+            "tlx_mental": "How mentally demanding was the task?",
+            "tlx_physical": "How physically demanding was the task?",
+            "tlx_temporal": "How hurried or rushed was the pace of the task?",
+            "tlx_performance": (
+                "How successful were you in accomplishing what you were asked to do?",
+                _likert(21, "Perfect", "Failure"),
+            ),
+            "tlx_effort": "How hard did you have to work to accomplish your level of performance?",
+            "tlx_frustration": "How insecure, discouraged, irritated, stressed, and annoyed were you?",
+        },
+    ),
+    "umux-lite": ScaleTemplate(
+        "UMUX-Lite",
+        "usability",
+        "Lewis, Utesch and Maher 2013",
+        _likert(7, "Strongly disagree", "Strongly agree"),
+        {
+            "umux_capabilities": "This system's capabilities meet my requirements.",
+            "umux_ease": "This system is easy to use.",
+        },
+    ),
+    "trust-jian": ScaleTemplate(
+        "Checklist for trust between people and automation",
+        "trust",
+        "Jian, Bisantz and Drury 2000",
+        _likert(7, "Not at all", "Extremely"),
+        {},
+        entered=12,
+    ),
+    "trust-xai": ScaleTemplate(
+        "Trust scale for explainable AI",
+        "trust",
+        "Hoffman, Mueller, Klein and Litman 2023",
+        {"points": 5},
+        {},
+    ),
+    "explanation-satisfaction": ScaleTemplate(
+        "Explanation satisfaction scale",
+        "satisfaction",
+        "Hoffman, Mueller, Klein and Litman 2023",
+        {"points": 5},
+        {},
+    ),
+    "sus": ScaleTemplate(
+        "System usability scale",
+        "usability",
+        "Brooke 1996",
+        _likert(5, "Strongly disagree", "Strongly agree"),
+        {},
+        entered=10,
+    ),
+    "demographics": ScaleTemplate(
+        "About the participant",
+        "age, gender, English, education; never required",
+        "wording of this project",
+        {},
+        {
+            "age": (
+                "How old are you?",
+                {"kind": "number", "min": 0, "max": 130, "unit": "years"},
+            ),
+            "gender": (
+                "What is your gender?",
+                {
+                    "kind": "single",
+                    "choices": {
+                        "woman": "Woman",
+                        "man": "Man",
+                        "non_binary": "Non-binary",
+                        "other": "Another gender",
+                        **_NOT_SAID,
+                    },
+                },
+            ),
+            "english": (
+                "How well do you read English?",
+                {
+                    "kind": "single",
+                    "choices": {
+                        "native": "It is my first language",
+                        "fluent": "Fluently",
+                        "well": "Well",
+                        "some": "A little",
+                        **_NOT_SAID,
+                    },
+                },
+            ),
+            "education": (
+                "What is the highest level of education that you completed?",
+                {
+                    "kind": "single",
+                    "choices": {
+                        "less_than_school": "Less than secondary school",
+                        "school": "Secondary school",
+                        "vocational": "Vocational training",
+                        "bachelor": "Bachelor's degree",
+                        "master": "Master's degree",
+                        "doctorate": "Doctorate",
+                        "other": "Another qualification",
+                        **_NOT_SAID,
+                    },
+                },
+            ),
+        },
+    ),
+}
+NEVER_REQUIRED = frozenset({"demographics"})
+
+
+def expand(entries: Any) -> Any:
+    """Replace every entry ``{template: NAME, …}`` of a list by the questions of that scale.
+
+    ``only`` picks questions by key, ``required: false`` makes them optional, and ``items`` are the wordings
+    of a scale whose items are to be entered. Raises ValueError with a sentence.
+    """
+    if not isinstance(entries, list):
+        return entries
+    return [
+        question
+        for entry in entries
+        for question in (questions_of(entry) if isinstance(entry, dict) and "template" in entry else [entry])
+    ]
+
+
+def quietly(entries: Any) -> Any:
+    """As `expand`, but what cannot be expanded stays as it is; the field itself says what is wrong."""
+    try:
+        return expand(entries)
+    except ValueError:
+        return entries
+
+
+def as_written(entries: Any, index: int) -> int:
+    """The place in a list as written of the question that stands at ``index`` once scales are expanded."""
+    end = 0
+    for place, entry in enumerate(entries if isinstance(entries, list) else []):
+        end += len(quietly([entry]))
+        if index < end:
+            return place
+    return index
+
+
+def questions_of(entry: Entry) -> list[Entry]:
+    """The questions of one use of a scale. Raises ValueError with a sentence."""
+    name = entry["template"]
+    if not isinstance(name, str) or name not in SCALES:
+        raise ValueError(
+            say("there is no scale %(name)r; there is %(known)s", name=name, known=", ".join(SCALES))
+        )
+    unknown = sorted(entry.keys() - {"template", "only", "required", "items"})
+    if unknown:
+        raise ValueError(
+            say("scale %(name)r: there is no such field: %(field)s", name=name, field=unknown[0])
+        )
+    scale = SCALES[name]
+    items = scale.items or _entered(name, scale, entry.get("items"))
+    if scale.items and "items" in entry:
+        raise ValueError(say("scale %(name)r has its items; items are for scales that have none", name=name))
+    is_required = entry.get("required", name not in NEVER_REQUIRED)
+    if not isinstance(is_required, bool) or (is_required and name in NEVER_REQUIRED):
+        raise ValueError(
+            say("scale %(name)r: required must be false", name=name)
+            if name in NEVER_REQUIRED
+            else say("scale %(name)r: required must be true or false", name=name)
+        )
+    return [_question(scale, key, items[key], is_required) for key in _picked(name, items, entry.get("only"))]
+
+
+def _entered(name: str, scale: ScaleTemplate, given: Any) -> dict[str, str | tuple[str, Entry]]:
+    """The items that the researcher entered, keyed by the scale and a number."""
+    texts = given if isinstance(given, list) else []
+    is_whole = bool(texts) and len(texts) == (scale.entered or len(texts))
+    if not is_whole or not all(isinstance(text, str) and text.strip() for text in texts):
+        raise ValueError(
+            say(
+                "scale %(name)r: items must be the %(n)s items of the scale, in order; they stand in its "
+                "source: %(source)s",
+                name=name,
+                n=scale.entered,
+                source=scale.source,
+            )
+            if scale.entered
+            else say(
+                "scale %(name)r: items must be the items of the scale, in order; they stand in its source: "
+                "%(source)s",
+                name=name,
+                source=scale.source,
+            )
+        )
+    key = name.replace("-", "_")
+    return {f"{key}_{number}": text for number, text in enumerate(texts, start=1)}
+
+
+def _picked(name: str, items: dict[str, Any], only: Any) -> Sequence[str]:
+    if only is None:
+        return list(items)
+    if not isinstance(only, list) or not only or not set(map(str, only)) <= items.keys():
+        raise ValueError(
+            say("scale %(name)r: only must list some of %(known)s", name=name, known=", ".join(items))
+        )
+    return [key for key in items if key in only]
+
+
+def _question(scale: ScaleTemplate, key: str, item: str | tuple[str, Entry], is_required: bool) -> Entry:
+    text, form = (item, scale.form) if isinstance(item, str) else item
+    return {"key": key, "text": text, "scale": form, "required": is_required}

@@ -1,0 +1,465 @@
+"""The definition of a study that a researcher writes: its form, its defaults, and reading it from YAML.
+
+Pure: no Django. Whether datasets and systems exist is for ``actions.studies`` to say.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import yaml
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+
+from foundation.frozen_model import FrozenModel
+from foundation.messages import say
+from studyapp.definition import scales
+from studyapp.definition.checks import AttentionDefinition, Comprehension, ScreeningQuestion, check_expected
+from studyapp.definition.conditions import (
+    ConditionDefinition,
+    ItemsDefinition,
+    PracticeDefinition,
+    check_groups,
+    check_unique,
+    groups_of,
+)
+from studyapp.definition.exclusion_rules import (
+    RULES_2020,
+    AnsweredDefinition,
+    AnsweredNumberDefinition,
+    ItemDefinition,
+    RuleDefinition,
+    check_item_rule,
+    check_question,
+)
+from studyapp.definition.freezing import Design
+from studyapp.definition.privacy import Privacy
+from studyapp.definition.questionnaires import (
+    TEMPLATES,
+    Question,
+    Questionnaire,
+    check_keys,
+    template_named,
+)
+from studyapp.definition.recruitment import Recruitment, check_address
+from studyapp.definition.translations import Language, Translation, filled, missing, unknown
+from studyapp.definition.validation_messages import sentence
+from studyapp.errors import StudyappError
+
+Location = tuple[int | str, ...]
+
+
+class DefinitionError(StudyappError):
+    """A study definition is wrong; the message has one line per problem: file, line, field, sentence.
+
+    ``lines`` has the lines in two parts: the place, and the sentence.
+    """
+
+    def __init__(self, *lines: tuple[str, str]) -> None:
+        self.lines = lines
+        super().__init__("\n".join(f"{place}{message}" for place, message in lines))
+
+
+class CompletionDefinition(FrozenModel):
+    """What is offered after the completion code is shown."""
+
+    redirect_url: str | None = Field(
+        default=None, description="an https address to go on to; `{code}` in it becomes the completion code"
+    )
+
+    @field_validator("redirect_url")
+    @classmethod
+    def _is_a_safe_address(cls, url: str | None) -> str | None:
+        return None if url is None else check_address(url, ("code",))
+
+
+class StudyDefinition(FrozenModel):
+    """A study, as written."""
+
+    study: Annotated[str, Field(pattern=r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$", max_length=100)] = Field(
+        description="short name for addresses and commands: lower case, digits, - and _"
+    )
+    title: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="shown to participants")
+    language: Language = Field(
+        default="en", description="language of the texts written here, and of the pages: `en`, `de`, …"
+    )
+    dataset: Annotated[str, Field(min_length=1)] = Field(description="name of an imported dataset")
+    design: Design = Field(
+        default="between",
+        description="`between`: each participant sees one condition; `within`: all of them; `mixed`: all "
+        "those of one group",
+    )
+    condition_order: Literal["blocked", "shuffled"] = Field(
+        default="blocked",
+        description="where a participant sees several conditions: one after the other, or mixed item by item",
+    )
+    conditions: Annotated[list[ConditionDefinition], Field(min_length=1, max_length=50)] = Field(
+        description="the arms of the study"
+    )
+    items: ItemsDefinition = Field(
+        default=ItemsDefinition(count=25, seed=1), description="which questions are shown"
+    )
+    practice: PracticeDefinition | None = Field(
+        default=None, description="practice items before the others: `count` and `seed`, or `ids`"
+    )
+    questionnaire: Questionnaire = Field(
+        default=TEMPLATES["xqa-2020"],
+        description="a template, or a mapping with `item`, `post_survey` and `pre_survey`",
+    )
+    consent: Annotated[str, Field(min_length=1)] = Field(
+        description="plain text that participants agree to; an empty line starts a paragraph"
+    )
+    instructions: str = Field(default="", description="plain text, below the consent and beside every item")
+    instructions_page: bool = Field(
+        default=False,
+        description="show the instructions on a page of their own after consent and screening, not below the "
+        "consent; always so with a comprehension check",
+    )
+    screening: list[ScreeningQuestion] = Field(
+        default=[], description="questions after consent; who may not take part ends there"
+    )
+    comprehension: Comprehension | None = Field(
+        default=None, description="questions about the instructions that must be answered correctly"
+    )
+    attention: list[AttentionDefinition] = Field(
+        default=[], description="pages among the items that show whether somebody reads"
+    )
+    translations: dict[Language, Translation] = Field(
+        default={}, description="the texts in other languages, by language; see below"
+    )
+    exclusions: list[RuleDefinition] = Field(
+        default=RULES_2020, description="rules by which the report leaves trials out; `[]` for none"
+    )
+    order_seed: int = Field(
+        default=1, description="decides the order of items of each participant, and ties of assignment"
+    )
+    assignment_block: Annotated[int, Field(ge=1, le=100)] | None = Field(
+        default=None,
+        description="assign in shuffled blocks with each condition this often; else the fewest",
+    )
+    stale_after_minutes: Annotated[float, Field(gt=0, le=100_000, allow_inf_nan=False)] = Field(
+        default=60, description="after this long without a page, a participant's place is given again"
+    )
+    completion: CompletionDefinition = Field(
+        default=CompletionDefinition(), description="what is offered after the completion code"
+    )
+    recruitment: Recruitment | None = Field(
+        default=None, description="the platform that participants come from, and its codes; see below"
+    )
+    privacy: Privacy = Field(default=Privacy(), description="withdrawal and retention")
+
+    @field_validator("questionnaire", mode="before")
+    @classmethod
+    def _template(cls, value: Any) -> Any:
+        return template_named(value) if isinstance(value, str) else value
+
+    @field_validator("conditions")
+    @classmethod
+    def _names_differ(
+        cls, conditions: list[ConditionDefinition], info: ValidationInfo
+    ) -> list[ConditionDefinition]:
+        check_unique([condition.name for condition in conditions], say("conditions"))
+        check_groups(conditions, info.data.get("design", "between"))
+        return conditions
+
+    @field_validator("items")
+    @classmethod
+    def _items_suffice(cls, items: ItemsDefinition, info: ValidationInfo) -> ItemsDefinition:
+        if (conditions := info.data.get("conditions")) and info.data.get("design") in ("within", "mixed"):
+            largest = max(len(group) for group in groups_of(info.data["design"], conditions).values())
+            if items.total < largest:
+                raise ValueError(
+                    say(
+                        "%(n)s items are too few to show %(largest)s conditions",
+                        n=items.total,
+                        largest=largest,
+                    )
+                )
+        return items
+
+    @field_validator("practice")
+    @classmethod
+    def _practice_is_no_item(
+        cls, practice: PracticeDefinition | None, info: ValidationInfo
+    ) -> PracticeDefinition | None:
+        items = info.data.get("items")
+        if practice and practice.ids and items and items.ids:
+            check_unique([*set(items.ids), *practice.ids], say("items and practice items"))
+        return practice
+
+    @field_validator("screening")
+    @classmethod
+    def _screening_keys_differ(cls, questions: list[ScreeningQuestion]) -> list[ScreeningQuestion]:
+        check_keys(questions, "screening")
+        return questions
+
+    @field_validator("comprehension")
+    @classmethod
+    def _something_to_comprehend(
+        cls, check: Comprehension | None, info: ValidationInfo
+    ) -> Comprehension | None:
+        if check and not info.data.get("instructions", "missing"):
+            raise ValueError(say("there are no instructions to comprehend"))
+        if check:
+            check_keys([*info.data.get("screening", []), *check.questions], "screening and comprehension")
+        return check
+
+    @field_validator("attention")
+    @classmethod
+    def _attention_fits(
+        cls, attention: list[AttentionDefinition], info: ValidationInfo
+    ) -> list[AttentionDefinition]:
+        check_unique([row.id for row in attention], say("attention items"))
+        _check_attention(attention, info.data.get("items"), info.data.get("questionnaire"))
+        return attention
+
+    @field_validator("translations")
+    @classmethod
+    def _translations_fit(
+        cls, translations: dict[str, Translation], info: ValidationInfo
+    ) -> dict[str, Translation]:
+        if info.data.get("language") in translations:
+            raise ValueError(
+                say("%(language)r is the language of the study itself", language=info.data["language"])
+            )
+        if {"questionnaire", "screening", "comprehension", "attention"} <= info.data.keys():
+            for language, words in translations.items():
+                for part, key in unknown(words, _parts(info.data), _instructed(info.data["attention"])):
+                    raise ValueError(
+                        say(
+                            "%(place)s: there is no %(key)r to translate", place=f"{language}.{part}", key=key
+                        )
+                    )
+        return translations
+
+    @field_validator("exclusions")
+    @classmethod
+    def _rules_fit(cls, rules: list[RuleDefinition], info: ValidationInfo) -> list[RuleDefinition]:
+        check_unique([rule.name for rule in rules], say("rules"))
+        questionnaire, items = info.data.get("questionnaire"), info.data.get("items")
+        for rule in rules:
+            if isinstance(rule, AnsweredDefinition | AnsweredNumberDefinition) and questionnaire is not None:
+                check_question(rule, questionnaire)
+            if isinstance(rule, ItemDefinition) and items is not None and items.ids is not None:
+                check_item_rule(rule, items.ids)
+        return rules
+
+    @property
+    def parts(self) -> dict[str, Sequence[Question]]:
+        """The questions by the part of the study that asks them."""
+        return _parts({name: getattr(self, name) for name in ("screening", "comprehension", "questionnaire")})
+
+    def filled_translations(self) -> dict[str, Translation]:
+        """The translations with what our own templates and scales say put in."""
+        return {
+            language: filled(words, language, self.parts) for language, words in self.translations.items()
+        }
+
+    def missing_texts(self) -> dict[str, list[str]]:
+        """By language, the fields that a translation still lacks. One that lacks any is not offered."""
+        return {
+            language: missing(
+                words,
+                self.parts,
+                instructions=self.instructions,
+                attention=_instructed(self.attention),
+            )
+            for language, words in self.filled_translations().items()
+        }
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_rules_fit(cls, data: Any) -> Any:
+        """A questionnaire without known_before takes the default rules without the one that reads it."""
+        if not isinstance(data, dict) or "exclusions" in data:
+            return data
+        questionnaire = data.get("questionnaire")
+        asked = scales.quietly(questionnaire.get("item")) if isinstance(questionnaire, dict) else None
+        if isinstance(asked, list):
+            keys = [question.get("key") for question in asked if isinstance(question, dict)]
+            return data if "known_before" in keys else {**data, "exclusions": RULES_2020[:2]}
+        return data
+
+
+def _check_attention(
+    attention: Sequence[AttentionDefinition],
+    items: ItemsDefinition | None,
+    questionnaire: Questionnaire | None,
+) -> None:
+    """Positions are taken once and lie among the items; the item questions have the expected answers."""
+    check_unique([str(row.position) for row in attention], say("attention positions"))
+    for row in attention:
+        if questionnaire is not None:
+            check_expected(row.expected, questionnaire.item, say("attention item %(id)r", id=row.id))
+        if items is not None and row.position > (pages := items.total + len(attention)):
+            raise ValueError(
+                say(
+                    "attention item %(id)r: position %(position)s is beyond the %(pages)s pages",
+                    id=row.id,
+                    position=row.position,
+                    pages=pages,
+                )
+            )
+        if items is not None and items.ids is not None and {row.id, row.item} & set(items.ids):
+            raise ValueError(say("attention item %(id)r: is an item of the study already", id=row.id))
+
+
+def _instructed(attention: Sequence[AttentionDefinition]) -> list[str]:
+    return [row.id for row in attention if row.kind == "instructed"]
+
+
+def _parts(fields: Mapping[str, Any]) -> dict[str, Sequence[Question]]:
+    check, asked = fields["comprehension"], fields["questionnaire"]
+    return {
+        "screening": fields["screening"],
+        "comprehension": check.questions if check else [],
+        "pre_survey": asked.pre_survey,
+        "item": asked.item,
+        "post_survey": asked.post_survey,
+    }
+
+
+def load_definition(path: Path) -> StudyDefinition:
+    """Read a definition from a YAML file.
+
+    Raises:
+        DefinitionError: the file cannot be read, is no YAML, or breaks a rule of the form; every problem of
+            the form is named at once.
+    """
+    return read_definition(_text(path), str(path))
+
+
+def read_definition(text: str, name: str) -> StudyDefinition:
+    """Read a definition from the text of a YAML file that goes by a name. Raises as `load_definition`."""
+    node, data = read_document(text, name)
+    try:
+        return StudyDefinition.model_validate(data)
+    except ValidationError as error:
+        found = [(as_written(node, one), sentence(one)) for one in error.errors(include_url=False)]
+        raise located(name, node, found) from error
+
+
+def read_document(text: str, name: str) -> tuple[yaml.Node | None, Any]:
+    """A YAML file with its places, and as plain data. Raises DefinitionError where it is none."""
+    node, data = _read(text, name)
+    problems = [
+        Problem(line, "", say("the key %(key)r is given twice", key=key))
+        for line, key in _repeated(node, set())
+    ]
+    if problems:
+        raise _error(name, problems)
+    return node, data
+
+
+def located(name: str, node: yaml.Node | None, found: Sequence[tuple[Location, str]]) -> DefinitionError:
+    """The error about fields of a document, each with the line on which the field stands."""
+    return _error(name, [Problem(*_place(node, location), message) for location, message in found])
+
+
+def as_written(node: yaml.Node | None, found: Any) -> Location:
+    """Where the file has what pydantic complains of.
+
+    It names the chosen member of a union too, of which the file has no such field, and counts the questions
+    of a scale that the file only names.
+    """
+    location: list[int | str] = []
+    for place, part in enumerate(found["loc"]):
+        is_last = place == len(found["loc"]) - 1
+        if isinstance(part, int):
+            part = scales.as_written(_plain(node), part)
+        elif _child(node, part) is None and not (is_last and found["type"] == "missing"):
+            continue
+        location.append(part)
+        node = (_child(node, part) or (0, None))[1]
+    return tuple(location)
+
+
+def _plain(node: yaml.Node | None) -> Any:
+    """A part of the file as plain data."""
+    return None if node is None else yaml.SafeLoader("").construct_document(node)
+
+
+class Problem(NamedTuple):
+    """One thing wrong: 1-based line, dotted field ("" for the whole), sentence."""
+
+    line: int
+    field: str
+    message: str
+
+
+def definition_error(path: Path, found: Sequence[tuple[Location, str]]) -> DefinitionError:
+    """The error about fields of a file, each with the line on which the field stands."""
+    node, _data = _read(_text(path), str(path))
+    return located(str(path), node, found)
+
+
+def _error(name: str, problems: Sequence[Problem]) -> DefinitionError:
+    return DefinitionError(
+        *((f"{name}:{line}: {field + ': ' if field else ''}", message) for line, field, message in problems)
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DefinitionError((f"{path}: ", str(error.strerror))) from error
+    except UnicodeDecodeError as error:
+        raise DefinitionError((f"{path}: ", f"is not UTF-8 text ({error.reason})")) from error
+
+
+def _read(text: str, name: str) -> tuple[yaml.Node | None, Any]:
+    """The document with its places, and as plain data."""
+    try:
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        return node, None if node is None else loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise _error(
+            name, [Problem(line, "", say("is no valid YAML: %(problem)s", problem=str(error.problem)))]
+        ) from error
+    except RecursionError as error:
+        raise _error(name, [Problem(1, "", say("is nested too deeply"))]) from error
+    except yaml.YAMLError as error:
+        raise _error(
+            name, [Problem(1, "", say("is no valid YAML: %(problem)s", problem=str(error).splitlines()[0]))]
+        ) from error
+
+
+def _repeated(node: yaml.Node | None, walked: set[int]) -> Iterator[tuple[int, str]]:
+    """Keys that a mapping gives twice; YAML would silently take the last. Aliases are walked once."""
+    if id(node) in walked:
+        return
+    walked.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for child in node.value:
+            yield from _repeated(child, walked)
+    if isinstance(node, yaml.MappingNode):
+        seen = set()
+        for key, child in node.value:
+            if key.value in seen:
+                yield key.start_mark.line + 1, key.value
+            if isinstance(key, yaml.ScalarNode):
+                seen.add(key.value)
+            yield from _repeated(child, walked)
+
+
+def _place(node: yaml.Node | None, location: Location) -> tuple[int, str]:
+    """Line and dotted field. What the file has not, such as a missing key, stands where its parent does."""
+    line = node.start_mark.line + 1 if node is not None else 1
+    field = ""
+    for part in location:
+        line, node = _child(node, part) or (line, None)
+        field += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if field else part
+    return line, field
+
+
+def _child(node: yaml.Node | None, part: int | str) -> tuple[int, yaml.Node] | None:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == part:
+                return key.start_mark.line + 1, value
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        value = node.value[part]
+        return value.start_mark.line + 1, value
+    return None

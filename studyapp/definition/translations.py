@@ -1,0 +1,131 @@
+"""The texts of a study in other languages: as written, what is missing, and a question in another language.
+
+Pure: no Django. A translation counts once it is complete; participants then choose among the languages. Items
+stay in the language of their dataset.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from foundation.frozen_model import FrozenModel
+from studyapp.definition.builtin_translations import WORDINGS
+from studyapp.definition.questionnaires import (
+    LikertScale,
+    MultipleChoice,
+    NumberScale,
+    Question,
+    SingleChoice,
+)
+
+Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z0-9]+)*$", max_length=10)]
+Texts = dict[str, Annotated[str, Field(min_length=1)]]
+# The parts of a study that ask questions, as their fields are named everywhere.
+PARTS = ("screening", "comprehension", "pre_survey", "item", "post_survey")
+
+
+class Translation(FrozenModel):
+    """All texts of a study in one language. What a template or scale of ours says is known already."""
+
+    title: str | None = Field(default=None, description="the title")
+    consent: str | None = Field(default=None, description="the consent")
+    instructions: str | None = Field(default=None, description="the instructions, where there are any")
+    screening: Texts = Field(default={}, description="wording of screening questions, by key")
+    comprehension: Texts = Field(default={}, description="wording of comprehension questions, by key")
+    pre_survey: Texts = Field(default={}, description="wording of questions before the items, by key")
+    item: Texts = Field(default={}, description="wording of item questions, by key")
+    post_survey: Texts = Field(default={}, description="wording of questions at the end, by key")
+    attention: Texts = Field(default={}, description="text of instructed attention items, by id")
+    labels: Texts = Field(
+        default={}, description="labels and units, by their original: each once, wherever it is used"
+    )
+
+
+def labels_of(question: Question) -> list[str]:
+    """The labels and units of a question. Yes and no are the site's own words."""
+    match question.scale:
+        case LikertScale(labels=labels):
+            return [label for label in labels if not label.isdecimal()]
+        case SingleChoice(choices=choices) | MultipleChoice(choices=choices):
+            return [choice.label for choice in choices]
+        case NumberScale(unit=str(unit)):
+            return [unit]
+    return []
+
+
+def filled(translation: Translation, language: str, parts: Mapping[str, Sequence[Question]]) -> Translation:
+    """The translation with the wordings that are known for templates and scales put in where it has none.
+
+    parts: the questions of each of `PARTS`; one that is left out has none.
+    """
+    known = WORDINGS.get(language, {})
+    texts: dict[str, Texts] = {}
+    labels = dict(translation.labels)
+    for part in PARTS:
+        questions = parts.get(part, ())
+        given: Texts = getattr(translation, part)
+        texts[part] = {q.key: known[q.text] for q in questions if q.text in known} | given
+        for label in (label for question in questions for label in labels_of(question)):
+            if label in known:
+                labels.setdefault(label, known[label])
+    return translation.model_copy(update={**texts, "labels": labels})
+
+
+def missing(
+    translation: Translation,
+    parts: Mapping[str, Sequence[Question]],
+    *,
+    instructions: str,
+    attention: Sequence[str] = (),
+) -> list[str]:
+    """The fields of a filled translation that are still to be written, as dotted names."""
+    return list(_missing(translation, parts, instructions, attention))
+
+
+def _missing(
+    translation: Translation,
+    parts: Mapping[str, Sequence[Question]],
+    instructions: str,
+    attention: Sequence[str],
+) -> Iterator[str]:
+    for name in ("title", "consent", *(["instructions"] if instructions else [])):
+        if not getattr(translation, name):
+            yield name
+    for part in PARTS:
+        for question in parts.get(part, ()):
+            if question.key not in getattr(translation, part):
+                yield f"{part}.{question.key}"
+    yield from (f"attention.{name}" for name in attention if name not in translation.attention)
+    used = {label: None for part in PARTS for q in parts.get(part, ()) for label in labels_of(q)}
+    yield from (f"labels.{label}" for label in used if label not in translation.labels)
+
+
+def unknown(
+    translation: Translation, parts: Mapping[str, Sequence[Question]], attention: Sequence[str]
+) -> list[tuple[str, str]]:
+    """The part and key of each text that belongs to nothing in the study: a slip, for it would be lost."""
+    found = []
+    for part in PARTS:
+        keys = {question.key for question in parts.get(part, ())}
+        found += [(part, key) for key in getattr(translation, part) if key not in keys]
+    found += [("attention", key) for key in translation.attention if key not in attention]
+    used = {label for part in PARTS for q in parts.get(part, ()) for label in labels_of(q)}
+    return found + [("labels", label) for label in translation.labels if label not in used]
+
+
+def translate(question: Question, text: str, labels: Mapping[str, str]) -> Question:
+    """The question in another language; what is stored of its answers stays the same."""
+    scale = question.scale
+    match scale:
+        case LikertScale():
+            scale = scale.model_copy(update={"labels": [labels.get(label, label) for label in scale.labels]})
+        case SingleChoice() | MultipleChoice():
+            choices = [
+                choice.model_copy(update={"label": labels.get(choice.label, choice.label)})
+                for choice in scale.choices
+            ]
+            scale = scale.model_copy(update={"choices": choices})
+        case NumberScale(unit=str(unit)):
+            scale = scale.model_copy(update={"unit": labels.get(unit, unit)})
+    return question.model_copy(update={"text": text, "scale": scale})

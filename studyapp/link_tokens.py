@@ -1,0 +1,114 @@
+"""Entry tokens of links, signed cookies and personal resume links.
+
+An entry token is 192 random bits; the database keeps its SHA-256 only. Cookies and resume links carry a
+signed public id, each purpose with a salt of its own, so that none can stand in for another.
+"""
+
+import hashlib
+import secrets
+
+from django.core.signing import BadSignature, Signer
+
+from foundation.prepared_queries import Prepared, slot
+from studyapp.definition.recruitment import Arrival
+from studyapp.models import EntryLink, Participant
+
+_PAGE_COLUMNS = (
+    *("public_id", "status", "stage", "outcome", "language", "group", "completion_code", "condition__name"),
+    "withdrawal_code",
+    *("version__hash", "version__study__slug"),
+)
+_LINK = Signer(sep=".", salt="studyapp.link")
+_PARTICIPANT = Signer(sep=".", salt="studyapp.participant")
+_RESUME = Signer(sep=".", salt="studyapp.resume")
+_ARRIVAL = Signer(sep=".", salt="studyapp.arrival")
+
+# These run on every request: no ORDER BY as of first(), and only the columns that every page needs.
+_NAMED = Prepared(
+    lambda: (
+        Participant.objects.select_related("condition", "version__study")
+        .only(*_PAGE_COLUMNS)
+        .filter(public_id=slot("public_id", Participant, "public_id"))
+    )
+)
+_BY_TOKEN = Prepared(
+    lambda: EntryLink.objects.select_related("study").filter(
+        token_hash=slot("token_hash", EntryLink, "token_hash")
+    )
+)
+_BY_KEY = Prepared(lambda: EntryLink.objects.select_related("study").filter(pk=slot("link", EntryLink)))
+
+
+def new_entry_token() -> tuple[str, str]:
+    """A fresh token and the hash to keep. The token is shown once and cannot be had again."""
+    token = secrets.token_urlsafe(24)
+    return token, hash_token(token)
+
+
+def hash_token(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def find_link(token: str) -> EntryLink | None:
+    """The link of an entry token, with its study, or None."""
+    return _BY_TOKEN.first(token_hash=hash_token(token))
+
+
+def sign_link(link: EntryLink) -> str:
+    """The value of the link cookie."""
+    return _LINK.sign(str(link.pk))
+
+
+def read_link(value: str) -> EntryLink | None:
+    """The link of a cookie, with its study; None where the value is not ours."""
+    pk = _unsign(_LINK, value)
+    return None if pk is None else _BY_KEY.first(link=pk)
+
+
+def sign_arrival(link: EntryLink, arrival: Arrival) -> str:
+    """The value of the cookie that keeps a platform's ids until the person has consented."""
+    return _ARRIVAL.sign_object([link.pk, *arrival])
+
+
+def read_arrival(value: str, link: EntryLink) -> Arrival | None:
+    """The ids of a cookie; None where the value is not ours or belongs to another link."""
+    try:
+        pk, *arrival = _ARRIVAL.unsign_object(value)
+    except BadSignature:
+        return None
+    return Arrival(*arrival) if pk == link.pk else None
+
+
+def sign_participant(participant: Participant) -> str:
+    """The value of the participant cookie."""
+    return _PARTICIPANT.sign(participant.public_id)
+
+
+def read_participant(value: str) -> Participant | None:
+    """The participant of a cookie, with condition, version and study; None where the value is not ours.
+
+    One query. The large columns (frozen version, draft definition) are left in the database.
+    """
+    return _participant(_PARTICIPANT, value)
+
+
+def resume_token(participant: Participant) -> str:
+    """The token of the personal link that takes a participant on, on another device."""
+    return _RESUME.sign(participant.public_id)
+
+
+def read_resume(token: str) -> Participant | None:
+    """The participant of a resume link, as `read_participant`."""
+    return _participant(_RESUME, token)
+
+
+def _participant(signer: Signer, value: str) -> Participant | None:
+    public_id = _unsign(signer, value)
+    return None if public_id is None else _NAMED.first(public_id=public_id)
+
+
+def _unsign(signer: Signer, value: str) -> str | None:
+    try:
+        return signer.unsign(value)
+    except BadSignature:
+        return None

@@ -1,0 +1,121 @@
+"""How many participants a planned study needs: settings, simulation and result. Pure: no Django.
+
+The simulation is that of `analysis.planning.power`; here it can be watched, and stopped between its steps.
+"""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field, FiniteFloat, model_validator
+
+from analysis.io.errors import AnalysisError
+from analysis.planning.power import Population, power_curve, smallest_design
+from analysis.planning.sample_size import Design, against_first, assumed, design_sentence, sizes_around
+from analysis.stats.arrays import Array
+from foundation.frozen_model import FrozenModel
+
+SEED = 1
+MOST_CONDITIONS = 10
+
+
+class SizeSettings(FrozenModel):
+    """What is assumed. Give ``residual_sd``, or for a yes-or-no measure its ``mean`` share."""
+
+    effects: Annotated[list[FiniteFloat], Field(min_length=2, max_length=MOST_CONDITIONS)]
+    items: Annotated[int, Field(ge=1, le=1000)] = 25
+    participant_sd: Annotated[float, Field(ge=0)]
+    item_sd: Annotated[float, Field(ge=0)] = 0.0
+    residual_sd: Annotated[float, Field(ge=0)] | None = None
+    mean: Annotated[float, Field(ge=0, le=1)] | None = None
+    target: Annotated[float, Field(gt=0, lt=1)] = 0.8
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    simulations: Annotated[int, Field(ge=100, le=20_000)] = 2000
+
+    @model_validator(mode="after")
+    def _one_kind_of_measure(self) -> "SizeSettings":
+        if (self.residual_sd is None) == (self.mean is None):
+            raise ValueError(
+                "give either the spread of single trials, or the mean share of a yes-or-no measure"
+            )
+        if len(set(self.effects)) == 1:
+            raise ValueError("the effects are all the same, so there is no difference to find")
+        return self
+
+
+class SizePoint(FrozenModel):
+    """Power at a number of participants per condition; ``low`` and ``high`` are 95 % of the simulation."""
+
+    participants: int
+    power: float
+    low: float
+    high: float
+
+
+class SizeResult(FrozenModel):
+    """``participants`` per condition reach the target; None where no tried size does."""
+
+    sentence: str
+    participants: int | None
+    curve: list[SizePoint]
+
+
+class _Watched:
+    """A population that tells of every draw, so that a long simulation can be stopped inside a step."""
+
+    def __init__(self, population: Population, drawn: Callable[[], None]) -> None:
+        self._population, self._drawn = population, drawn
+
+    def means(
+        self, rng: np.random.Generator, effects: Array, participants: int, items: int, simulations: int
+    ) -> Array:
+        self._drawn()
+        return self._population.means(rng, effects, participants, items, simulations)
+
+
+def simulate(
+    settings: SizeSettings,
+    *,
+    advance: Callable[[float], None] = lambda share: None,
+    drawn: Callable[[], None] = lambda: None,
+) -> SizeResult:
+    """Simulate. ``advance`` is told the share that is done; ``drawn`` is called often and may raise.
+
+    Raises AnalysisError for assumptions that make no design.
+    """
+    population, source = assumed(
+        settings.participant_sd, settings.item_sd, settings.residual_sd, settings.mean
+    )
+    watched = _Watched(population, drawn)
+    streams = np.random.default_rng(SEED).spawn(2)
+    contrasts = against_first(settings.effects)
+    try:
+        smallest = smallest_design(
+            watched, effects=settings.effects, items=settings.items, simulations=settings.simulations,
+            rng=streams[0], target=settings.target, alpha=settings.alpha, contrasts=contrasts,
+        )  # fmt: skip
+        sizes = sizes_around(smallest.participants or smallest.tried[-1].participants)
+        curve = []
+        for done, size in enumerate(sizes, start=1):
+            advance(done / (len(sizes) + 1))
+            curve += power_curve(
+                watched, effects=settings.effects, participants=[size], items=settings.items,
+                simulations=settings.simulations, rng=streams[1], alpha=settings.alpha, contrasts=contrasts,
+            )  # fmt: skip
+    except ValueError as error:
+        raise AnalysisError(str(error)) from None
+    design = Design(
+        tuple(settings.effects), settings.items, settings.alpha, settings.simulations, source,
+        "in the unit of the measure", smallest, tuple(curve),
+    )  # fmt: skip
+    points = [
+        SizePoint(
+            participants=one.participants,
+            power=one.all.value,
+            low=one.all.interval[0],
+            high=one.all.interval[1],
+        )
+        for one in curve
+        if one.all
+    ]
+    return SizeResult(sentence=design_sentence(design), participants=smallest.participants, curve=points)

@@ -1,0 +1,52 @@
+"""Effects to plant in simulated participants: read from text, and refused where they cannot be planted."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from studyapp.simulation.walk import BEHAVIOURS, TIME, Effect, StudyPlan
+
+
+def parse_effect(text: str) -> tuple[str, dict[str, float]]:
+    """Condition and effect from ``CONDITION:NAME=NUMBER,...``. Raises ValueError with a sentence.
+
+    >>> parse_effect("my system:correctness_rating=-0.25,time=1.5")
+    ('my system', {'correctness_rating': -0.25, 'time': 1.5})
+    """
+    condition, colon, given = text.rpartition(":")
+    if not (colon and condition):
+        raise ValueError(f"{text!r} is not CONDITION:NAME=NUMBER")
+    effect: dict[str, float] = {}
+    for part in given.split(","):
+        name, _equals, value = part.strip().partition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not name or name in effect or not math.isfinite(number) or (name == TIME and number <= 0):
+            raise ValueError(f"{part!r} is no effect: a name, once, and a number ({TIME}: a factor above 0)")
+        effect[name] = number
+    return condition, effect
+
+
+def check_effects(
+    effects: Mapping[str, Effect], mix: Mapping[str, float], plan: StudyPlan, conditions: Sequence[str]
+) -> None:
+    """Raises ValueError where an effect cannot be planted as it is given.
+
+    The difference that the analysis should find is then the one that was asked for: a probability that would
+    leave 0 to 1 is refused, not cut.
+    """
+    questions = {q.role or q.key: q for q in (*plan.item_questions, *plan.post_survey)}
+    for condition, effect in effects.items():
+        if condition not in conditions:
+            raise ValueError(f"there is no condition {condition!r}; there is {', '.join(conditions)}")
+        for name, shift in effect.items():
+            if name != TIME and name not in questions:
+                raise ValueError(f"there is no question {name!r}; there is {', '.join(questions)}, {TIME}")
+            for kind in mix:
+                own = BEHAVIOURS[kind]
+                chances = {
+                    "correctness_rating": (own.yes_if_right, own.yes_if_wrong), "known_before": (own.known,),
+                }.get(name, ())  # fmt: skip
+                if not all(0 <= chance + shift <= 1 for chance in chances):
+                    raise ValueError(f"{name}={shift:g} takes a probability of {kind} bots out of 0 to 1")

@@ -1,0 +1,413 @@
+"""Simulated participants: they walk the real pages over HTTP and answer by a named behaviour. No Django.
+
+A walk is a generator of requests, so that the same walk runs on any client. What a bot sends comes from the
+page that it was served: a field that the page lacks is an error, never made up.
+"""
+
+import asyncio
+import random
+import re
+import time
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import unescape
+from typing import NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+
+from foundation import behaviour_mix
+from studyapp.definition.questionnaires import Answer, Question
+from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
+from studyapp.simulation.behaviours import BEHAVIOURS, Behaviour, answer_freely, choose, clock, form_value
+
+TIME = "time"
+PARTICIPANT_COOKIE = "participant"
+
+# What the participants of a condition do otherwise: `TIME` to a factor on the times they report, and the role
+# or key of a question to what is added to the probability of a yes, or to the mean agreement (from 0 to 1).
+Effect = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Planted:
+    """Effects by condition, and how a bot learns its condition: from its participant cookie.
+
+    No page says which condition it belongs to, so bots could not do otherwise by what they see. ``varies``:
+    where a participant sees several conditions, it is asked for every page.
+    """
+
+    effects: Mapping[str, Effect]
+    condition_of: Callable[[str], Awaitable[str]]
+    varies: bool = False
+
+
+# What a check asks for: the answer to choose, by key of the question.
+Wanted = Mapping[str, Answer]
+
+# Whether the answer shown to a question is correct, by question and answer as shown; None where unknown.
+Knowledge = Mapping[tuple[str, str], bool | None]
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """What bots expect of the pages of a study, and what they know of its answers.
+
+    ``items`` counts the pages with items, practice and attention items included. ``stages`` are the pages
+    before them, in order. ``heeded`` has the answers that pass a check, by stage, or by the question shown of
+    an attention item, and key. ``item_spread`` is the standard deviation of how items differ for all bots, in
+    the unit of `Effect`.
+    """
+
+    items: int
+    item_questions: Sequence[Question]
+    post_survey: Sequence[Question]
+    knowledge: Knowledge
+    stages: Mapping[str, Sequence[Question]] = field(default_factory=dict)
+    heeded: Mapping[str, Wanted] = field(default_factory=dict)
+    item_spread: float = 0.0
+
+    def leaning(self, question: str) -> float:
+        """What an item adds to every bot's answers: drawn once for its question."""
+        return random.Random(f"item/{question}").gauss(0.0, self.item_spread)
+
+
+@dataclass
+class Bot:
+    """One simulated participant and what became of it. ``seconds`` has one entry per request.
+
+    ``ended``: the site sent it away before the items, by a check or for want of a place. ``leaning`` is what
+    this bot adds to all its answers, in the unit of `Effect`; ``tilt`` that with what the item adds.
+
+    ``condition`` is known, and ``effect`` set, only where effects are planted.
+    """
+
+    number: int
+    kind: str
+    rng: random.Random
+    consented: bool = False
+    stages: int = 0
+    items: int = 0
+    surveys: int = 0
+    code: str = ""
+    left: bool = False
+    ended: bool = False
+    error: str = ""
+    leaning: float = 0.0
+    tilt: float = 0.0
+    condition: str = ""
+    effect: Effect = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def behaviour(self) -> Behaviour:
+        return BEHAVIOURS[self.kind]
+
+
+class BotError(Exception):
+    """The site showed a bot something else than a participant should see; the message says where."""
+
+
+def parse_mix(text: str) -> dict[str, float]:
+    """Shares by behaviour from ``honest=0.7,random=0.3``. Raises ValueError with a sentence."""
+    return behaviour_mix.parse_mix(text, BEHAVIOURS)
+
+
+def make_bots(n: int, mix: Mapping[str, float], *, seed: int, spread: float = 0.0) -> list[Bot]:
+    """``n`` bots in the shares of ``mix`` (largest remainders), shuffled, each with its own generator.
+
+    spread: standard deviation of how bots differ in all their answers, in the unit of `Effect`.
+    """
+    kinds = behaviour_mix.deal(n, mix, seed=seed)
+    return [
+        Bot(
+            number,
+            kind,
+            random.Random(f"{seed}/{number}"),
+            leaning=random.Random(f"{seed}/{number}/leaning").gauss(0.0, spread),
+        )
+        for number, kind in enumerate(kinds)
+    ]
+
+
+# --- what a page holds -------------------------------------------------------------------------------------
+# Expressions rather than a parser, to leave the machine to the server. They are safe on our own pages: there
+# "<", ">" and quotes are always escaped inside values.
+
+_FORM = re.compile(r'<form\b[^>]*\bmethod="post"[^>]*>(.*?)</form>', re.DOTALL)
+_CONTROL = re.compile(r"<(?:input|button|textarea)\b([^>]*)>")
+_ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
+_TITLE = re.compile(r"<title>([^<]*)</title>")
+_QUESTION = re.compile(r'class="question-text">([^<]*)<')
+_ANSWER = re.compile(r'<div class="answer">\s*<p[^>]*>[^<]*</p>\s*<p( class="none")?>([^<]*)</p>')
+_CODE = re.compile(r'<p class="code">([^<]+)</p>')
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page as a bot sees it: hidden fields with their values, and choices (radio groups, boxes, buttons).
+
+    What is to be written, a number or a text, is a choice with its present value.
+    """
+
+    url: str
+    text: str
+    fields: dict[str, str]
+    choices: dict[str, list[str]]
+
+    @property
+    def place(self) -> str:
+        """The last part of the address: "consent", a stage, the position of an item, "survey", "done"."""
+        return urlsplit(self.url).path.rstrip("/").rpartition("/")[2]
+
+    def __str__(self) -> str:
+        title = _TITLE.search(self.text)
+        return f"{urlsplit(self.url).path} ({unescape(title[1]).strip() if title else 'without a title'})"
+
+
+def read_page(url: str, text: str) -> Page:
+    """Read the one form with a page key; a page without it has neither fields nor choices."""
+    fields: dict[str, str] = {}
+    choices: dict[str, list[str]] = {}
+    for form in _FORM.findall(text):
+        if 'name="page_key"' not in form:
+            continue
+        for control in _CONTROL.findall(form):
+            attributes = {name: unescape(value) for name, value in _ATTRIBUTE.findall(control)}
+            name, value = attributes.get("name"), attributes.get("value", "")
+            if name is None:
+                continue
+            if attributes.get("type") == "hidden":
+                fields[name] = value
+            else:
+                choices.setdefault(name, []).append(value)
+    return Page(url, text, fields, choices)
+
+
+def question_on(page: Page) -> str:
+    """The question that an item page shows."""
+    question = _QUESTION.search(page.text)
+    if question is None:
+        raise BotError(f"{page} shows no question")
+    return unescape(question[1])
+
+
+def is_right(page: Page, knowledge: Knowledge) -> bool | None:
+    """Whether the answer on an item page is correct, as the site's own database has it."""
+    question, answer = _QUESTION.search(page.text), _ANSWER.search(page.text)
+    if question is None or answer is None:
+        raise BotError(f"{page} shows no question with an answer")
+    shown = "" if answer[1] else unescape(answer[2])
+    key = (unescape(question[1]), shown)
+    if key not in knowledge:
+        raise BotError(f"{page} shows {key[1]!r} as answer to {key[0]!r}, which no condition does")
+    return knowledge[key]
+
+
+Form = dict[str, str | list[str]]
+
+
+# --- what a bot sends --------------------------------------------------------------------------------------
+
+
+def answer(question: Question, bot: Bot, right: bool | None, wanted: Wanted) -> str | list[str]:
+    """The form value of a bot for a question; ``wanted`` is what a check asks for."""
+    if question.key in wanted and bot.rng.random() < bot.behaviour.heeds:
+        return form_value(question, wanted[question.key])
+    if question.kind in ("yes_no", "likert"):
+        effect = bot.effect.get(question.role or question.key, 0.0) + bot.tilt
+        return choose(question, bot.behaviour, right, bot.rng, effect)
+    return answer_freely(question, bot.behaviour, bot.rng)
+
+
+def fill(
+    page: Page, questions: Sequence[Question], bot: Bot, right: bool | None, wanted: Wanted | None = None
+) -> Form:
+    """The form of a timed page with an answer to every question.
+
+    Raises BotError when the page lacks a field, a question or a choice that the frozen study has.
+    """
+    chosen = {question.key: answer(question, bot, right, wanted or {}) for question in questions}
+    written = {question.key for question in questions if question.kind in ("number", "text")}
+    for key, value in chosen.items():
+        for one in value if isinstance(value, list) else [value]:
+            if key not in page.choices or (key not in written and one not in page.choices[key]):
+                raise BotError(f"{page} lacks the choice {one!r} of the question {key!r}")
+    unknown = sorted(page.choices.keys() - chosen.keys() - {HONEYPOT_FIELD})  # which stays empty
+    if unknown:
+        raise BotError(f"{page} asks {unknown[0]!r}, which is no question of the study")
+    changes = {f"changes_{key}": str(int(bot.rng.random() < 0.1)) for key in chosen}
+    script = {**clock(bot.behaviour, bot.rng, bot.effect.get(TIME, 1.0)), **changes}
+    for name in ("csrfmiddlewaretoken", "page_key", *script):
+        if name not in page.fields:
+            raise BotError(f"{page} lacks the field {name!r}")
+    return {**page.fields, **script, **chosen}
+
+
+# --- the way through the study -----------------------------------------------------------------------------
+
+
+class Get(NamedTuple):
+    """Ask for a page, following redirects."""
+
+    url: str
+
+
+class Post(NamedTuple):
+    """Send a form to the page it came from, following redirects."""
+
+    url: str
+    form: Form
+
+
+class Think(NamedTuple):
+    """Wait before the next page."""
+
+    share: float
+
+
+Walk = Generator[Get | Post | Think, httpx.Response | None, None]
+_Open = Generator[Get | Post | Think, httpx.Response | None, Page]
+
+
+def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
+    """From the entry link to the completion code, or as far as the behaviour goes. Fills in ``bot``."""
+    page = yield from _ask(Get(link))
+    if "yes" not in page.choices.get("consent", []):
+        raise BotError(f"{page} asks for no consent")
+    page = yield from _ask(Post(page.url, {**page.fields, "consent": "yes"}))
+    bot.consented, bot.tilt = True, bot.leaning
+    for stage, questions in plan.stages.items():
+        _expect(page, stage)
+        while page.place == stage:
+            yield Think(bot.rng.uniform(0.5, 1.5))
+            page = yield from _send(page, bot, questions, None, plan.heeded.get(stage, {}))
+            bot.stages += 1
+        if page.place == "done":
+            bot.ended = True
+            return
+    leaves_at = bot.rng.randint(1, plan.items) if bot.behaviour.leaves else None
+    for position in range(1, plan.items + 1):
+        _expect(page, str(position))
+        yield Think(bot.rng.uniform(0.5, 1.5))
+        if position == leaves_at:
+            bot.left = True
+            return
+        wanted = plan.heeded.get(question_on(page))
+        right = is_right(page, plan.knowledge) if wanted is None else None
+        bot.tilt = bot.leaning + plan.leaning(question_on(page))
+        page = yield from _send(page, bot, plan.item_questions, right, wanted)
+        bot.items += 1
+    bot.tilt = bot.leaning
+    _expect(page, "survey")
+    yield Think(bot.rng.uniform(0.5, 1.5))
+    page = yield from _send(page, bot, plan.post_survey, None)
+    _expect(page, "done")
+    bot.surveys += 1
+    code = _CODE.search(page.text)
+    if code is None:
+        raise BotError(f"{page} shows no completion code")
+    bot.code = unescape(code[1])
+
+
+def _send(
+    page: Page, bot: Bot, questions: Sequence[Question], right: bool | None, wanted: Wanted | None = None
+) -> _Open:
+    """Send a page as often as the bot has tabs; all but the first are too late and must change nothing."""
+    tabs, place = [page], page.place
+    for _tab in range(bot.behaviour.tabs - 1):
+        tabs.append((yield from _ask(Get(page.url))))
+    for tab in tabs:
+        _expect(tab, place)
+        page = yield from _ask(Post(tab.url, fill(tab, questions, bot, right, wanted)))
+    return page
+
+
+def _ask(request: Get | Post) -> _Open:
+    response = yield request
+    assert response is not None
+    page = read_page(str(response.url), response.text)
+    if response.status_code != 200:
+        raise BotError(f"{page} answered with status {response.status_code}")
+    return page
+
+
+def _expect(page: Page, place: str) -> None:
+    if page.place != place:
+        raise BotError(f"{page} came where the page {place!r} should come")
+
+
+# --- many at once ------------------------------------------------------------------------------------------
+
+
+async def run_bots(
+    bots: Sequence[Bot],
+    link: str,
+    plan: StudyPlan,
+    *,
+    concurrency: int,
+    think: float = 0.0,
+    finished: Callable[[Bot], None] = lambda bot: None,
+    planted: Planted | None = None,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> None:
+    """Have all bots walk, at most ``concurrency`` at once, pausing ``think`` seconds a page on average.
+
+    A bot that meets something unexpected ends with its ``error`` set; the others go on. Each has cookies of
+    its own; connections are shared.
+    """
+    limits = httpx.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
+    shared = transport or httpx.AsyncHTTPTransport(limits=limits)
+    places = asyncio.Semaphore(concurrency)
+
+    async def one(bot: Bot) -> None:
+        async with places:
+            # Not closed here: that would close the shared transport.
+            client = httpx.AsyncClient(transport=shared, timeout=60, trust_env=False)
+            await _drive(bot, walk(bot, link, plan), client, think, planted)
+        finished(bot)
+
+    async with shared, asyncio.TaskGroup() as group:
+        for bot in bots:
+            group.create_task(one(bot))
+
+
+async def _drive(
+    bot: Bot, steps: Walk, client: httpx.AsyncClient, think: float, planted: Planted | None
+) -> None:
+    response: httpx.Response | None = None
+    try:
+        while True:
+            step = steps.send(response)
+            if isinstance(step, Think):
+                response = None
+                await asyncio.sleep(think * step.share)
+            else:
+                response = await _request(bot, step, client)
+                cookie = client.cookies.get(PARTICIPANT_COOKIE)
+                if planted and cookie and (planted.varies or not bot.condition):
+                    bot.condition = await planted.condition_of(cookie)
+                    bot.effect = planted.effects.get(bot.condition, {})
+    except StopIteration:
+        return
+    except BotError as error:
+        bot.error = str(error)
+    except httpx.HTTPError as error:
+        bot.error = f"{type(error).__name__}: {error}".rstrip(": ")
+
+
+async def _request(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
+    """Send one request and follow its redirects one by one, so that each is timed by itself."""
+    method, url, form = "GET", step.url, None
+    if isinstance(step, Post):
+        method, form = "POST", step.form
+    for _redirect in range(10):
+        origin = "://".join(urlsplit(url)[:2])
+        headers = {"Origin": origin, "Referer": url} if form is not None else None
+        begun = time.perf_counter()
+        response = await client.request(method, url, data=form, headers=headers)
+        bot.seconds.append(time.perf_counter() - begun)
+        if not response.is_redirect:
+            return response
+        method, url, form = "GET", urljoin(url, response.headers["location"]), None
+    raise BotError(f"{urlsplit(step.url).path} redirects without end")

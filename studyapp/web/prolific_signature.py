@@ -1,0 +1,82 @@
+"""Addresses that Prolific signs: a JSON web token (RS256) in the parameter ``prolific_token``.
+
+Source: Prolific API reference, "Well-known endpoints: retrieve JSON Web Key Set". The token's ``exp`` must
+lie ahead, ``aud`` be an address of this site, ``iss`` be Prolific, and ``prolific`` hold the ids that also
+stand in the address.
+
+Exceptions: `KeysUnavailable`; `recruitment.BadArrival` for a token that does not hold.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit
+
+import jwt
+
+from studyapp.definition.recruitment import BadArrival
+from studyapp.errors import StudyappError
+
+PARAMETER = "prolific_token"
+ISSUER = "https://www.prolific.com"
+_IDS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+_DAY = 86_400
+
+
+class KeysUnavailable(StudyappError):
+    """The platform's public keys cannot be fetched now."""
+
+
+def verified(sent: Mapping[str, str], *, jwks_url: str, site_url: str) -> dict[str, str]:
+    """The three ids as Prolific signed them. ``site_url`` is the address of this site.
+
+    Raises:
+        BadArrival: there is no token, it does not hold, or the address says something else.
+        KeysUnavailable: the keys were not to be had within 5 s; the same address may work later.
+    """
+    token = sent.get(PARAMETER, "")
+    if not token:
+        raise BadArrival("unsigned", PARAMETER)
+    try:
+        key = _keys(jwks_url).get_signing_key_from_jwt(token)
+        claims = jwt.decode(
+            token,
+            key,
+            algorithms=["RS256"],
+            issuer=ISSUER,
+            leeway=10,
+            options={"require": ["exp", "aud", "iss"], "verify_aud": False},
+        )
+    except jwt.PyJWKClientConnectionError as error:
+        raise KeysUnavailable(f"{jwks_url}: {error}") from error
+    except jwt.PyJWTError as error:
+        raise BadArrival("badly_signed", PARAMETER) from error
+    return _ids(claims, sent, site_url)
+
+
+def _ids(claims: dict[str, Any], sent: Mapping[str, str], site_url: str) -> dict[str, str]:
+    """The audience is the whole study address, so its host is compared, which names this site."""
+    audiences = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
+    signed = claims.get("prolific")
+    if _origin(site_url) not in [_origin(str(one)) for one in audiences] or not isinstance(signed, dict):
+        raise BadArrival("badly_signed", PARAMETER)
+    ids = {name: str(signed.get(name, "")) for name in _IDS}
+    if not all(ids.values()) or any(sent.get(name, ids[name]) != ids[name] for name in _IDS):
+        raise BadArrival("badly_signed", PARAMETER)
+    return ids
+
+
+def _origin(address: str) -> tuple[str, str | None, int | None]:
+    """Scheme, host and port; an audience may be written without a scheme."""
+    parts = urlsplit(address if "://" in address else f"https://{address}")
+    try:
+        port = parts.port
+    except ValueError:
+        port = -1
+    return parts.scheme, parts.hostname, port
+
+
+@lru_cache(maxsize=4)
+def _keys(jwks_url: str) -> jwt.PyJWKClient:
+    """Fetched at most once a day, as Prolific asks, but for a key that is not among them."""
+    return jwt.PyJWKClient(jwks_url, lifespan=_DAY, timeout=5)

@@ -1,0 +1,110 @@
+"""Forms of the staff pages that run studies and judge answers."""
+
+import math
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from pydantic import ValidationError
+
+from studyapp.models import JudgedAnswer
+from studyapp.rules.sample_sizes import SizeSettings
+
+VERDICTS = [("yes", _("Correct")), ("no", _("Not correct"))]
+
+
+class VerdictForm(forms.Form):
+    """What a judge says of one answer."""
+
+    answer = forms.IntegerField(widget=forms.HiddenInput)
+    verdict = forms.ChoiceField(choices=VERDICTS, widget=forms.RadioSelect)
+    note = forms.CharField(max_length=2000, required=False, widget=forms.Textarea(attrs={"rows": 2}))
+
+    @property
+    def is_correct(self) -> bool:
+        return bool(self.cleaned_data["verdict"] == "yes")
+
+
+class SettleForm(forms.Form):
+    """How a disagreement is settled."""
+
+    verdict = forms.ChoiceField(choices=VERDICTS, widget=forms.RadioSelect)
+    how = forms.ChoiceField(
+        choices=[
+            (JudgedAnswer.How.THIRD_JUDGE, _("I am the third judge")),
+            (JudgedAnswer.How.DISCUSSION, _("The two judges have talked")),
+        ],
+        widget=forms.RadioSelect,
+    )
+    note = forms.CharField(max_length=2000, widget=forms.Textarea(attrs={"rows": 2}))
+
+    @property
+    def is_correct(self) -> bool:
+        return bool(self.cleaned_data["verdict"] == "yes")
+
+
+class ConditionForm(forms.Form):
+    """Whether a condition admits people, and how many."""
+
+    is_open = forms.BooleanField(required=False)
+    quota = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
+
+
+class NoteForm(forms.Form):
+    """A note for the log of a study."""
+
+    text = forms.CharField(max_length=5000, widget=forms.Textarea(attrs={"rows": 3}))
+
+
+class LogForm(forms.Form):
+    """What of the log is wanted."""
+
+    kind = forms.CharField(max_length=40, required=False)
+    who = forms.CharField(max_length=150, required=False)
+    since = forms.DateField(required=False)
+    until = forms.DateField(required=False)
+
+
+class DuplicateForm(forms.Form):
+    """The name and title of a copy."""
+
+    slug = forms.RegexField(
+        r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$",
+        max_length=100,
+        error_messages={"invalid": _("Lower case letters, digits, - and _ only.")},
+    )
+    title = forms.CharField(max_length=200)
+
+
+class SizeForm(forms.Form):
+    """What a planned study is assumed to be like; ``settings`` is set once it is valid."""
+
+    effects = forms.CharField(max_length=200, initial="0, 0.1")
+    items = forms.IntegerField(min_value=1, max_value=1000, initial=25)
+    participant_sd = forms.FloatField(min_value=0, initial=0.1)
+    item_sd = forms.FloatField(min_value=0, initial=0)
+    mean = forms.FloatField(min_value=0, max_value=1, required=False, initial=0.6)
+    residual_sd = forms.FloatField(min_value=0, required=False)
+    target = forms.FloatField(min_value=0.01, max_value=0.99, initial=0.8)
+    alpha = forms.FloatField(min_value=0.0001, max_value=0.5, initial=0.05)
+    simulations = forms.IntegerField(min_value=100, max_value=20_000, initial=2000)
+    settings: SizeSettings | None = None
+
+    def clean_effects(self) -> list[float]:
+        try:
+            effects = [float(part) for part in self.cleaned_data["effects"].replace(";", ",").split(",")]
+        except ValueError:
+            effects = [math.nan]
+        if not all(map(math.isfinite, effects)):
+            raise forms.ValidationError(_("Numbers with commas between them, one per condition."))
+        return effects
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        if not self.errors:
+            try:
+                self.settings = SizeSettings.model_validate(data)
+            except ValidationError as error:
+                for one in error.errors(include_url=False):
+                    self.add_error(None, one["msg"].removeprefix("Value error, "))
+        return data

@@ -1,0 +1,60 @@
+"""Forms of the studio that are not made from the definition: a new study, a file, a scale."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from predictions.models import Dataset
+from studyapp.definition.scales import SCALES
+from studyapp.studio.starts import STARTS
+
+LARGEST = 2_000_000  # bytes of a definition
+
+
+def _datasets() -> list[tuple[str, str]]:
+    names = Dataset.objects.order_by("name").values_list("name", flat=True)
+    return [("", "–"), *((name, name) for name in names)]
+
+
+class StartForm(forms.Form):
+    """A new study."""
+
+    title = forms.CharField(max_length=200)
+    slug = forms.RegexField(
+        r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$",
+        max_length=100,
+        error_messages={"invalid": _("Lower case letters, digits, - and _ only.")},
+    )
+    dataset = forms.ChoiceField(choices=_datasets, required=False)
+    start = forms.ChoiceField(
+        choices=[(name, start.title) for name, start in STARTS.items()], widget=forms.RadioSelect
+    )
+
+
+class ImportForm(forms.Form):
+    """A definition in YAML; ``text`` and ``name`` are set once the form is valid."""
+
+    file = forms.FileField()
+    text = ""
+    name = ""
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if file.size > LARGEST:
+            raise forms.ValidationError(_("The file is too large for a definition."))
+        try:
+            self.text, self.name = file.read().decode("utf-8"), file.name
+        except UnicodeDecodeError:
+            raise forms.ValidationError(_("The file is not UTF-8 text.")) from None
+        return file
+
+
+class ScaleForm(forms.Form):
+    """A scale by name, with its items where they are to be entered."""
+
+    scale = forms.ChoiceField(choices=[(name, scale.title) for name, scale in SCALES.items()])
+    items = forms.CharField(required=False, max_length=20_000, widget=forms.Textarea)
+
+    def clean_items(self) -> list[str]:
+        return [line.strip() for line in self.cleaned_data["items"].splitlines() if line.strip()]

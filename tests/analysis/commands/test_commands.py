@@ -1,0 +1,259 @@
+"""The command line: what it prints, its exit status, and one-line errors."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis.__main__ import main
+from analysis.commands.correlate import relate_tables
+from analysis.scores.hotpotqa import KEYS
+from tests.analysis.bundles import planted_study, scores_file
+from tests.paths import ROOT
+
+
+def write(path, value):
+    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def bundle(tmp_path):
+    return str(planted_study(tmp_path / "bundle", people=3, items=5))
+
+
+def failure(capsys, *arguments):
+    """Runs a command that must fail; returns its one line on standard error."""
+    status = main([str(argument) for argument in arguments])
+    printed = capsys.readouterr()
+    assert status == 1
+    assert printed.out == ""
+    line = printed.err.strip().splitlines()[-1]
+    assert line.startswith("error: ")
+    assert "Traceback" not in printed.err
+    return line
+
+
+def test_report(bundle, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["report", bundle, "--out", str(out), "--resamples", "20", "--seed", "5"]) == 0
+    assert capsys.readouterr().out == f"{out}/report.html\n"
+    html = (out / "report.html").read_text("utf-8")
+    assert "--seed 5 --resamples 20 --mode live" in html
+
+
+def test_report_with_other_scores(bundle, tmp_path):
+    scores = {f"sys-{i}": {"em": i / 10} for i in (1, 2, 3)}
+    file = write(tmp_path / "mine.json", scores_file(scores))
+    arguments = ["report", bundle, "--scores", file, "--out", str(tmp_path / "out"), "--resamples", "20"]
+    assert main(arguments) == 0
+    inputs = (tmp_path / "out/tables/inputs.csv").read_text("utf-8")
+    assert "mine.json" in inputs
+    with (tmp_path / "out/tables/correlations.csv").open(encoding="utf-8") as rows:
+        assert {row["score"] for row in csv.DictReader(rows)} == {"em"}
+
+
+def test_report_failures_leave_nothing(bundle, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert "is not a folder" in failure(capsys, "report", tmp_path / "none", "--out", out)
+    assert "no trial was submitted in mode pilot" in failure(
+        capsys, "report", bundle, "--out", out, "--mode", "pilot"
+    )
+    assert "has no version 9" in failure(capsys, "report", bundle, "--out", out, "--study-version", "9")
+    broken = write(tmp_path / "broken.json", '{"schema_version": 1,\n "systems": }')
+    line = failure(capsys, "report", bundle, "--scores", broken, "--out", out)
+    assert "broken.json, line 2, column 13: is not JSON" in line
+    assert not out.exists()
+    write(tmp_path / "file", "x")
+    assert "cannot be written" in failure(
+        capsys, "report", bundle, "--resamples", "5", "--out", tmp_path / "file"
+    )
+
+
+def test_xqa_scores(tmp_path, capsys):
+    gold = write(
+        tmp_path / "gold.json",
+        [{"_id": i, "answer": "yes", "supporting_facts": [["A", 0]]} for i in ("q1", "q2")],
+    )
+    predictions = write(tmp_path / "pred.json", {"answer": {"q1": "yes"}, "sp": {"q1": [["A", 0]]}})
+    assert main(["xqa-scores", "--gold", gold, "--predictions", predictions]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == dict.fromkeys(KEYS, 0.5)
+    assert "1 of 2 questions have no answer; they count 0" in printed.err
+
+
+def test_xqa_scores_failures(tmp_path, capsys):
+    gold = write(tmp_path / "gold.json", [{"_id": "q1", "answer": "yes", "supporting_facts": []}])
+    prediction = write(tmp_path / "pred.json", {"answer": {"q1": 3}})
+    command = ["xqa-scores", "--gold", gold, "--predictions"]
+    line = failure(capsys, *command, prediction)
+    assert "pred.json" in line
+    assert "answer of 'q1' must be text, not 3" in line
+    assert "there is no such file" in failure(capsys, *command, tmp_path / "none.json")
+    assert '"answer", "sp"' in failure(capsys, *command, write(tmp_path / "list.json", []))
+    other = write(tmp_path / "object.json", {})
+    assert "must be a JSON list" in failure(
+        capsys, "xqa-scores", "--gold", other, "--predictions", prediction
+    )
+
+
+HUMAN = "system,fp,my measure\nA,0.3,1\nB,0.2,2\nC,0.1,\n"
+MODEL = "name,Answer F1,LocA\nC,0.4,0.9\nB,0.5,0.8\nA,0.6,0.7\nD,0.1,0.1\n"
+
+
+def test_correlate(tmp_path, capsys):
+    human, model = write(tmp_path / "h.csv", HUMAN), write(tmp_path / "m.csv", MODEL)
+    out = tmp_path / "out"
+    arguments = ["correlate", "--human", human, "--model", model, "--out", str(out)]
+    assert main([*arguments, "--wanted", "my measure=higher"]) == 0
+    assert capsys.readouterr().out == f"{out}/report.html\n"
+    with (out / "tables/correlations.csv").open(encoding="utf-8") as file:
+        rows = {(r["measure"], r["score"], r["coefficient"]): r for r in csv.DictReader(file)}
+    f1 = rows["fp", "Answer F1", "pearson"]
+    assert (f1["n"], f1["rank"], f1["desirable"]) == ("3", "+", "undesirable")
+    assert float(f1["value"]) == pytest.approx(1)
+    assert f1["p"] == ""
+    assert rows["fp", "LocA", "kendall"]["desirable"] == "desirable"
+    own = rows["my measure", "LocA", "pearson"]
+    assert (own["n"], own["rank"], own["desirable"], own["value"]) == ("2", "+", "", "1.0")
+    assert (out / "tables/rank_table.csv").read_text("utf-8").splitlines() == [
+        "measure,Answer F1,LocA",
+        "fp,+,-",
+        "my measure,-,+",
+    ]
+
+
+def people_table(rng, *, shared=False):
+    """Agreement of eight participants in each of four systems, that differ; shared: the same eight."""
+    lines = ["system,participant,agreement,time_geometric"]
+    own = rng.normal(0, 0.1, (4, 8))
+    for system, name in enumerate("ABCD"):
+        for person in range(8):
+            who = f"p{person}" if shared else f"{name}{person}"
+            value = 0.4 + 0.1 * system + own[0 if shared else system, person]
+            lines.append(f"{name},{who},{value:.4f},{30 * np.exp(own[system, person]):.4f}")
+    return "\n".join(lines) + "\n"
+
+
+def correlations_of(folder):
+    with (folder / "tables/correlations.csv").open(encoding="utf-8") as file:
+        return {(r["measure"], r["coefficient"]): r for r in csv.DictReader(file)}
+
+
+def test_correlate_participants(tmp_path):
+    """With a row per participant there are intervals, and every system is left out in turn."""
+    model = write(tmp_path / "m.csv", "s,em\nA,0.1\nB,0.2\nC,0.3\nD,0.9\n")
+    widths = {}
+    for shared in (False, True):
+        human = write(tmp_path / "h.csv", people_table(np.random.default_rng(1), shared=shared))
+        out = tmp_path / f"out-{shared}"
+        assert main(["correlate", "--human", human, "--model", model, "--out", str(out)]) == 0
+        found = correlations_of(out)["agreement", "pearson"]
+        low, high = float(found["low"]), float(found["high"])
+        assert low <= float(found["value"]) <= high
+        widths[shared] = high - low
+        html = (out / "report.html").read_text("utf-8")
+        assert "Items cannot be resampled, for the table does not hold" in html
+        assert len((out / "tables/left_out.csv").read_text("utf-8").splitlines()) == 1 + 2 * 5
+    # The same people everywhere shift all systems alike, which changes no correlation.
+    assert widths[True] < 1e-6 < widths[False]
+
+
+def test_correlate_averages_participants(tmp_path):
+    """A geometric measure is averaged on the log scale, an empty cell does not count."""
+    human = "system,participant,agreement,time_geometric\nA,a,0.2,10\nA,b,,40\nB,c,0.4,20\nB,d,0.8,20\n"
+    relations = relate_tables(
+        Path(write(tmp_path / "h.csv", human)), Path(write(tmp_path / "m.csv", "s,em\nB,1\nA,2\n")), {},
+        rng=np.random.default_rng(1), resamples=50,
+    )  # fmt: skip
+    agreement, time = relations.measures
+    assert agreement.values == pytest.approx([0.2, 0.6])
+    assert time.values == pytest.approx([20, 20])
+    assert agreement.interval(0) is None  # one value says nothing about how people differ
+    assert agreement.interval(1) is not None
+
+
+def test_correlate_of_one_value_per_system_says_what_it_cannot(tmp_path):
+    human, model = write(tmp_path / "h.csv", HUMAN), write(tmp_path / "m.csv", MODEL)
+    assert main(["correlate", "--human", human, "--model", model, "--out", str(tmp_path / "o")]) == 0
+    html = (tmp_path / "o/report.html").read_text("utf-8")
+    assert "There are no intervals: the table holds one value per system" in html
+    assert "No system is left out in turn" in html
+    assert "the smallest two-sided p that any ranking could reach is 0.33" in html
+
+
+def test_correlate_gives_p_from_six_systems_on(tmp_path):
+    human = write(tmp_path / "h.csv", "s,x\n" + "".join(f"{i},{i}\n" for i in range(6)))
+    model = write(tmp_path / "m.csv", "s,y\n" + "".join(f"{i},{-i}\n" for i in range(6)))
+    assert main(["correlate", "--human", human, "--model", model, "--out", str(tmp_path / "o")]) == 0
+    with (tmp_path / "o/tables/correlations.csv").open(encoding="utf-8") as file:
+        found = {row["coefficient"]: row for row in csv.DictReader(file)}
+    assert float(found["spearman"]["p"]) == pytest.approx(2 / 720)
+    assert found["spearman"]["p_method"] == "exact"
+    assert float(found["spearman"]["value"]) == pytest.approx(-1)
+
+
+@pytest.mark.parametrize(
+    ("human", "model", "words"),
+    [
+        (HUMAN, MODEL.replace("0.5", "half"), "m.csv, line 3, column Answer F1: 'half' is not a number"),
+        (HUMAN.replace("B,0.2", "A,0.2"), MODEL, "h.csv, line 3, column system: second row for 'A'"),
+        ("system\nA\n", MODEL, "h.csv: needs a column that names the systems"),
+        (HUMAN, "s,em\nX,1\n", "shares 0 systems"),
+        (
+            "system,participant,fp\nA,p,1\nB,p,1\nA,p,0\n",
+            MODEL,
+            "h.csv, line 4, column participant: second row for 'A', 'p'",
+        ),
+        (HUMAN, "", "m.csv: is empty"),
+    ],
+)
+def test_correlate_failures(tmp_path, capsys, human, model, words):
+    arguments = ["--human", write(tmp_path / "h.csv", human), "--model", write(tmp_path / "m.csv", model)]
+    assert words in failure(capsys, "correlate", *arguments, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["dance"],
+        ["report"],
+        ["report", "x", "--out", "y", "--resamples", "-1"],
+        ["report", "x", "--out", "y", "--mode", "dream"],
+        ["correlate", "--human", "h", "--model", "m", "--out", "o", "--wanted", "fp=sideways"],
+    ],
+)
+def test_bad_usage_is_status_two(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [[], ["report"], ["xqa-scores"], ["correlate"]])
+def test_every_command_has_help(command, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([*command, "--help"])
+    assert stop.value.code == 0
+    assert "usage:" in capsys.readouterr().out
+
+
+def test_as_a_program_with_light_imports(tmp_path):
+    """The scores and the coupling import no science library, and the program runs as a module."""
+    code = (
+        "import sys, analysis, analysis.scores.hotpotqa, analysis.scores.farm_loca;"
+        "print(sorted({'numpy', 'pandas', 'scipy', 'matplotlib', 'pydantic', 'django'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+    run = [sys.executable, "-m", "analysis", "report", str(tmp_path / "none"), "--out", str(tmp_path / "o")]
+    done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines()[-1].startswith("error: ")
+    assert "Traceback" not in done.stderr

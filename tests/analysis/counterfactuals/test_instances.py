@@ -1,0 +1,170 @@
+"""Drafts of instances: what each question gives, the reasons where it gives none, and the files."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from analysis.__main__ import main
+from analysis.counterfactuals.drafts import draft
+from analysis.counterfactuals.instances import Instance, context_text, instances_text, read_instances, starts
+from analysis.io.errors import InputError
+from tests.analysis.data import real_data
+
+OLDER = {
+    "_id": "a", "type": "comparison", "question": "Who is older, Ann Lee or Bob Ray?", "answer": "Ann Lee",
+    "context": [["Ann Lee", ["Ann is old. ", "So."]], ["Zoo", ["Big."]], ["Bob Ray", ["Bob is not."]]],
+    "supporting_facts": [["Ann Lee", 0], ["Bob Ray", 0]],
+}  # fmt: skip
+SANG = {
+    "_id": "b", "question": "Who sang in Rome?", "answer": "Ann Lee", "context": OLDER["context"],
+    "supporting_facts": [["Ann Lee", 0]],
+}  # fmt: skip
+
+
+def texts(instance: Instance, spans):
+    return [instance.text[start:end] for start, end in spans]
+
+
+def test_it_works():
+    found = draft([OLDER, SANG]).instances
+    one = found[0]
+    assert one.id == "a:comparison:facts:0"
+    assert one.counterfactual.question == "Who is younger, Ann Lee or Bob Ray?"
+    assert (one.original.answer, one.counterfactual.answer) == ("Ann Lee", "Bob Ray")
+    assert one.original.context == [("Ann Lee", ["Ann is old. "]), ("Bob Ray", ["Bob is not."])]
+    assert texts(one, one.positive) == ["older"]
+    assert [(i.extent, i.distribution) for i in found if i.step == "comparison"].count(("facts", "out")) == 4
+    last = found[-1]
+    assert (last.step, last.where, last.extent) == ("coreference", "context", "paragraphs")
+    assert texts(last, last.positive) == ["Ann"]
+
+
+def test_only_what_was_swapped_or_inserted_differs():
+    for one in draft([OLDER, SANG]).instances:
+        before, after = one.original, one.counterfactual
+        if one.step == "comparison":
+            assert before.context == after.context
+            head, _, tail = before.question.partition("older")
+            assert after.question.startswith(head)
+            assert after.question.endswith(tail)
+        else:
+            assert before.question == after.question
+            assert [(title, after_texts[: len(texts)]) for (title, texts), (_, after_texts) in zip(
+                before.context, after.context, strict=True)] == before.context  # fmt: skip
+            assert sum(len(texts) for _, texts in after.context) == 1 + sum(
+                len(texts) for _, texts in before.context
+            )
+
+
+@pytest.mark.parametrize(
+    ("changes", "step", "reason"),
+    [
+        ({"type": "bridge"}, "comparison", "not a comparison question"),
+        ({"question": "Who is taller, Ann Lee or Bob Ray?"}, "comparison", "not exactly one listed word"),
+        ({"answer": "neither"}, "comparison", "the answer is not one of two compared entities"),
+        ({}, "coreference", "a comparison question"),
+        ({"type": "bridge", "question": "Where is Ann?"}, "coreference", "no template fits"),
+        ({"type": "bridge", "answer": "rain"}, "coreference", "the context has no mention of a named answer"),
+        ({"supporting_facts": []}, "comparison", "supporting_facts: the context holds none of them"),
+    ],
+)
+def test_every_reason_is_counted(changes, step, reason):
+    skipped = draft([OLDER | changes], extents=["paragraphs"]).skipped
+    assert skipped[step, "paragraphs", reason] == 1
+
+
+def test_without_known_facts_the_whole_context_is_read():
+    question = {key: value for key, value in OLDER.items() if key != "supporting_facts"}
+    found = draft([question], distributions=["in"]).instances
+    assert [one.extent for one in found] == [""]
+    assert len(found[0].original.context) == 3
+
+
+def test_tokens_of_the_context_are_found_by_article_and_sentence():
+    context = OLDER["context"]
+    text, places = context_text(context), starts(context)
+    for (article, index), start in places.items():
+        sentence = context[article][1][index]
+        assert text[start : start + len(sentence)] == sentence
+    one = draft([SANG], extents=["paragraphs"]).instances[0]
+    weights = [(None, None, 0, 3, 9.0), (0, None, 0, 3, 8.0), (0, 0, 0, 3, 1.0), (0, 1, 0, 2, 0.5)]
+    assert list(one.tokens(weights)) == [(0, 3, 1.0), (12, 14, 0.5)]
+    assert one.partition.scores(one.tokens(weights)) == ([1.0], [0.5])
+
+
+def test_files_hold_the_same_instances(tmp_path: Path):
+    found = draft([OLDER, SANG]).instances
+    (tmp_path / "i.jsonl").write_text(instances_text(found), encoding="utf-8")
+    assert read_instances(tmp_path / "i.jsonl") == found
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"positive": [[0, 99]]}, r"line 1: positive: \[0, 99\] is no part of the 33 characters"),
+        ({"positive": [[0, 3]], "negative": [[0, 3]]}, "negative: the span .0, 3. is also positive"),
+        ({"where": "title"}, "column where: Input should be 'question' or 'context'"),
+        ({"original": 3}, "column original: Input should be"),
+        ({"more": 3}, "column more: Extra inputs are not permitted"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, changes, said):
+    row = json.loads(instances_text(draft([OLDER]).instances[:1])) | changes
+    (tmp_path / "i.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        read_instances(tmp_path / "i.jsonl")
+
+
+def test_an_instance_that_comes_twice_and_no_file(tmp_path: Path):
+    one = draft([OLDER]).instances[:1]
+    (tmp_path / "i.jsonl").write_text(instances_text(one * 2), encoding="utf-8")
+    with pytest.raises(InputError, match="line 2, column id: 'a:comparison:facts:0' is already in line 1"):
+        read_instances(tmp_path / "i.jsonl")
+    with pytest.raises(InputError, match="there is no such file"):
+        read_instances(tmp_path / "none")
+
+
+def test_the_command_drafts_both_forms(tmp_path: Path, capsys):
+    squad = {"data": [{"title": "A", "paragraphs": [{"context": "Ann Lee sang. She slept.", "qas": [
+        {"id": "s", "question": "Who sang?", "answers": [{"text": "Ann Lee"}]},
+        {"id": "t", "question": "Who slept?", "answers": [{"text": "Ann"}, {"text": "Lee"}]},
+    ]}]}]}  # fmt: skip
+    for name, content, n in (("hotpot", [OLDER, SANG], 14), ("squad", squad, 2)):
+        (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
+        assert main(["counterfactuals", str(tmp_path / name), "--out", str(tmp_path / "out.jsonl")]) == 0
+        assert len(read_instances(tmp_path / "out.jsonl")) == n
+        assert sum(row["n"] for row in json.loads(capsys.readouterr().out)["instances"]) == n
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ([{"_id": "a"}], "entry 1, column question: Field required"),
+        ({"data": 3}, "data: Input should be"),
+        ([SANG | {"question": "Why?"}], "no question gives an instance"),
+    ],
+)
+def test_the_command_names_what_is_wrong(tmp_path: Path, capsys, content, said):
+    (tmp_path / "q.json").write_text(json.dumps(content), encoding="utf-8")
+    assert main(["counterfactuals", str(tmp_path / "q.json"), "--out", str(tmp_path / "o")]) == 1
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "comparison", "coreference"),
+    [
+        ("hotpot/hotpot_sample.json", 42, 42),
+        ("2wiki/2wikimultihop_dev_sample.json", 802, 0),
+        ("2wiki/2wikimultihop_train_sample.json", 276, 0),
+        ("quoref/quoref_original_subset_20191206_merged.json", 0, 398),
+    ],
+)
+def test_real_questions(tmp_path: Path, name: str, comparison: int, coreference: int):
+    out = tmp_path / "i.jsonl"
+    assert main(["counterfactuals", str(real_data(name)), "--out", str(out), "--context", "paragraphs"]) == 0
+    found = read_instances(out)
+    assert [sum(one.step == step for one in found) for step in ("comparison", "coreference")] == [
+        comparison,
+        coreference,
+    ]

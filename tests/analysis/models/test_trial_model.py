@@ -1,0 +1,96 @@
+"""Trials for models, and what a fitted model's contrasts are."""
+
+# mypy: disable-error-code="operator"
+# A None where a test expects a value fails the test by itself.
+
+import numpy as np
+import pytest
+
+from analysis.models.trial_model import Trials, design, fitted_model, read_trials, unsupported
+from tests.analysis.trials import crossed_trials
+
+
+def frame(**more):
+    return crossed_trials(np.random.default_rng(1), **{"people": (3, 4), "items": 5, **more})
+
+
+def test_it_works():
+    trials = read_trials(frame(), "seconds", conditions=["b", "a"], scale=1000)
+    assert (trials.participants, trials.items, len(trials.outcome)) == (7, 5, 35)
+    assert trials.conditions == ("b", "a")
+    assert (trials.condition == (frame()["condition"] == "a")).all()
+    assert trials.outcome == pytest.approx(1000 * frame()["seconds"])
+    columns = design(trials, intercept=True, position=True)
+    assert columns.shape == (35, 3)
+    assert columns[:, 2].sum() == pytest.approx(0)
+
+
+def test_missing_outcomes_are_dropped_and_counted():
+    rows = frame()
+    rows.loc[[0, 7], "answer"] = np.nan
+    trials = read_trials(rows, "answer", conditions=["a", "b"])
+    assert (trials.dropped, len(trials.outcome)) == (2, 33)
+    only = read_trials(rows, "answer", conditions=["b"])
+    assert (only.participants, only.dropped) == (4, 0)
+
+
+def test_malformed_frames():
+    with pytest.raises(ValueError, match="no column 'nothing'"):
+        read_trials(frame(), "nothing", conditions=["a", "b"])
+    with pytest.raises(ValueError, match="twice"):
+        read_trials(frame(), "answer", conditions=["a", "a"])
+
+
+def test_a_participant_in_two_conditions_is_seen():
+    rows = frame()
+    assert not read_trials(rows, "answer", conditions=["a", "b"]).repeated
+    rows.loc[0, "condition"] = "b"
+    assert read_trials(rows, "answer", conditions=["a", "b"]).repeated
+
+
+def test_what_cannot_be_modelled():
+    def why(rows, outcome="seconds", conditions=("a", "b"), position=True):
+        return unsupported(read_trials(rows, outcome, conditions=conditions), position=position)
+
+    assert why(frame()) == ""
+    assert "fewer than two conditions" in why(frame(), conditions=["a"])
+    assert why(frame(people=(1, 4))) == "condition a has 1 participants with a trial; at least 2 are needed"
+    assert "condition c has 0 participants" in why(frame(), conditions=["a", "b", "c"])
+    assert "same outcome" in why(frame().assign(seconds=1.0))
+    assert "position of some trial" in why(frame().drop(columns="position"))
+    assert why(frame().drop(columns="position"), position=False) == ""
+    assert "same position" in why(frame().assign(position=3))
+
+
+def three_conditions():
+    codes = np.repeat(np.arange(6), 2)
+    return Trials(np.arange(12.0), codes, np.tile([0, 1], 6), codes // 2, None, ("a", "b", "c"))
+
+
+def test_contrasts_of_all_pairs():
+    covariance = np.array([[4.0, 1.0], [1.0, 9.0]])
+    model = fitted_model(
+        three_conditions(), np.array([1.0, 3.0]), covariance,
+        method="m", scale="s", freedom=None, level=0.95, position=False,
+    )  # fmt: skip
+    assert [(c.first, c.second) for c in model.contrasts] == [("a", "b"), ("a", "c"), ("b", "c")]
+    found = model.contrast("b", "c")
+    assert (found.estimate, found.standard_error) == pytest.approx((2.0, np.sqrt(4 + 9 - 2)))
+    back = model.contrast("c", "b")
+    assert (back.estimate, back.p) == (-found.estimate, found.p)
+    assert back.interval == (-found.interval[1], -found.interval[0])
+    # R: b <- c(1, 3); V <- matrix(c(4, 1, 1, 9), 2); pchisq(c(b %*% solve(V, b)), 2, lower.tail = FALSE)
+    assert model.joint_p == pytest.approx(0.5728434234)
+    with pytest.raises(ValueError, match="no contrast"):
+        model.contrast("a", "d")
+
+
+def test_p_is_never_zero_and_infinite_errors_are_refused():
+    options = {"method": "m", "scale": "s", "freedom": 3000, "level": 0.95, "position": False}
+    model = fitted_model(three_conditions(), np.array([1e3, 2e3]), np.eye(2) * 1e-6, **options)
+    assert all(c.p > 0 for c in model.contrasts)
+    assert model.joint_p > 0
+    for covariance in (np.full((2, 2), np.nan), np.zeros((2, 2))):
+        model = fitted_model(three_conditions(), np.ones(2), covariance, **options)
+        assert model.contrasts == ()
+        assert model.reason == "the fit gives no finite standard errors"

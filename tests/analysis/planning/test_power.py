@@ -1,0 +1,205 @@
+"""Power by simulation: against theory, false alarms, the pilot's spread, and the released study."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.participants.bundle import load_bundle
+from analysis.planning.power import Assumed, _holm, fitted, pilot, power, power_curve, smallest_design
+from analysis.study.analysis import Options, analyse
+from tests.analysis.bundles import released_study
+from tests.analysis.grids import make_grid
+
+
+def t_power(shift, sd, n, alpha=0.05):
+    """Power of the two-sample t test (noncentral t)."""
+    df, centre = 2 * n - 2, shift / sd * np.sqrt(n / 2)
+    bound = stats.t.isf(alpha / 2, df)
+    return stats.nct.sf(bound, df, centre) + stats.nct.cdf(-bound, df, centre)
+
+
+def within(rate, truth):
+    """Whether the simulated rate is within the band that holds all but 1 in 500 rates."""
+    n = round(rate.value * (1 - rate.value) / rate.error**2)
+    low, high = stats.binom.ppf([0.001, 0.999], n, truth) / n
+    return low <= rate.value <= high
+
+
+def simulate(population, seed=1, **more) -> Any:
+    design = {"effects": [0, 0.1], "participants": 10, "items": 25, "simulations": 3000} | more
+    return power(population, rng=np.random.default_rng(seed), **design)
+
+
+def released(tmp_path):
+    study = analyse(load_bundle(released_study(tmp_path / "study")), Options(resamples=2))
+    return pilot(study.retained.grids, lambda grid: grid.answers["correctness_rating"])
+
+
+def test_it_works():
+    curve: Any = power_curve(
+        Assumed(0.1, residual_sd=0.3),
+        effects=[0, 0.1],
+        participants=[5, 10, 20, 40],
+        items=25,
+        simulations=1000,
+        rng=np.random.default_rng(1),
+    )
+    values = [point.all.value for point in curve]
+    assert values == sorted(values)
+    assert values[0] < 0.5 < 0.9 < values[-1]
+    assert curve[0].false_alarm is None
+    assert curve[0].all == curve[0].any == curve[0].each[0, 1]
+
+
+@pytest.mark.parametrize(("n", "items"), [(8, 25), (15, 10)])
+def test_power_of_a_normal_measure_is_that_of_the_t_test(n, items):
+    population = Assumed(0.1, item_sd=0.4, residual_sd=0.3)
+    found = simulate(population, participants=n, items=items)
+    assert within(found.all, t_power(0.1, np.sqrt(0.1**2 + 0.3**2 / items), n))
+
+
+def test_power_of_a_yes_or_no_measure():
+    found = simulate(Assumed(0.0, mean=0.6), participants=30, items=20)
+    sd = np.sqrt((0.6 * 0.4 + 0.7 * 0.3) / 2 / 20)
+    assert found.all.value == pytest.approx(t_power(0.1, sd, 30), abs=0.03)
+
+
+@pytest.mark.parametrize(
+    "population",
+    [Assumed(0.1, residual_sd=0.3), Assumed(0.1, item_sd=0.1, mean=0.7), Assumed(0.15, mean=0.5)],
+)
+def test_no_effect_gives_false_alarms_as_often_as_alpha_says(population):
+    found = simulate(population, effects=[0, 0], simulations=4000)
+    assert found.all is None
+    assert found.false_alarm.value <= stats.binom.ppf(0.999, 4000, 0.05) / 4000
+    assert found.false_alarm.value >= stats.binom.ppf(0.001, 4000, 0.035) / 4000
+
+
+def test_own_items_per_condition_are_a_trap():
+    """Where conditions show different items, their spread looks like an effect to the participant test."""
+    population = Assumed(0.05, item_sd=0.3, residual_sd=0.1, same_items=False)
+    assert simulate(population, effects=[0, 0]).false_alarm.value > 0.2
+
+
+def test_three_conditions_with_holm():
+    found = simulate(Assumed(0.1, residual_sd=0.3), effects=[0, 0.1, 0.0], participants=15)
+    assert set(found.each) == {(0, 1), (0, 2)}
+    assert found.all == found.each[0, 1]
+    assert found.false_alarm == found.each[0, 2]
+    assert found.false_alarm.value <= 0.07
+    two = simulate(Assumed(0.1, residual_sd=0.3), effects=[0, 0.1], participants=15)
+    assert found.all.value < two.all.value
+    pairs = simulate(Assumed(0.1, residual_sd=0.3), effects=[0, 0.1, 0.2], contrasts=[(0, 2), (1, 2)])
+    assert set(pairs.each) == {(0, 2), (1, 2)}
+    assert pairs.all.value < pairs.any.value
+
+
+def test_holm_against_a_reference():
+    # R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm")
+    assert _holm(np.array([[0.01, 0.04, 0.03, 0.005]]))[0] == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert _holm(np.array([[0.9, 0.8]]))[0] == pytest.approx([1, 1])
+
+
+def test_a_pilot_gives_back_its_spreads():
+    rng = np.random.default_rng(2)
+    grids = [
+        make_grid(
+            name,
+            seconds=shift + rng.normal(0, 2, (60, 1)) + rng.normal(0, 3, 30) + rng.normal(0, 5, (60, 30)),
+        )
+        for name, shift in (("a", 60), ("b", 90))
+    ]
+    found = fitted(pilot(grids, lambda grid: grid.seconds))
+    assert found.participant_sd == pytest.approx(2, rel=0.15)
+    assert found.residual_sd == pytest.approx(5, rel=0.05)
+
+
+def test_a_pilot_with_gaps():
+    rng = np.random.default_rng(3)
+    seconds = rng.normal(60, 5, (20, 12))
+    seconds[rng.random(seconds.shape) < 0.2] = np.nan
+    seconds[4] = seconds[:, 2] = np.nan
+    source = pilot([make_grid(seconds=seconds)], lambda grid: grid.seconds)
+    assert len(source.people) == 19
+    found = simulate(source, effects=[0, 0], participants=12, items=20)
+    assert found.false_alarm.value <= stats.binom.ppf(0.999, 3000, 0.05) / 3000
+
+
+def test_the_released_study(tmp_path):
+    """A 10-point difference of agreement: power .51 with 10 per condition; 19 reach .80."""
+    source = released(tmp_path)
+    normal = fitted(source)
+    for n, known in ((10, 0.51), (19, 0.80)):
+        found = simulate(normal, participants=n, simulations=4000)
+        assert found.all.value == pytest.approx(known, abs=3 * found.all.error)
+    # Drawn from the 40 people themselves, whose outliers all sit in one condition, 10 do a little better.
+    drawn = [simulate(source, participants=n, simulations=4000).all.value for n in (10, 19)]
+    assert drawn == pytest.approx([0.55, 0.80], abs=0.03)
+
+
+def test_the_smallest_design():
+    population = Assumed(0.1069, residual_sd=0.0)
+    found = smallest_design(
+        population, effects=[0, 0.1], items=1, simulations=4000, rng=np.random.default_rng(1)
+    )
+    assert found.participants in (18, 19, 20)
+    sizes = [point.participants for point in found.tried]
+    assert sizes == sorted(set(sizes))
+    hard = smallest_design(
+        population, effects=[0, 0.01], items=1, simulations=200, rng=np.random.default_rng(1), most=50
+    )
+    assert hard.participants is None
+    assert "even 50" in hard.reason
+
+
+def test_degenerate_populations():
+    nothing_varies = simulate(Assumed(0.0, residual_sd=0.0), effects=[0, 0], simulations=10)
+    assert nothing_varies.false_alarm.value == 0
+    with pytest.raises(ValueError, match="are the same"):
+        pilot([make_grid(seconds=np.ones((4, 5)))], lambda grid: grid.seconds)
+    with pytest.raises(ValueError, match="two participants"):
+        pilot([make_grid(seconds=np.ones((1, 5)))], lambda grid: grid.seconds)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"effects": [0]}, "two or more conditions"),
+        ({"participants": 1}, "participants must be"),
+        ({"items": 0}, "items must be"),
+        ({"simulations": 0}, "simulations must be"),
+        ({"alpha": 1}, "alpha"),
+        ({"contrasts": [(0, 0)]}, "contrasts"),
+        ({"contrasts": [(0, 2)]}, "contrasts"),
+    ],
+)
+def test_a_malformed_design_is_named(change, words):
+    with pytest.raises(ValueError, match=words):
+        simulate(Assumed(0.1, residual_sd=0.1), **change)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"participant_sd": -1, "residual_sd": 1}, "participant_sd"),
+        ({"participant_sd": 1}, "either residual_sd"),
+        ({"participant_sd": 1, "residual_sd": 1, "mean": 0.5}, "either residual_sd"),
+        ({"participant_sd": 1, "mean": 2}, "mean must be"),
+    ],
+)
+def test_malformed_assumptions_are_named(values, words):
+    with pytest.raises(ValueError, match=words):
+        Assumed(**values)
+
+
+def test_malformed_targets_are_named():
+    for change, words in (
+        ({"target": 1}, "target"),
+        ({"most": 1}, "most"),
+        ({"effects": [0, 0]}, "no difference"),
+    ):
+        design: Any = {"effects": [0, 1], "items": 1, "simulations": 5, "rng": np.random.default_rng(1)}
+        with pytest.raises(ValueError, match=words):
+            smallest_design(Assumed(1.0, residual_sd=0.0), **design | change)

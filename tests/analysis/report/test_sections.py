@@ -1,0 +1,205 @@
+"""The report's sections on differences, models, behaviour and choices; and where their numbers come from."""
+
+import csv
+import io
+import json
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.io.errors import AnalysisError, InputError
+from analysis.participants.bundle import load_bundle
+from analysis.planning.declared_plan import load_plan
+from analysis.report.build import build_report, methods_paragraph
+from analysis.report.page import Data, Figure, Script, Table, write_page
+from analysis.report.provenance import INPUTS, SOURCES, source_of
+from analysis.report.section_participants import measures_section
+from analysis.study.analysis import Options, analyse
+from analysis.study.inference import EXPLORED, infer
+from tests.analysis.bundles import planted_study
+
+SCORES = {f"sys-{n}": {"em": 0.4 + n / 10, "farm_4": 0.6 - n / 20} for n in (1, 2, 3)}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bundles") / "study"
+    planted_study(folder, people=8, items=10, scores=SCORES)
+    return analyse(load_bundle(folder), Options(resamples=80))
+
+
+@pytest.fixture(scope="module")
+def page(study):
+    return build_report(study)
+
+
+def section(page, name):
+    return next(one for one in page.sections if one.name == name)
+
+
+def words(part):
+    return " ".join(
+        getattr(block, "text", "") + " ".join(getattr(block, "items", ())) for block in part.blocks
+    )
+
+
+def table(page, name):
+    return next(b for s in page.sections for b in s.blocks if isinstance(b, Table) and b.name == name)
+
+
+def rows_of(block):
+    return list(csv.DictReader(io.StringIO(block.csv())))
+
+
+def plan_file(folder, **fields):
+    path = folder / "plan.json"
+    path.write_text(json.dumps(fields), encoding="utf-8")
+    return path
+
+
+def test_every_participant_stands_in_a_table(study):
+    """The mean of the column over a condition's participants is the measure."""
+    [block] = [b for b in measures_section(study).blocks if isinstance(b, Data)]
+    columns = {name: place for place, name in enumerate(block.header)}
+    assert len(block.rows) == len(study.people)
+    for key in ("over_estimation", "time_mean", "d_prime", "trust"):
+        for arm in study.conditions:
+            rows = [row for row in block.rows if row[columns["condition"]] == arm.name]
+            values = [row[columns[key]] for row in rows]
+            known = [value for value in values if value is not None]
+            found = study.retained.estimates.get(key, arm.name)
+            assert len(known) == found.participants
+            assert len(values) - len(known) == found.undefined
+            assert found.value is None or np.mean(known) == pytest.approx(found.value)
+
+
+def test_without_a_plan_everything_is_exploratory(study, page):
+    text = words(section(page, "differences"))
+    assert "exploratory" in text
+    assert "confirmatory" not in text
+    rows = rows_of(table(page, "differences"))
+    pairs = len(study.conditions) * (len(study.conditions) - 1) // 2
+    available = [key for key in EXPLORED if study.retained.estimates.available(key)]
+    assert len(rows) == pairs * len(available)
+    for row in rows:
+        if row["p"]:
+            assert 0 < float(row["p"]) <= float(row["p_holm"]) <= 1
+            assert float(row["difference"]) == pytest.approx(_difference(row, study), rel=1e-9, abs=1e-12)
+
+
+def _difference(row, study):
+    first, second = float(row["first_value"]), float(row["second_value"])
+    return second / first if row["measure"] == "time_geometric" else second - first
+
+
+def test_a_plan_declares_family_and_margins(study, tmp_path):
+    family = [["agreement", "one", "two"], ["certainty", "one", "three"]]
+    plan = load_plan(plan_file(tmp_path, family=family, margins={"certainty": [-5, 5]}, permutations=499))
+    declared = build_report(study, plan)
+    assert "confirmatory" in words(section(declared, "differences"))
+    assert [row["measure"] for row in rows_of(table(declared, "differences"))] == ["agreement", "certainty"]
+    verdict = table(declared, "equivalence").rows[0][-1].text
+    assert verdict == "equivalent"  # a margin as wide as the scale
+    assert "2 pre-registered comparisons" in methods_paragraph(study, infer(study, plan))
+
+
+def test_a_plan_that_does_not_fit_the_study_is_told(study, tmp_path):
+    plan = load_plan(plan_file(tmp_path, family=[["agreement", "one", "nowhere"]]))
+    with pytest.raises(AnalysisError, match="nowhere"):
+        build_report(study, plan)
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"familly": []}, "familly"),
+        ({"family": [["agreement", "one"]]}, "family"),
+        ({"alpha": 2}, "alpha"),
+        ({"looks": {"fractions": [1.0, 0.5]}}, "looks"),
+    ],
+)
+def test_a_wrong_plan_names_file_and_field(tmp_path, fields, named):
+    path = plan_file(tmp_path, **fields)
+    with pytest.raises(InputError, match=named) as caught:
+        load_plan(path)
+    assert str(path) in str(caught.value)
+
+
+def test_models_are_fitted_or_refused_with_a_reason(study, page):
+    found = infer(study)
+    assert set(found.models) >= {"Rated correct", "Right rating", "Completion time", "Certainty"}
+    text = words(section(page, "models"))
+    everything: list[Any] = [*found.models.items(), *found.bayes.items()]
+    for label, model in everything:
+        if model.reason:
+            assert f"{label}, {model.method}: {model.reason}." in text
+        else:
+            assert len(model.contrasts) == 6
+    fitted = [label for label, model in found.models.items() if not model.reason]
+    assert fitted
+    assert {row["outcome"] for row in rows_of(table(page, "models"))} == set(fitted)
+
+
+def test_models_are_not_fitted_to_more_trials_than_they_can_take(study, monkeypatch):
+    monkeypatch.setattr("analysis.study.inference.MOST_TRIALS", 10)
+    found = infer(study)
+    assert found.too_many == len(study.retained.trials)
+    assert not found.models
+    assert "Not fitted" in words(section(build_report(study), "models"))
+
+
+def test_how_people_worked(study, page):
+    part = section(page, "behaviour")
+    names = {block.name for block in part.blocks if isinstance(block, Table | Data)}
+    assert names == {"learning", "calibration", "agreement", "items", "trials"}
+    trials = next(block for block in part.blocks if getattr(block, "name", "") == "trials")
+    assert len(trials.rows) == len(study.trials)
+    retained = [dict(zip(trials.header, row, strict=True)) for row in trials.rows]
+    kept = [row for row in retained if row["retained"] and row["condition"] == "one"]
+    by_person: dict[str, list[float]] = {}
+    for row in kept:
+        by_person.setdefault(row["participant_id"], []).append(float(row["over_estimation"]))
+    mean = sum(sum(own) / len(own) for own in by_person.values()) / len(by_person)
+    assert mean == pytest.approx(study.retained.estimates.get("over_estimation", "one").value)
+
+
+def test_other_choices(study, page):
+    rows = rows_of(table(page, "multiverse_stability"))
+    assert {row["score"] for row in rows} == {"em", "farm_4"}
+    for row in rows:
+        counted = sum(int(row[key]) for key in ("undefined", "same_ranking", "reversed", "neither"))
+        assert counted == int(row["universes"])
+    # One EM and one FaRM that order the systems oppositely: the signs of one are those of the other reversed.
+    by_pair = {(row["measure"], row["score"]): row["reference_sign"] for row in rows}
+    swap = {"+": "-", "-": "+", "": ""}
+    assert all(by_pair[m, "farm_4"] == swap[by_pair[m, "em"]] for m, _ in by_pair)
+    assert "No system is left out" in words(section(page, "choices"))  # of three
+
+
+def test_one_system_has_no_choices(tmp_path):
+    planted_study(tmp_path / "s", arms={"one": "sys-1", "truth": None}, scores=SCORES)
+    page = build_report(analyse(load_bundle(tmp_path / "s"), Options(resamples=20)))
+    assert "fewer than two systems" in words(section(page, "choices"))
+
+
+def test_every_number_has_a_function_that_exists(page):
+    shown = {b.name for s in page.sections for b in s.blocks if isinstance(b, Table | Figure | Data)}
+    unknown = {name for name in shown if not source_of(name)} - INPUTS
+    assert unknown == set()
+    for path in set(SOURCES.values()):
+        module, _, function = path.rpartition(".")
+        assert callable(getattr(import_module(module), function)), path
+
+
+def test_the_r_script_lies_beside_the_page_and_goes_with_it(page, study, tmp_path):
+    scripts = [b for s in page.sections for b in s.blocks if isinstance(b, Script)]
+    assert [script.name for script in scripts] == ["refit.R"]
+    write_page(page, tmp_path)
+    assert "lme4" in (tmp_path / "refit.R").read_text("utf-8")
+    assert any((tmp_path / "figures").glob("*.png"))
+    earlier = set(tmp_path.rglob("*.R"))
+    smaller = type(page)(page.title, page.banner, page.facts, page.sections[:2])
+    write_page(smaller, tmp_path)
+    assert not any(path.exists() for path in earlier)

@@ -1,0 +1,113 @@
+"""The released study of 2020 through the analysis: what is known about it is reproduced."""
+
+import json
+
+import pytest
+
+from analysis.participants.bundle import load_bundle
+from analysis.report.build import build_report
+from analysis.report.page import render
+from analysis.study.analysis import Options, analyse
+from tests.analysis.bundles import NAMES_IN_TABLE, released_study
+from tests.analysis.data import real_data
+
+STANDARD = list(NAMES_IN_TABLE)[:12]
+COMPLETION_TIME_ROW = [0.71, 0.64, 0.67, 0.59, -1.00, -1.00, -0.99, 0.97, -0.99, -0.63, -0.90, 0.99]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    bundle = load_bundle(released_study(tmp_path_factory.mktemp("released")))
+    return analyse(bundle, Options(resamples=200))
+
+
+@pytest.fixture(scope="module")
+def page(study):
+    return render(build_report(study))
+
+
+def test_exclusions(study):
+    counts = study.exclusions.as_counts()
+    assert (counts["total_trials"], counts["excluded"]) == (1000, 43)
+    assert counts["percent"] == pytest.approx(4.30)
+    assert counts["by_rule"] == {"too-fast": 13, "too-slow": 9, "known-before": 21}
+    assert counts["overlap"] == {}
+
+
+def test_table_by_condition(study):
+    facts = json.loads(real_data("paper_tables/xqa_text_facts.json").read_text("utf-8"))
+    names = {"Qi-2019": "Qi-2019", "Select & Forget": "S&F", "regularized": "reg.", "ground truth": "GT"}
+    for condition, name in names.items():
+        agreement = study.retained.estimates.get("agreement", condition)
+        time = study.retained.estimates.get("time_mean", condition)
+        published = facts["from_data_jsonl_after_filter"]
+        assert agreement.trials == published["n"][name]
+        assert 100 * agreement.pooled == pytest.approx(published["agreement_percent"][name], abs=0.005)
+        assert time.pooled == pytest.approx(published["mean_completion_time_s"][name], abs=0.005)
+        assert time.value != pytest.approx(time.pooled, abs=1e-6)
+        assert (time.participants, time.undefined) == (10, 0)
+
+
+def test_the_twelve_standard_cells_of_the_completion_time_row(study):
+    found = [study.retained.relations.get("time_mean", key).correlations["pearson"] for key in STANDARD]
+    assert [round(cell.value, 2) for cell in found] == COMPLETION_TIME_ROW
+    assert {cell.n for cell in found} == {3}
+    assert {cell.p for cell in found} == {None}
+    assert all(cell.interval[0] <= cell.interval[1] for cell in found)
+
+
+def test_the_row_is_that_of_participant_means_and_of_the_exclusions(study):
+    def row(view):
+        cells = (view.relations.get("time_mean", key).correlations["pearson"].value for key in STANDARD)
+        return [round(cell, 2) for cell in cells]
+
+    assert row(study.everything) != COMPLETION_TIME_ROW
+
+
+def test_proposed_scores_do_not_reproduce_and_follow_the_recomputed_values(study):
+    fit = json.loads(real_data("paper_tables/xqa_pearson_appendixH.json").read_text("utf-8"))
+    recomputed = fit["fit"]["completion time"]["recomputed_proposed_with_same_human_values"]
+    published = fit["rows"]["completion time"]
+    for key in ("c_rel_4", "c_irr_4", "farm_4", "loca", "loca_inside", "loca_outside"):
+        value = study.retained.relations.get("time_mean", key).correlations["pearson"].value
+        assert value == pytest.approx(recomputed[NAMES_IN_TABLE[key]], abs=0.01)
+        assert value != pytest.approx(published[NAMES_IN_TABLE[key]], abs=0.1)
+
+
+def test_ground_truth_and_the_unstudied_system_are_no_points(study):
+    assert study.retained.relations.systems == ("Qi-2019", "Select & Forget", "regularized")
+    assert study.unused_scores == ["S&F+reg."]
+    assert study.retained.estimates.get("agreement", "ground truth").value > 0.9
+
+
+def test_accuracy_measures_are_not_available_rather_than_zero(study, page):
+    estimates = study.retained.estimates
+    needing = [m for m in estimates.measures if "system_correct" in m.needs]
+    assert len(needing) == 15
+    for measure in needing:
+        for condition in estimates.conditions:
+            found = estimates.get(measure.key, condition)
+            assert (found.value, found.interval, found.pooled) == (None, None, None)
+            assert "not recorded whether" in found.reason
+    assert not {m.key for m in study.retained.relations.measures} & {m.key for m in needing}
+    assert "It is not recorded whether the system&#39;s answer is correct. Not available:" in page
+
+
+def test_the_page_shows_both_exclusion_figures_and_the_note(page):
+    assert "reports 12.10 % of the responses as excluded" in page
+    assert "43 of 1000, 4.30 %" in page
+    assert "Two whole questions may have been dropped as well." in page
+
+
+def test_the_page_says_which_clock_counts(study, page):
+    assert study.clock == "client_total"
+    assert "Completion times are those of the browser&#39;s clock, whole time." in page
+
+
+def test_time_falls_with_certainty_but_at_the_lowest_level(study):
+    """Figure 2d of the paper: decreasing, with the exception of strongly disagree."""
+    times = [entry.seconds for entry in study.retained.times]
+    assert len(times) == 5
+    assert times[0] < times[1]
+    assert times[2] > times[3] > times[4]
+    assert sum(entry.trials for entry in study.retained.times) == 957

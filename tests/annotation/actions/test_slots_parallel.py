@@ -1,0 +1,296 @@
+"""Fifty annotators at the same moment: no item ever has too many or too few, whatever is given back."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from itertools import pairwise
+from threading import Barrier
+
+import pytest
+from django.db import connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils import timezone
+
+from annotation.actions import assignments, review
+from annotation.actions.editing import save_operations, submit, take_back
+from annotation.actions.projects import set_places, write_guideline
+from annotation.errors import NothingLeft, PlaceLost
+from annotation.models import Item, Membership, Project, Role, Work
+from annotation.parsed_items import document_of
+from annotation.policies import NotAllowed
+from annotation.schemas import Document
+from annotation.states import ForbiddenTransition
+from tests.annotation.factories import (
+    box,
+    finished,
+    make_items,
+    make_member,
+    make_project,
+    make_work,
+    operation,
+)
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
+
+ANNOTATORS = 50
+
+
+def next_for(pk: int) -> Work:
+    return assignments.next_work(member=Membership.objects.select_related("project", "user").get(pk=pk))
+
+
+def at_once(project: Project, act) -> list:
+    """Call ``act(membership's id, its number)`` for each annotator at the same moment, in threads."""
+    members = [make_member(project).pk for _ in range(ANNOTATORS)]
+    start = Barrier(ANNOTATORS)
+
+    def run(number: int):
+        start.wait()
+        return closing(act, members[number], number)
+
+    with ThreadPoolExecutor(ANNOTATORS) as threads:
+        return list(threads.map(run, range(ANNOTATORS)))
+
+
+def check_counts(project: Project, *, finished: Sequence[str] = (Work.Status.SUBMITTED,)) -> None:
+    """The counts of every item are those of its works, and nobody has an item twice."""
+    for item in project.items.all():
+        works = list(item.works.filter(task=Work.Task.ANNOTATION))
+        assert item.taken == sum(work.status in Work.HOLDING for work in works)
+        assert item.taken <= item.places
+        assert item.submitted == sum(work.status in finished for work in works)
+        assert max(Counter(work.annotator_id for work in works).values(), default=0) <= 1
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_each_place_is_given_out_once(k: int) -> None:
+    """More annotators than places: every place is taken, and who got none was told so."""
+    project = make_project(annotators_per_item=k)
+    make_items(project, 36 // k)
+
+    def claim(pk: int, number: int) -> int | None:
+        try:
+            return next_for(pk).item_id
+        except NothingLeft:
+            return None
+
+    handed = at_once(project, claim)
+    assert Counter(handed) == {**{item.pk: k for item in project.items.all()}, None: ANNOTATORS - 36}
+    check_counts(project)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_expiry_and_release_in_between_lose_no_place_and_make_none(k: int) -> None:
+    """All work until nothing is left for them; at random they give items back or let them run out."""
+    project = make_project(annotators_per_item=k)
+    make_items(project, 60 // k)
+
+    def annotate(pk: int, number: int) -> list[str]:
+        rng = random.Random(number)
+        acts: list[str] = []
+        for _ in range(40):
+            try:
+                work = next_for(pk)
+            except NothingLeft:
+                return acts
+            acts.append(rng.choices(("finish", "give back", "run out"), (0.6, 0.2, 0.2))[0])
+            try:
+                treat(work, acts[-1])
+            except (PlaceLost, NotAllowed):  # it ran out meanwhile
+                acts.append("lost")
+        return acts
+
+    acts = Counter(act for each in at_once(project, annotate) for act in each)
+    check_counts(project)
+    assert acts["give back"] > 5
+    assert acts["run out"] > 5
+    # Places may run out after the last one went home: whoever comes then finishes them, and all are full.
+    for member in project.memberships.all():
+        while True:
+            try:
+                draw(next_for(member.pk))
+            except NothingLeft:
+                break
+    check_counts(project)
+    assert set(project.items.values_list("taken", "submitted")) == {(k, k)}
+
+
+def test_who_was_too_late_for_an_item_holds_it_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one waits for a second item, the first is free: else two could wait for each other's."""
+    if not connection.features.has_select_for_update_nowait:
+        pytest.skip("SQLite has no row locks.")
+    monkeypatch.setattr(random, "choice", lambda rest: rest[0])
+    project = make_project(annotators_per_item=1)
+    first, second = make_items(project, 2)
+    late = make_member(project).pk
+    with ThreadPoolExecutor(1) as thread, taking(first) as one, taking(second) as other:
+        work = thread.submit(closing, next_for, late)
+        eventually(lambda: keeps_waiting(one))
+        one.commit()
+        eventually(lambda: keeps_waiting(other))
+        with transaction.atomic():
+            assert Item.objects.select_for_update(nowait=True).get(pk=first.pk).taken == 1
+        other.rollback()
+        assert work.result().item_id == second.pk
+
+
+@contextmanager
+def taking(item: Item) -> Iterator[BaseDatabaseWrapper]:
+    """Somebody else who has taken a place, and whose transaction goes on."""
+    other = connection.copy()
+    try:
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute("UPDATE annotation_item SET taken = taken + 1 WHERE id = %s", [item.pk])
+        yield other
+    finally:
+        other.close()
+
+
+def keeps_waiting(one: BaseDatabaseWrapper) -> bool:
+    """Whether somebody waits for the end of this connection's transaction."""
+    waiting = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid)))"
+    with connection.cursor() as cursor:
+        cursor.execute(waiting, [one.connection.info.backend_pid])
+        return bool(cursor.fetchone()[0])
+
+
+def closing(act, *arguments):
+    """Call in a thread, which has a connection of its own."""
+    try:
+        return act(*arguments)
+    finally:
+        connection.close()
+
+
+def test_more_places_while_all_are_handed_items() -> None:
+    project = make_project(annotators_per_item=1)
+    make_items(project, 20)
+    manager = make_member(project, Role.MANAGER).user
+
+    def act(pk: int, number: int) -> None:
+        if number % 10 == 0:
+            set_places(project=Project.objects.get(pk=project.pk), places=1 + number // 10, by=manager)
+        else:
+            with suppress(NothingLeft):
+                assignments.release(work=(work := next_for(pk)), by=work.annotator)
+
+    at_once(project, act)
+    check_counts(project)
+    assert not project.items.exclude(taken=0).exists()
+
+
+def test_settling_while_annotators_take_their_work_back() -> None:
+    """Either the gold was quicker, or the person was: never do both wait, and counts stay true."""
+    project = make_project(annotators_per_item=ANNOTATORS // 5)
+    items = make_items(project, 5)
+    adjudicator = make_member(project, Role.ADJUDICATOR).user
+
+    def hand_in(pk: int, number: int) -> Work:
+        member = Membership.objects.select_related("project", "user").get(pk=pk)
+        work = assignments.assign(item=items[number % 5], member=member, by=adjudicator)
+        draw(work)
+        return Work.objects.select_related("item").get(pk=work.pk)
+
+    works = at_once(project, hand_in)
+    settled = [
+        review.start_adjudication(item=work.item, document=document_of(work.document), by=adjudicator)
+        for work in works[:5]
+    ]
+
+    def act(pk: int, number: int) -> str:
+        try:
+            if number < 5:
+                review.settle(work=settled[number], revision=0, by=adjudicator)
+                return "settled"
+            take_back(work=works[number].pk, by=works[number].annotator)
+        except ForbiddenTransition:
+            return "too late"
+        return "taken back"
+
+    acts = Counter(at_once(project, act))
+    check_counts(project, finished=(Work.Status.SUBMITTED, Work.Status.ACCEPTED))
+    assert acts["settled"] == 5
+    assert acts["taken back"] == project.works.filter(status=Work.Status.RESERVED).count()
+
+
+def treat(work: Work, act: str) -> None:
+    if act == "finish":
+        draw(work)
+    elif act == "give back":
+        assignments.release(work=work, by=work.annotator)
+    else:
+        over = timezone.now() - timedelta(minutes=1)
+        Work.objects.filter(pk=work.pk, status=Work.Status.RESERVED).update(reserved_until=over)
+
+
+def draw(work: Work) -> None:
+    edits = [operation(work.revision, 3, state="unsure"), operation(work.revision, 2, state="unsure")]
+    saved = save_operations(work=work.pk, operations=edits, by=work.annotator)
+    submit(work=work.pk, revision=saved.work.revision, by=work.annotator)
+
+
+def test_the_same_person_in_many_tabs_gets_one_item() -> None:
+    project = make_project(annotators_per_item=3)
+    make_items(project, 5)
+    one = make_member(project).pk
+    works = at_once(project, lambda pk, number: next_for(one).pk)
+    assert len(set(works)) == 1
+    check_counts(project)
+
+
+def test_one_edit_sent_by_many_tabs_is_stored_once() -> None:
+    work = make_work()
+    edit = operation(0, 3, put=[box("a")])
+    by = work.annotator
+    saved = at_once(
+        work.project, lambda pk, number: save_operations(work=work.pk, operations=[edit], by=by).work.revision
+    )
+    assert set(saved) == {1}
+    assert work.operations.count() == 1
+
+
+def test_a_returned_work_that_is_given_back_is_no_longer_counted() -> None:
+    work = finished(make_work())
+    manager = make_member(work.project, Role.MANAGER)
+    review.return_work(work=work, revision=work.revision, text="Please look again.", by=manager.user)
+    assignments.release(work=work, by=work.annotator)
+    check_counts(work.project)
+    finished_again = next_for(work.project.memberships.get(user=work.annotator).pk)
+    draw(finished_again)
+    item = Item.objects.get(pk=work.item_id)
+    assert (item.taken, item.submitted) == (1, 1)
+
+
+def test_an_adjudication_is_begun_once_by_many() -> None:
+    project = make_project()
+    (item,) = make_items(project)
+    finished(next_for(make_member(project).pk))
+    judges = [make_member(project, Role.ADJUDICATOR).user for _ in range(ANNOTATORS)]
+    begun = at_once(
+        project,
+        lambda pk, number: (
+            review.start_adjudication(
+                item=Item.objects.get(pk=item.pk), document=Document(), by=judges[number]
+            ).pk
+        ),
+    )
+    assert len(set(begun)) == 1
+
+
+def test_versions_of_a_guideline_are_counted_one_after_the_other() -> None:
+    project = make_project()
+    manager = make_member(project, Role.MANAGER).user
+    at_once(
+        project,
+        lambda pk, number: write_guideline(
+            project=project, module="", text=f"Version {number // 5}", by=manager
+        ),
+    )
+    versions = list(project.guidelines.order_by("version").values_list("version", "text"))
+    assert [number for number, _text in versions] == list(range(1, len(versions) + 1))
+    assert all(one[1] != two[1] for one, two in pairwise(versions))

@@ -1,0 +1,70 @@
+"""What is wrong with a draft is told in German where the studio is German, and in English to commands."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from django.conf import settings
+from django.utils import translation
+
+from foundation.messages import Sentence, message_of, said, say
+from foundation.translated_messages import in_words, told
+from studyapp.definition.validation_messages import FORMS
+from studyapp.studio.drafts import opened, problems
+from studyapp.studio.forms import form
+from studyapp.studio.steps import STEPS
+from studyapp.studio.widgets import read
+from tests.studyapp.studio.test_forms import JUNK, KNOWN, example
+
+_PLACE = re.compile(r"%\(\w+\)[rsg]")
+
+
+def forms() -> set[str]:
+    """Every form that the app makes a sentence of."""
+    found = set(FORMS.values())
+    for path in sorted((Path(settings.BASE_DIR) / "studyapp").rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "say":
+                found |= {call.args[0].value} if isinstance(call.args[0], ast.Constant) else set()
+    return found
+
+
+def test_it_works():
+    with translation.override("de"):
+        assert in_words(say("two %(kind)s are named %(name)r", kind=say("rules"), name="a")) == (
+            "zwei Regeln heißen 'a'"
+        )
+        assert told(ValueError(say("is missing"))) == "fehlt"
+        assert in_words("100% else's words") == "100% else's words"
+
+
+def test_a_sentence_is_its_english_text():
+    made = say("%(n)s items of %(whose)s", n=3, whose=say("the gold of this dataset"))
+    assert made == "3 items of the gold of this dataset"
+    assert message_of(ValueError(made)) is made
+    assert message_of(ValueError("plain", 3)) == "('plain', 3)"
+    assert said(made, "<{}>".format) == "<3 items of <the gold of this dataset>>"
+
+
+def test_every_form_is_there_in_german():
+    known = forms()
+    assert len(known) > 120
+    with translation.override("de"):
+        german = {text: translation.gettext(text) for text in known}
+    assert {text for text, other in german.items() if text == other} == set()
+    places = {text: (set(_PLACE.findall(text)), set(_PLACE.findall(other))) for text, other in german.items()}
+    assert {text for text, (here, there) in places.items() if here != there} == set()
+
+
+def test_whatever_is_sent_to_the_studio_is_answered_in_german():
+    found = []
+    for junk in JUNK:
+        for step in STEPS:
+            draft = opened(example().model_dump(mode="json"))
+            shown = form(step, draft, KNOWN).widgets
+            fields = {one.path: [junk] for top in shown for one in top.all()}
+            found += problems({**draft, **read(shown, fields)})
+    assert len(found) > 100
+    assert {problem.message for problem in found if not isinstance(problem.message, Sentence)} == set()

@@ -1,0 +1,129 @@
+"""What every server must do, asked of the fake and of a real server process with trained systems."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import modelserver
+from benchmarks.predictions import questions, running
+from modelserver.serving.fake_server import FakeModelServer, FakeSystem
+from modelserver.wire.client import ModelClient
+from modelserver.wire.errors import InvalidRequest, UnknownSystem
+from modelserver.wire.schema import QAItem, QAPrediction
+
+WEIGHTS = Path(modelserver.__file__).parent / "weights"
+
+
+@pytest.fixture(scope="module", params=["fake", "real"])
+def client(request: pytest.FixtureRequest) -> Iterator[ModelClient]:
+    if request.param == "fake":
+        with FakeModelServer(FakeSystem("one"), FakeSystem("two")) as server, server.client() as client:
+            yield client
+        return
+    if not WEIGHTS.is_dir():
+        pytest.skip("no trained weights are shipped, so there is no real system to serve")
+    command = ("modelserver", "serve", "--port", "0", "--processes", "1")
+    with running(*command) as process, ModelClient(process.url) as client:
+        yield client
+
+
+@pytest.fixture(params=[0, 1], ids=["first", "second"])
+def system(client: ModelClient, request: pytest.FixtureRequest) -> str:
+    """The name of a served system."""
+    names = [one.name for one in client.systems().systems]
+    if request.param >= len(names):
+        pytest.skip("only one system is served")
+    return names[request.param]
+
+
+def predicted(client: ModelClient, system: str, items: list[QAItem]) -> list[QAPrediction]:
+    outcomes = client.predict(system, items).predictions
+    found = [one for one in outcomes if isinstance(one, QAPrediction)]
+    assert len(found) == len(items), outcomes
+    return found
+
+
+def test_systems_are_described(client):
+    for one in client.systems().systems:
+        assert one.loaded
+        assert one.description
+        assert len(one.revision) == 12
+        assert int(one.revision, 16) >= 0
+
+
+def test_predictions_are_consistent_with_their_items(client, system):
+    items = questions(6)
+    for one, found in zip(items, predicted(client, system, items), strict=True):
+        sentences = {(title, i): text for title, texts in one.context for i, text in enumerate(texts)}
+        assert found.fact_probabilities is not None
+        assert [fact.fact for fact in found.fact_probabilities] == list(sentences)
+        probability = {fact.fact: fact.probability for fact in found.fact_probabilities}
+        assert found.threshold is not None
+        assert set(found.facts) == {fact for fact, p in probability.items() if p > found.threshold}
+        assert found.facts == sorted(found.facts, key=lambda fact: -probability[fact])
+        assert (found.answer in {"yes", "no"}) or found.type == "span"
+        if found.location is not None and found.location.start is not None:
+            assert found.location.first is not None
+            sentence = sentences[found.location.first]
+            assert sentence[found.location.start : found.location.end] == found.answer
+
+
+def test_a_prediction_does_not_depend_on_its_batch(client, system):
+    items = questions(9, seed=3)
+    together = predicted(client, system, items)
+    backwards = predicted(client, system, items[::-1])[::-1]
+    alone = [predicted(client, system, [one])[0] for one in items]
+    for others in (backwards, alone):
+        for one, other in zip(together, others, strict=True):
+            assert (one.answer, one.type, one.facts, one.location) == (
+                other.answer,
+                other.type,
+                other.facts,
+                other.location,
+            )
+            assert [fact.probability for fact in one.fact_probabilities or []] == pytest.approx(
+                [fact.probability for fact in other.fact_probabilities or []], abs=1e-4
+            )
+
+
+def test_many_callers_at_once_each_get_their_own_answers(client, system):
+    items = questions(24, seed=5)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda one: predicted(client, system, [one])[0], items))
+    assert [one.id for one in found] == [one.id for one in items]
+    expected = predicted(client, system, items)
+    assert [one.answer for one in found] == [one.answer for one in expected]
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        [],
+        [("Title", [])],
+        [("Title", [""])],
+        [("Title", ["One sentence."])],
+        [("Ünïcode 名前", ["e\u0301 combining, 😀 beyond the first plane, \u00a0 and \u200b spaces."])],
+    ],
+    ids=["no-article", "no-sentence", "empty-sentence", "one-sentence", "unicode"],
+)
+def test_an_odd_context_is_predicted_or_refused_and_costs_the_others_nothing(client, system, context):
+    odd = QAItem(id="odd", question="Who is it?", context=context)
+    usual = questions(2, seed=7)
+    outcomes = client.predict(system, [usual[0], odd, usual[1]]).predictions
+    assert [one.id for one in outcomes] == [usual[0].id, "odd", usual[1].id]
+    assert isinstance(outcomes[0], QAPrediction)
+    assert isinstance(outcomes[2], QAPrediction)
+    assert isinstance(outcomes[1], QAPrediction) or outcomes[1].error == "invalid_item"
+
+
+def test_an_unknown_system_is_named_with_those_served(client):
+    with pytest.raises(UnknownSystem, match="no system 'nobody' is served; served: "):
+        client.predict("nobody", questions(1))
+
+
+def test_a_deadline_that_is_none_names_its_header(client, system):
+    with pytest.raises(InvalidRequest) as caught:
+        client.predict(system, questions(1), timeout=-1)
+    assert caught.value.field == "X-Timeout-Seconds"

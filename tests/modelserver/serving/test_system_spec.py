@@ -1,0 +1,51 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from modelserver.serving.system_spec import Carried, Own, Remote, parse
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("qi2019", Carried("qi2019", "qi2019")),
+        ("qi2019=runs/mine", Carried("qi2019", "qi2019", Path("runs/mine"))),
+        ("bert=extractive-qa:runs/bert", Carried("bert", "extractive-qa", Path("runs/bert"))),
+        ("bert=extractive-qa:some/hub-id", Carried("bert", "extractive-qa", Path("some/hub-id"))),
+        ("mine=here/my_system.py:MySystem", Own("mine", Path("here/my_system.py"), "MySystem")),
+        ("far=http://127.0.0.1:9000/answer", Remote("far", "http://127.0.0.1:9000/answer")),
+        ("far=https://host/a?b=c#v2", Remote("far", "https://host/a?b=c", "v2")),
+    ],
+)
+def test_each_form(text, choice):
+    assert parse(text) == [choice]
+
+
+def test_a_list_keeps_its_order_and_empty_parts_are_nothing():
+    assert [one.name for one in parse("b=x, a ,c=f.py:C,")] == ["b", "a", "c"]
+
+
+def test_a_folder_that_is_there_may_have_a_colon(tmp_path):
+    folder = tmp_path / "a:b"
+    folder.mkdir()
+    assert parse(f"qi2019={folder}") == [Carried("qi2019", "qi2019", folder)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "it names no system"),
+        ("a=", "'a=' says nothing after '='"),
+        ("=folder", "'' in '=folder' is no name"),
+        ("a b", "'a b' in 'a b' is no name"),
+        ("a,a=folder", "two systems have the name 'a'"),
+        ("mine=my_system.py", "names a file without a class; write mine=my_system.py:Class"),
+        ("far=http://", "'http://' is no address of a server"),
+        ("far=http://[::1", "is no address of a server"),
+        ("bert=extractive-qa:", "names no folder after 'extractive-qa'"),
+    ],
+)
+def test_what_is_malformed_says_so(text, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        parse(text)

@@ -1,0 +1,145 @@
+"""The sweep for lost slices: which runs it takes up, which it leaves alone, and when it gives up."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from kombu import Connection
+from pytest_django.fixtures import Settings
+
+from config.celery import app
+from jobs import queue
+from jobs.model_gateway import served_system
+from modelserver.serving.fake_server import FakeModelServer
+from predictions import tasks
+from predictions.actions.predictions import start_run
+from predictions.models import PredictionRun
+from studyapp.models import Event
+from tests.studyapp.questions import entries
+from tests.studyapp.serving import eager, made_dataset, model_server
+
+__all__ = ["eager", "model_server"]
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that has nothing to do, and an empty queue."""
+    monkeypatch.setattr(tasks, "workers", lambda: ["worker"])
+    monkeypatch.setattr(tasks, "under_way", lambda *_: False)
+
+
+@pytest.fixture
+def published(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What was enqueued, instead of enqueueing it."""
+    calls: list[object] = []
+    monkeypatch.setattr(tasks, "publish", lambda task, parts: calls.extend(parts))
+    return calls
+
+
+class Idle:
+    """What workers say that hold nothing."""
+
+    def active(self) -> None: ...
+    def reserved(self) -> None: ...
+    def scheduled(self) -> None: ...
+
+
+def stalled(revision: str = "1", **since: int) -> PredictionRun:
+    """A run that has come no further for a while, an hour unless said otherwise."""
+    run = start_run(dataset=made_dataset(f"films-{revision}", entries(5)), system="fake", revision=revision)
+    run.progressed_at = timezone.now() - timedelta(**(since or {"hours": 1}))
+    run.save()
+    return run
+
+
+def test_a_run_without_progress_is_taken_up_and_done(model_server: FakeModelServer, eager: None, idle: None):
+    run = stalled(served_system("fake").revision)
+    tasks.sweep_runs()
+    run.refresh_from_db()
+    assert (run.status, run.predictions.count()) == ("done", 5)
+    event = Event.objects.get(kind="run_swept")
+    assert (event.data["run"], event.data["slices"]) == (run.pk, 1)
+
+
+def test_a_complete_run_that_nobody_finished_is_finished(
+    model_server: FakeModelServer, eager: None, idle: None
+):
+    run = stalled(served_system("fake").revision)
+    tasks.sweep_runs()
+    PredictionRun.objects.update(status="running", progressed_at=timezone.now() - timedelta(hours=1))
+    tasks.sweep_runs()
+    run.refresh_from_db()
+    assert run.status == "done"
+    assert Event.objects.filter(kind="run_swept").count() == 1
+
+
+def test_a_run_that_comes_forward_is_left_alone(idle: None, published: list[object], settings: Settings):
+    stalled(seconds=settings.RUN_SWEEP_SECONDS - 30)
+    tasks.sweep_runs()
+    assert published == []
+
+
+@pytest.mark.parametrize("status", ["pending", "done", "failed", "cancelled"])
+def test_only_running_runs_are_swept(status: str, idle: None, published: list[object]):
+    stalled()
+    PredictionRun.objects.update(status=status)
+    tasks.sweep_runs()
+    assert published == []
+
+
+def test_a_run_whose_slices_wait_or_are_computed_is_left_alone(
+    idle: None, published: list[object], monkeypatch: pytest.MonkeyPatch
+):
+    busy, lost = stalled("busy"), stalled("lost")
+    monkeypatch.setattr(tasks, "under_way", lambda task, run_id, names: run_id == busy.pk)
+    tasks.sweep_runs()
+    assert [call[0] for call in published] == [lost.pk]  # type: ignore[index]
+
+
+def test_a_run_whose_slices_never_come_back_fails_in_the_end(idle: None, published: list[object]):
+    run = stalled()
+    for _ in range(tasks.LOST_LIMIT + 2):
+        tasks.sweep_runs()
+    run.refresh_from_db()
+    assert len(published) == tasks.LOST_LIMIT
+    assert run.status == "failed"
+    assert run.error == "slices were enqueued again 3 times and never came back"
+
+
+def test_progress_between_begins_the_count_anew(idle: None, published: list[object]):
+    run = stalled()
+    for _ in range(tasks.LOST_LIMIT + 2):
+        tasks.sweep_runs()
+        Event.objects.update(at=timezone.now() - timedelta(hours=2))  # before the run last came forward
+    run.refresh_from_db()
+    assert run.status == "running"
+    assert len(published) == tasks.LOST_LIMIT + 2
+
+
+def test_the_beat_calls_the_sweep(settings: Settings):
+    entry = app.conf.beat_schedule["sweep-runs"]
+    assert app.tasks[entry["task"]].name == tasks.sweep_runs.name
+    assert entry["schedule"] == settings.RUN_SWEEP_SECONDS
+    assert entry["options"]["expires"] <= entry["schedule"]
+
+
+def test_what_the_beat_sends_is_not_taken_for_work(monkeypatch: pytest.MonkeyPatch):
+    # One sweep waits while the other runs: were it counted, neither would ever find lost work.
+    monkeypatch.setattr(app, "connection_for_read", lambda: Connection("memory://"))
+    monkeypatch.setattr(app.control, "inspect", lambda *_, **__: Idle())
+    with Connection("memory://") as broker:
+        try:
+            for entry in app.conf.beat_schedule.values():
+                app.send_task(entry["task"], connection=broker, **entry["options"])
+            assert not queue.under_way(tasks.predict_slice, 1, [])
+            app.send_task(tasks.predict_slice.name, (1, 1, 4), connection=broker, ignore_result=True)
+            assert queue.under_way(tasks.predict_slice, 1, [])
+        finally:
+            for name in app.amqp.queues:
+                app.amqp.queues[name].bind(broker).purge()
+
+
+def test_workers_serve_both_queues():
+    assert set(app.amqp.queues) == {"celery", "upkeep"}

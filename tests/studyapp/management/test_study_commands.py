@@ -1,0 +1,196 @@
+"""Tests of create_study, launch_study and study_link as a researcher calls them."""
+
+import re
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from predictions.models import Prediction
+from studyapp.link_tokens import find_link
+from studyapp.models import EntryLink, Event, Study
+from tests.paths import DATA
+from tests.studyapp import factories
+
+
+def run(*arguments):
+    """Call a command and return what it printed, and what it warned of."""
+    out, err = StringIO(), StringIO()
+    call_command(*map(str, arguments), stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a definition over made data; the keyword texts take the place of the lines they name."""
+
+    def write(**lines):
+        dataset = factories.make_dataset(name="world")
+        factories.make_run(dataset=dataset, system="qi2019")
+        fields = {
+            "study": "small",
+            "title": "A small study",
+            "dataset": "world",
+            "conditions": "[{system: qi2019}, {ground_truth: true}]",
+            "items": "{count: 3, seed: 7}",
+            "consent": "You take part.",
+            **lines,
+        }
+        path = tmp_path / "study.yaml"
+        path.write_text("".join(f"{key}: {value}\n" for key, value in fields.items()), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.mark.django_db
+def test_it_works(write):
+    path = write()
+    printed, _ = run("create_study", path)
+    study = Study.objects.get(slug="small")
+    assert "condition qi2019: qi2019, revision r1" in printed
+    assert "condition ground truth: gold answers and facts" in printed
+    drawn = re.search(r"3 items of world, drawn with seed 7: (.+)", printed)
+    assert drawn is not None
+    printed, _ = run("launch_study", "small")
+    version = study.versions.get()
+    assert f"small is open: version 1, hash {version.hash}" in printed
+    assert "2 conditions, 3 items" in printed
+    assert drawn[1].split() == list(version.items.order_by("position").values_list("external_id", flat=True))
+    printed, warned = run("study_link", "small", "--label", "mail")
+    address = re.fullmatch(r"http://127\.0\.0\.1:8000/join/([\w-]+)/\n", printed)
+    assert address is not None
+    link = find_link(address[1])
+    assert link is not None
+    assert (link.study, link.label, link.mode, link.single_use) == (study, "mail", "live", False)
+    assert warned == ""
+
+
+@pytest.mark.django_db
+class TestCreate:
+    def test_twice_is_fine(self, write):
+        path = write()
+        assert run("create_study", path) == run("create_study", path)
+        assert Study.objects.count() == 1
+        assert Event.objects.filter(kind="study_created").count() == 1
+
+    @pytest.mark.parametrize(
+        ("lines", "expected"),
+        [
+            ({"dataset": "moon"}, ":3: dataset: there is no dataset 'moon'; there are: world"),
+            (
+                {"conditions": "\n  - system: qi2019\n  - system: bert"},
+                ":6: conditions[2].system: there is no system 'bert'; there is qi2019",
+            ),
+            (
+                {"items": "{count: 7}"},
+                ":5: items.count: 7 wanted, but every condition can show only 6 of",
+            ),
+            (
+                {"items": "\n  ids:\n    - q1\n    - q7"},
+                ":8: items.ids[2]: world has no question with the id 'q7'",
+            ),
+            ({"questionnaire": "xqa"}, ":7: questionnaire: there is no template 'xqa'"),
+            ({"items": "[1, 2"}, ":6: is no valid YAML"),
+            (
+                {"exclusions": "[{name: bad, kind: item, item_id: q9}]"},
+                ":7: exclusions[1].item_id: rule 'bad': 'q9' is no item of this study",
+            ),
+        ],
+    )
+    def test_an_error_names_file_line_and_field_and_stores_nothing(self, write, lines, expected):
+        path = write(**lines)
+        with pytest.raises(CommandError) as caught:
+            run("create_study", path)
+        assert str(caught.value).startswith(f"{path}{expected}")
+        assert caught.value.returncode == 1
+        assert not Study.objects.exists()
+        assert not Event.objects.exists()
+
+    def test_too_few_by_default(self, write):
+        path = write()
+        path.write_text(path.read_text("utf-8").replace("items: {count: 3, seed: 7}\n", ""), "utf-8")
+        with pytest.raises(CommandError, match=r"yaml:1: items\.count: 25 wanted"):
+            run("create_study", path)
+
+    def test_no_file(self, tmp_path):
+        with pytest.raises(CommandError, match="No such file"):
+            run("create_study", tmp_path / "none.yaml")
+
+    def test_missing_explanations_are_told(self, write):
+        path = write()
+        Prediction.objects.update(facts=[])
+        assert "qi2019, revision r1 (3 of 3 items without an explanation)" in run("create_study", path)[0]
+
+
+@pytest.mark.django_db
+class TestLaunch:
+    def test_unknown_study(self, write):
+        run("create_study", write())
+        with pytest.raises(CommandError, match="there is no study 'other'; there are: small") as caught:
+            run("launch_study", "other")
+        assert caught.value.returncode == 1
+
+    def test_predictions_gone_since(self, write):
+        run("create_study", write())
+        Prediction.objects.all().delete()
+        with pytest.raises(CommandError, match="3 wanted, but every condition can show only 0"):
+            run("launch_study", "small")
+        assert Study.objects.get().status == "draft"
+
+    def test_twice_keeps_the_version(self, write):
+        run("create_study", write())
+        assert run("launch_study", "small") == run("launch_study", "small")
+
+
+@pytest.mark.django_db
+class TestLink:
+    def test_many(self, write):
+        run("create_study", write())
+        run("launch_study", "small")
+        printed, _ = run("study_link", "small", "--single-use", "--mode", "pilot", "--count", "3")
+        assert len(set(printed.split())) == 3
+        links = EntryLink.objects.all()
+        assert {(link.mode, link.single_use) for link in links} == {("pilot", True)}
+        assert len(links) == 3
+
+    def test_before_the_launch_it_warns(self, write):
+        run("create_study", write())
+        printed, warned = run("study_link", "small")
+        assert printed.startswith("http")
+        assert "small is draft" in warned
+
+    @pytest.mark.parametrize("wrong", [["--mode", "preview"], ["--count", "0"], ["--label", "x" * 101], []])
+    def test_usage(self, wrong):
+        with pytest.raises(CommandError):
+            call_command("study_link", *(["small", *wrong] if wrong else []))
+        assert not EntryLink.objects.exists()
+
+
+@pytest.mark.django_db
+def test_real_predictions(tmp_path):
+    if not DATA.is_dir():
+        pytest.skip("The real data are not on this machine; TOUCHSTONE_DATA names their folder.")
+    run("import_dataset", "hotpot", DATA / "hotpot" / "hotpot_sample.json", "--name", "hotpot")
+    for system in ("srlgrn", "hp_model_9"):
+        path = DATA / "hotpot" / "predictions" / f"{system}.json"
+        run("import_predictions", path, "--dataset", "hotpot", "--system", system)
+    path = tmp_path / "real.yaml"
+    path.write_text(
+        "study: real\ntitle: Real systems\ndataset: hotpot\n"
+        "conditions: [{system: srlgrn}, {system: hp_model_9}, {ground_truth: true}]\n"
+        "items: {count: 25, seed: 2020}\nconsent: You take part.\n",
+        encoding="utf-8",
+    )
+    run("create_study", path)
+    printed, _ = run("launch_study", "real")
+    assert "3 conditions, 25 items" in printed
+    version = Study.objects.get().versions.get()
+    gold = version.conditions.get(name="ground truth")
+    assert gold.stimuli.filter(system_correct=True).count() == 25
+    for name in ("srlgrn", "hp_model_9"):
+        stimuli = version.conditions.get(name=name).stimuli
+        right = stimuli.filter(system_correct=True).count()
+        assert 5 <= right < 25, "a real reader is right often and not always"
+        assert stimuli.filter(answer_f1__gt=0).count() >= right
+    assert len(version.items.values("external_id").distinct()) == 25

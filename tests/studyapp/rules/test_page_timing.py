@@ -1,0 +1,41 @@
+"""Tests of the browser's clock as sent."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from studyapp.rules.page_timing import PageTiming
+
+
+def test_it_works():
+    sent = {
+        "client_total_ms": "20000",
+        "client_visible_ms": "18000",
+        "client_hidden_ms": "2000",
+        "hidden_count": "0",
+        "first_interaction_ms": "950",
+    }
+    assert PageTiming.parse(sent) == PageTiming(20000, 18000, 2000, 0, 950)
+
+
+def test_without_javascript_everything_is_missing():
+    sent = {"client_total_ms": "", "client_visible_ms": "", "hidden_count": ""}
+    assert PageTiming.parse(sent) == PageTiming(None, None, None, None, None)
+    assert PageTiming.parse({}) == PageTiming()
+
+
+@pytest.mark.parametrize(
+    "sent", ["-1", "1.5", "NaN", "1e3", "0x10", "²", "٣", " 1", "2147483648", "9" * 5000]
+)
+def test_garbage_is_missing_never_zero(sent):
+    assert PageTiming.parse({"client_total_ms": sent}).client_total_ms is None
+
+
+def test_the_largest():
+    assert PageTiming.parse({"client_total_ms": "2147483647"}).client_total_ms == 2**31 - 1
+
+
+@given(st.text())
+def test_never_an_error(sent):
+    value = PageTiming.parse({"hidden_count": sent}).hidden_count
+    assert value is None or 0 <= value < 2**31

@@ -1,0 +1,120 @@
+"""Tests of the sample-size page: the simulation, what takes longer, what is wrong with assumptions."""
+
+import pytest
+
+from foundation.errors import NoBroker
+from studyapp import tasks
+from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
+from studyapp.models import SizePlan
+from studyapp.rules.sample_sizes import SizeSettings, simulate
+from studyapp.views import staff_sizes
+from tests.studyapp import factories
+
+SENT = {"effects": "0, 1", "items": "1", "participant_sd": "1", "item_sd": "0", "residual_sd": "0",
+        "target": "0.8", "alpha": "0.05", "simulations": "400"}  # fmt: skip
+
+
+def settings(**changes):
+    return SizeSettings(**{"effects": [0, 1], "items": 1, "participant_sd": 1, "residual_sd": 0,
+                           "simulations": 1000, **changes})  # fmt: skip
+
+
+def test_it_works():
+    shares: list[float] = []
+    result = simulate(settings(), advance=shares.append)
+    # The t test with a difference of one standard deviation: 17 per group have a power of 0.80.
+    assert result.participants is not None
+    assert 15 <= result.participants <= 19
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < shares[-1] < 1
+    powers = [one.power for one in result.curve]
+    assert powers[0] < 0.5 < 0.95 < powers[-1]
+    assert all(one.low <= one.power <= one.high for one in result.curve)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [({"mean": 0.5}, "either"), ({"residual_sd": None}, "either"), ({"effects": [1, 1]}, "all the same")],
+)
+def test_assumptions_that_make_no_design(changes, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        settings(**changes)
+
+
+@pytest.fixture
+def staff(client, db):
+    client.force_login(factories.make_user())
+    return client
+
+
+def test_the_page_simulates(staff):
+    assert staff.get("/staff/sample-size/").status_code == 200
+    page = staff.post("/staff/sample-size/", SENT, follow=True).content.decode()
+    assert "participants per condition" in page
+    assert "<polyline" in page
+    plan = SizePlan.objects.get()
+    assert (plan.status, plan.progress) == ("done", 100)
+    assert f'href="/staff/sample-size/{plan.pk}/"' in staff.get("/staff/sample-size/").content.decode()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"effects": effects} for effects in ("much", "1", "nan, 1", "0, 1e400")),
+        *({"mean": "0.5"}, {"items": "0"}, {"simulations": "1e9"}),
+    ],
+)
+def test_the_page_says_what_is_wrong(staff, wrong):
+    response = staff.post("/staff/sample-size/", SENT | wrong)
+    assert response.status_code == 422
+    assert 'role="alert"' in response.content.decode()
+    assert not SizePlan.objects.exists()
+
+
+def test_what_takes_longer_goes_to_a_worker(staff, monkeypatch):
+    monkeypatch.setattr(staff_sizes, "AT_ONCE", 0.0)
+    sent = []
+    monkeypatch.setattr(
+        tasks.compute_size_plan, "apply_async", lambda arguments, **_options: sent.append(arguments)
+    )
+    page = staff.post("/staff/sample-size/", SENT, follow=True).content.decode()
+    plan = SizePlan.objects.get()
+    assert sent == [(plan.pk,)]
+    assert "Waiting for a worker" in page
+    assert "data-refresh" in page
+    tasks.compute_size_plan(plan.pk)
+    shown = staff.get(f"/staff/sample-size/{plan.pk}/progress/").content.decode()
+    assert "<polyline" in shown
+    assert "<html" not in shown
+
+
+def test_without_a_broker_it_says_so(staff, monkeypatch):
+    def none(_plan):
+        raise NoBroker("the work queue cannot be reached")
+
+    monkeypatch.setattr(staff_sizes, "AT_ONCE", 0.0)
+    monkeypatch.setattr(staff_sizes, "enqueue_size_plan", none)
+    response = staff.post("/staff/sample-size/", SENT)
+    assert response.status_code == 422
+    assert "work queue cannot be reached" in response.content.decode()
+
+
+@pytest.mark.django_db
+def test_a_plan_that_was_stopped_is_pending_and_one_that_is_done_stays():
+    plan = create_plan(settings=settings(), by=None)
+    with pytest.raises(TakesLonger):
+        run_plan(plan_id=plan.pk, seconds=0)
+    plan.refresh_from_db()
+    assert (plan.status, plan.result) == ("pending", None)
+    run_plan(plan_id=plan.pk)
+    plan.refresh_from_db()
+    finished = plan.finished_at
+    run_plan(plan_id=plan.pk)
+    plan.refresh_from_db()
+    assert plan.finished_at == finished
+
+
+def test_only_staff_may(client, db):
+    client.force_login(factories.make_user(is_staff=False))
+    for address in ("/staff/sample-size/", "/staff/sample-size/1/", "/staff/sample-size/1/progress/"):
+        assert client.get(address).status_code == 403

@@ -1,0 +1,310 @@
+"""Simulated participants: they walk the real pages, answer as their behaviour says, and make nothing up."""
+
+import asyncio
+import json
+import random
+from collections import Counter
+
+import httpx
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from analysis.participants.bundle import load_bundle
+from scripts.example import load_example
+from scripts.processes import free_port
+from studyapp.actions.studies import close_study
+from studyapp.definition.questionnaires import TEMPLATES
+from studyapp.models import Participant, Trial
+from studyapp.queries.bots import plan_of, stored
+from studyapp.simulation.walk import (
+    BEHAVIOURS,
+    Bot,
+    BotError,
+    Page,
+    Post,
+    StudyPlan,
+    Think,
+    choose,
+    clock,
+    fill,
+    is_right,
+    make_bots,
+    parse_mix,
+    read_page,
+    run_bots,
+    walk,
+)
+from tests.studyapp.factories import make_link_and_token, make_study
+
+QUESTIONS = TEMPLATES["xqa-2020"].item
+NONE = dict.fromkeys(("participants", "stages", "items", "surveys", "completed", "ended"), 0)
+
+
+def drive(bot: Bot, link: str, plan, effects=None) -> list[str]:
+    """Walk with Django's test client, which goes through the whole site but no socket; return the paths.
+
+    effects: condition to what is planted where the item on the page is in it; one bot walks at a time.
+    """
+    client = Client(enforce_csrf_checks=True)
+    steps, response, paths = walk(bot, link, plan), None, []
+    try:
+        while True:
+            if effects:
+                ahead = Trial.objects.filter(answers__isnull=True).order_by("-participant", "position")
+                following = ahead.first()
+                bot.effect = effects.get(following.condition.name, {}) if following else {}
+            step = steps.send(response)
+            if isinstance(step, Think):
+                response = None
+                continue
+            form = step.form if isinstance(step, Post) else None
+            path = httpx.URL(step.url).path
+            found = client.get(path, follow=True) if form is None else client.post(path, form, follow=True)
+            place = found.redirect_chain[-1][0] if found.redirect_chain else path
+            paths.append(place)
+            request = httpx.Request("GET", f"http://testserver{place}")
+            response = httpx.Response(found.status_code, content=found.content, request=request)
+    except StopIteration:
+        return paths
+
+
+def make_bot(kind: str, seed: int = 1) -> Bot:
+    return Bot(0, kind, random.Random(seed))
+
+
+@pytest.fixture
+def open_study(db):
+    study = make_study(items=4, conditions=2)
+    link, token = make_link_and_token(study=study, mode="bot")
+    return study, link, f"http://testserver/join/{token}/"
+
+
+def test_it_works(open_study):
+    study, link, address = open_study
+    bot = make_bot("honest")
+    paths = drive(bot, address, plan_of(study))
+    assert (bot.items, bot.surveys, bot.left, bot.error) == (4, 1, False, "")
+    participant = Participant.objects.get()
+    assert participant.mode == "bot"
+    assert participant.completion_code == bot.code
+    assert paths[0].endswith("/consent/")
+    assert paths[-1].endswith("/done/")
+    assert stored(link) == {**NONE, "participants": 1, "items": 4, "surveys": 1, "completed": 1}
+    trial = Trial.objects.earliest("pk")
+    assert trial.answers is not None
+    assert set(trial.answers) == {question.key for question in QUESTIONS}
+    assert trial.client_total_ms is not None
+    assert trial.client_visible_ms is not None
+    assert trial.client_hidden_ms is not None
+    assert trial.client_total_ms == trial.client_visible_ms + trial.client_hidden_ms
+
+
+def test_a_drop_out_leaves_an_item_open(open_study):
+    study, link, address = open_study
+    bot = make_bot("drop-out")
+    drive(bot, address, plan_of(study))
+    assert bot.left
+    assert bot.code == ""
+    assert stored(link) == {**NONE, "participants": 1, "items": bot.items}
+    shown = Trial.objects.filter(shown_at__isnull=False)
+    assert shown.count() == bot.items + 1
+
+
+def test_a_second_tab_stores_nothing_twice(open_study):
+    study, link, address = open_study
+    bot = make_bot("two-tab")
+    drive(bot, address, plan_of(study))
+    assert bot.items == 4
+    assert stored(link) == {**NONE, "participants": 1, "items": 4, "surveys": 1, "completed": 1}
+    assert Participant.objects.get().events.filter(kind="item_submitted").count() == 4
+
+
+def test_the_same_seed_answers_alike(open_study):
+    study, _link, address = open_study
+    plan = plan_of(study)
+    for _ in range(2):
+        drive(make_bot("random", seed=5), address, plan)
+    one, other = (
+        list(participant.trials.values_list("position", "client_total_ms", "answers__certainty"))
+        for participant in Participant.objects.order_by("pk")
+    )
+    assert one == other
+    drive(make_bot("random", seed=6), address, plan)
+    assert Participant.objects.latest("pk").trials.get(position=1).client_total_ms != one[0][1]
+
+
+def _page(text: str) -> Page:
+    return read_page(
+        "http://testserver/study/s/item/3/", f'<title>Item 3</title><form method="post">{text}</form>'
+    )
+
+
+def _form(*, lacks: str = "") -> str:
+    """The form of an item page but for one name."""
+    names = ["csrfmiddlewaretoken", "page_key", *clock(BEHAVIOURS["honest"], random.Random(1))]
+    names += [f"changes_{question.key}" for question in QUESTIONS]
+    text = "".join(f'<input type="hidden" name="{name}" value="v">' for name in names if name != lacks)
+    for question in QUESTIONS:
+        for value, label in question.choices:
+            if question.key != lacks:
+                text += f'<label><input type="radio" name="{question.key}" value="{value}">{label}</label>'
+    return text
+
+
+def test_what_is_sent_comes_from_the_page():
+    sent = fill(_page(_form()), QUESTIONS, make_bot("honest"), right=True)
+    assert sent["page_key"] == "v"
+    assert sent["rated_correct"] in ("yes", "no")
+    assert sent["changes_certainty"] in ("0", "1")
+
+
+@pytest.mark.parametrize(
+    ("lacks", "message"),
+    [
+        ("rated_correct", r"/item/3/ \(Item 3\) lacks the choice '\w+' of the question 'rated_correct'"),
+        ("helpfulness", "lacks the choice '.' of the question 'helpfulness'"),
+        ("client_visible_ms", "lacks the field 'client_visible_ms'"),
+        ("changes_certainty", "lacks the field 'changes_certainty'"),
+        ("csrfmiddlewaretoken", "lacks the field 'csrfmiddlewaretoken'"),
+        ("page_key", "lacks the choice"),  # without its key the form is not that of a page
+    ],
+)
+def test_a_lacking_field_is_an_error(lacks, message):
+    with pytest.raises(BotError, match=message):
+        fill(_page(_form(lacks=lacks)), QUESTIONS, make_bot("honest"), right=True)
+
+
+def test_a_question_too_many_is_an_error():
+    text = _form() + '<input type="radio" name="age" value="1">'
+    with pytest.raises(BotError, match="asks 'age', which is no question of the study"):
+        fill(_page(text), QUESTIONS, make_bot("honest"), right=True)
+
+
+def test_an_unknown_answer_is_an_error():
+    text = (
+        '<h1 class="question-text">Who &amp; what?</h1>'
+        '<div class="answer">\n<p class="eyebrow">Answer</p>\n<p>B&#x27;s</p></div>'
+    )
+    page = read_page("http://testserver/study/s/item/1/", text)
+    assert is_right(page, {("Who & what?", "B's"): True}) is True
+    assert is_right(page, {("Who & what?", "B's"): None}) is None
+    with pytest.raises(BotError, match="which no condition does"):
+        is_right(page, {("Who & what?", "C"): True})
+    with pytest.raises(BotError, match="shows no question"):
+        is_right(read_page("http://testserver/study/s/item/1/", "<p>"), {})
+
+
+@pytest.mark.parametrize("kind", list(BEHAVIOURS))
+def test_behaviours_answer_as_declared(kind):
+    behaviour, rng = BEHAVIOURS[kind], random.Random(3)
+    rated = QUESTIONS[0]
+    for right, expected in ((True, behaviour.yes_if_right), (False, behaviour.yes_if_wrong)):
+        yes = Counter(choose(rated, behaviour, right, rng) for _ in range(2000))["yes"] / 2000
+        assert abs(yes - expected) < 0.05
+    times = sorted(int(clock(behaviour, rng)["client_total_ms"]) for _ in range(1001))
+    assert abs(times[500] / 1000 / behaviour.seconds - 1) < 0.15
+
+
+def test_a_straight_liner_always_chooses_the_same():
+    questions = [*QUESTIONS[2:], *TEMPLATES["xqa-2020"].post_survey]
+    rng = random.Random(1)
+    chosen = {choose(question, BEHAVIOURS["straight-liner"], None, rng) for question in questions}
+    assert chosen == {"5"}
+
+
+def test_mix_is_met_exactly_and_shuffled():
+    mix = parse_mix("honest=0.7, random=0.2,drop-out=0.1")
+    kinds = [bot.kind for bot in make_bots(40, mix, seed=1)]
+    assert Counter(kinds) == {"honest": 28, "random": 8, "drop-out": 4}
+    assert kinds == [bot.kind for bot in make_bots(40, mix, seed=1)]
+    assert kinds != [bot.kind for bot in make_bots(40, mix, seed=2)]
+    assert len(make_bots(7, parse_mix("honest=1,random=1,speeder=1"), seed=1)) == 7
+    assert parse_mix("speeder") == {"speeder": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("lazy", "no behaviour 'lazy'; there is honest"),
+        ("honest=many", "share of honest is 'many'"),
+        ("honest=-1,random=2", "share of honest is '-1'"),
+        ("honest=nan", "share of honest is 'nan'"),
+        ("honest=0", "all 0"),
+        ("honest,honest", "twice"),
+        ("", "no behaviour ''"),
+    ],
+)
+def test_a_wrong_mix(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse_mix(text)
+
+
+def test_one_failing_bot_does_not_stop_the_others():
+    seen = []
+
+    def site(request: httpx.Request) -> httpx.Response:
+        seen.append(request.url.path)
+        if len(seen) == 1:
+            raise httpx.ConnectError("refused")
+        return httpx.Response(410, text="<title>Closed</title>")
+
+    crowd = make_bots(3, parse_mix("honest"), seed=1)
+    plan = StudyPlan(2, QUESTIONS, [], {})
+    asyncio.run(
+        run_bots(crowd, "http://site/join/x/", plan, concurrency=1, transport=httpx.MockTransport(site))
+    )
+    assert [bot.error for bot in crowd] == [
+        "ConnectError: refused",
+        "/join/x/ (Closed) answered with status 410",
+        "/join/x/ (Closed) answered with status 410",
+    ]
+
+
+@pytest.mark.django_db
+def test_no_site_is_one_sentence():
+    study = make_study()
+    url = f"http://127.0.0.1:{free_port()}"
+    with pytest.raises(CommandError, match=f"no site answers at {url}"):
+        call_command("simulate_participants", study.slug, n=1, url=url)
+    assert not study.links.exists()
+
+
+@pytest.mark.django_db
+def test_never_launched():
+    with pytest.raises(CommandError, match="never launched"):
+        call_command("simulate_participants", make_study(launched=False).slug, n=1)
+
+
+@pytest.mark.service
+class TestOnARealSite:
+    """The command against a running site, from the link to the analysis."""
+
+    def test_it_works(self, site, tmp_path):
+        load_example(site, slug="bots", items=5)
+        printed = site.manage(
+            "simulate_participants",
+            "bots",
+            "-n",
+            "12",
+            "--behaviour",
+            "honest=0.5,two-tab=0.25,drop-out=0.25",
+        )
+        assert "12 bots: 9 completed, 3 left, 0 failed" in printed
+        assert "stored: 12 participants" in printed
+        site.manage("export_results", "bots", "--out", str(tmp_path / "out"))
+        bundle = load_bundle(tmp_path / "out")
+        assert set(bundle.participants["mode"]) == {"bot"}
+        assert len(bundle.participants) == 12
+        flow = json.loads((tmp_path / "out" / "flow.json").read_text())["modes"]["bot"]["conditions"]
+        assert sum(arm["completed"] for arm in flow.values()) == 9
+        assert max(arm["assigned"] for arm in flow.values()) - min(a["assigned"] for a in flow.values()) <= 1
+
+
+@pytest.mark.django_db
+def test_a_closed_study_makes_no_link(live_server):
+    study = make_study()
+    close_study(study=study, by=None)
+    with pytest.raises(CommandError, match="takes nobody: This study is closed"):
+        call_command("simulate_participants", study.slug, n=1, url=live_server.url)
+    assert not study.links.exists()

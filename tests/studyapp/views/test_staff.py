@@ -1,0 +1,181 @@
+"""Tests of the staff pages: who may see them, the counts, the life cycle, and new links."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from studyapp.link_tokens import find_link
+from studyapp.models import EntryLink, Mode, Participant, Study, Trial
+from studyapp.queries.progress import study_progress
+from tests.studyapp import factories
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def staff(client):
+    client.force_login(factories.make_user())
+    return client
+
+
+@pytest.fixture
+def study():
+    return factories.make_study(conditions=2, items=2)
+
+
+def test_it_works(staff, study):
+    factories.make_participant(study=study, completed=True)
+    factories.make_participant(link=factories.make_link(study=study, mode="bot"), items=1)
+    listed = staff.get("/staff/").content.decode()
+    assert f'href="/staff/studies/{study.slug}/"' in listed
+    page = staff.get(f"/staff/studies/{study.slug}/").content.decode()
+    assert study.versions.get().hash in page
+    assert "1 of 1 completed" in page
+    assert "0 of 1 completed" in page  # the bot
+    fragment = staff.get(f"/staff/studies/{study.slug}/progress/").content.decode()
+    assert fragment.strip() in page
+    assert "<html" not in fragment
+
+
+ADDRESSES = ["/staff/", "/staff/studies/{}/", "/staff/studies/{}/progress/"]
+ACTS = ["links", "launch", "close", "reopen"]
+
+
+def test_strangers_are_sent_to_the_login(client, study):
+    for address in ADDRESSES:
+        response = client.get(address.format(study.slug))
+        assert response.url == f"/accounts/login/?next={address.format(study.slug)}"
+    for act in ACTS:
+        assert client.post(f"/staff/studies/{study.slug}/{act}/").status_code == 302
+    assert Study.objects.get().status == "open"
+
+
+def test_users_who_are_no_staff_are_refused(client, study):
+    client.force_login(factories.make_user(is_staff=False))
+    for address in ADDRESSES:
+        response = client.get(address.format(study.slug))
+        assert response.status_code == 403
+        assert "for the staff of this site" in response.content.decode()
+    for act in ACTS:
+        assert client.post(f"/staff/studies/{study.slug}/{act}/").status_code == 403
+    assert Study.objects.get().status == "open"
+    assert not EntryLink.objects.exists()
+
+
+def test_an_unknown_study_is_not_found(staff):
+    assert staff.get("/staff/studies/nothing/").status_code == 404
+
+
+def test_acts_need_a_post(staff, study):
+    for act in ACTS:
+        assert staff.get(f"/staff/studies/{study.slug}/{act}/").status_code == 405
+
+
+def acts_offered(staff, study):
+    page = staff.get(f"/staff/studies/{study.slug}/").content.decode()
+    return set(re.findall(r'action="/staff/studies/[\w-]+/(launch|close|reopen)/"', page))
+
+
+def test_the_life_cycle_by_its_buttons(staff):
+    study = factories.make_study(launched=False)
+    for status, offered, act in [
+        ("draft", {"launch"}, "launch"),
+        ("open", {"launch", "close"}, "close"),
+        ("closed", {"launch", "reopen"}, "reopen"),
+    ]:
+        study.refresh_from_db()
+        assert study.status == status
+        assert acts_offered(staff, study) == offered
+        staff.post(f"/staff/studies/{study.slug}/{act}/")
+    study.refresh_from_db()
+    assert study.status == "open"
+
+
+def test_an_act_that_is_not_possible_is_refused_with_a_sentence(staff, study):
+    page = staff.post(f"/staff/studies/{study.slug}/reopen/", follow=True).content.decode()
+    assert "cannot reopen while open" in page
+
+
+def test_a_launch_that_is_refused_says_why(staff):
+    definition = factories.make_definition()
+    study = factories.make_study_of(definition, launched=False)
+    Study.objects.filter(pk=study.pk).update(definition={})
+    page = staff.post(f"/staff/studies/{study.slug}/launch/", follow=True).content.decode()
+    assert "has no definition that can be launched" in page
+    assert not study.versions.exists()
+
+
+def test_a_new_link_is_shown_once(staff, study, settings):
+    response = staff.post(
+        f"/staff/studies/{study.slug}/links/", {"label": "lab", "mode": "pilot", "single_use": "on"}
+    )
+    shown = re.search(re.escape(settings.SITE_URL) + "/join/([^/]+)/", response.content.decode())
+    assert shown is not None
+    token = shown[1]
+    link = find_link(token)
+    assert link is not None
+    assert (link.label, link.mode, link.single_use) == ("lab", "pilot", True)
+    page = staff.get(f"/staff/studies/{study.slug}/").content.decode()
+    assert "lab" in page
+    assert token not in page
+
+
+def test_a_link_of_an_unknown_mode_is_not_made(staff, study):
+    response = staff.post(f"/staff/studies/{study.slug}/links/", {"label": "x" * 101, "mode": "other"})
+    assert response.status_code == 422
+    assert "error-text" in response.content.decode()
+    assert not EntryLink.objects.exists()
+
+
+def test_progress_counts_every_participant_once(staff, study):
+    link = factories.make_link(study=study)
+    for _number in range(3):
+        factories.make_participant(link=link, completed=True)
+    stale, withdrawn, _active = (factories.make_participant(link=link, items=1) for _number in range(3))
+    Participant.objects.filter(pk=stale.pk).update(last_seen_at=timezone.now() - timedelta(hours=2))
+    Participant.objects.filter(pk=withdrawn.pk).update(status="withdrawn")
+    [live] = study_progress(study)
+    assert live.mode == Mode.LIVE
+    assert (live.assigned, live.completed) == (6, 3)
+    totals = [sum(getattr(row, name) for row in live.conditions) for name in ("active", "stale", "withdrawn")]
+    assert totals == [1, 1, 1]
+    for row in live.conditions:
+        assert sum(part.length for part in row.bar) == row.assigned == 3
+        assert row.bar[0].start == 0
+    listed = staff.get("/staff/").content.decode()
+    assert re.findall(r'<td class="number">(\d+)</td>', listed) == ["6", "3"]
+
+
+def test_the_time_of_an_item_is_the_median_of_the_server_clock(study):
+    participant = factories.make_participant(study=study, completed=True)
+    now = timezone.now()
+    for trial, seconds in zip(participant.trials.all(), (10, 40), strict=True):
+        Trial.objects.filter(pk=trial.pk).update(shown_at=now, submitted_at=now + timedelta(seconds=seconds))
+    medians = {row.condition: row.median_seconds for row in study_progress(study)[0].conditions}
+    assert medians.pop(participant.condition.name) == 25
+    assert list(medians.values()) == [None]
+
+
+def test_a_study_without_versions_has_no_conditions(staff):
+    study = factories.make_study(launched=False)
+    assert [(mode.mode, mode.conditions) for mode in study_progress(study)] == [("live", [])]
+    assert "Launch the study" in staff.get(f"/staff/studies/{study.slug}/").content.decode()
+
+
+def test_the_pages_cost_few_queries(staff, study, django_assert_num_queries):
+    for _number in range(4):
+        factories.make_participant(study=study, items=1)
+        factories.make_study(items=1)
+    staff.get(f"/staff/studies/{study.slug}/")
+    with django_assert_num_queries(3):  # session, user, studies
+        staff.get("/staff/")
+    with django_assert_num_queries(7):  # session, user, study, versions, conditions, counts, times
+        staff.get(f"/staff/studies/{study.slug}/progress/")
+
+
+def test_the_front_door(client):
+    assert "Staff login" in client.get("/").content.decode()
+    client.force_login(factories.make_user())
+    assert client.get("/").url == "/staff/"

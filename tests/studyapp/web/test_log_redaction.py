@@ -1,0 +1,49 @@
+"""What log lines do not hold: tokens, query strings, people's ids."""
+
+import logging
+
+import pytest
+from django.test import Client
+
+from studyapp.web.log_redaction import RedactingFormatter, redacted
+from tests.studyapp import factories
+from tests.studyapp.platform_standin import query
+from tests.studyapp.views.test_recruitment import PROLIFIC
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Not Found: /join/AbC-d_1/", "Not Found: /join/…/"),
+        ("GET https://x.example/resume/ab.cd/ HTTP/1.1", "GET https://x.example/resume/…/ HTTP/1.1"),
+        ("/join/t/?PROLIFIC_PID=5f1&S=2 failed", "/join/…/?… failed"),
+        ('"/study/a/consent/?language=de"', '"/study/a/consent/?…"'),
+        ("Is that so? x=1", "Is that so? x=1"),
+        ("run 5 of system a=b is done", "run 5 of system a=b is done"),
+    ],
+)
+def test_it_works(line, expected):
+    assert redacted(line) == expected
+
+
+def test_the_site_uses_it_for_every_line(settings):
+    formatter = settings.LOGGING["formatters"]["line"]
+    assert formatter["class"] == "studyapp.web.log_redaction.RedactingFormatter"
+    assert {handler["formatter"] for handler in settings.LOGGING["handlers"].values()} == {"line"}
+
+
+@pytest.mark.django_db
+def test_a_page_that_breaks_logs_no_token_and_no_id(monkeypatch, caplog):
+    token = factories.make_link_and_token(study=factories.make_study(recruitment=PROLIFIC))[1]
+    client = Client(raise_request_exception=False)
+
+    def breaks(*arguments, **more):
+        raise RuntimeError(f"/join/{token}/?PROLIFIC_PID=5f1secret")
+
+    monkeypatch.setattr("studyapp.views.recruitment.known_participant", breaks)
+    with caplog.at_level(logging.DEBUG):
+        assert client.get(f"/join/{token}/{query('5f1secret')}").status_code == 500
+        client.get(f"/join/{token}x/{query('5f1secret')}")
+    lines = [RedactingFormatter("%(message)s").format(record) for record in caplog.records]
+    assert any("/join/…/" in line for line in lines)
+    assert not any(token in line or "5f1secret" in line for line in lines)

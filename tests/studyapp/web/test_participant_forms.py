@@ -1,0 +1,57 @@
+"""Tests of the forms: fieldsets of questions and the keys of rendered pages."""
+
+import re
+
+from studyapp.definition.questionnaires import TEMPLATES, LikertScale, Question
+from studyapp.web.participant_forms import consent_public_id, new_consent_key, page_key, questions_html, rows
+
+QUESTIONS = TEMPLATES["xqa-2020"].item
+
+
+def test_it_works():
+    html = questions_html(rows(QUESTIONS, {}, {}))
+    assert re.findall(r"<legend>([^<]+)</legend>", html) == [
+        question.text.replace("'", "&#x27;") for question in QUESTIONS
+    ]
+    assert html.count("<fieldset") == html.count("</fieldset>") == 4
+    radios = re.findall(r'type="radio" id="([^"]+)" name="([^"]+)" value="([^"]+)"', html)
+    assert len(radios) == 2 + 2 + 5 + 5
+    assert len({identifier for identifier, _name, _value in radios}) == len(radios)
+    for identifier, _name, _value in radios:
+        assert f'<label class="option" for="{identifier}">' in html
+    assert "checked" not in html
+
+
+def test_every_question_counts_its_changes():
+    html = questions_html(rows(QUESTIONS, {}, {}))
+    assert re.findall(r'type="hidden" name="changes_(\w+)" value=""', html) == [q.key for q in QUESTIONS]
+
+
+def test_an_error_belongs_to_its_question():
+    html = questions_html(
+        rows(QUESTIONS, {"certainty": "2"}, {"known_before": "Please answer this question."})
+    )
+    assert '<fieldset class="question wrong" aria-describedby="known_before-error">' in html
+    assert html.count('id="known_before-error"') == html.count("wrong") == 1
+    assert re.findall(r'id="([\w-]+)"[^>]*checked', html) == ["certainty-2"]
+
+
+def test_a_question_may_be_optional():
+    question = Question(
+        key="why", text="Why?", scale=LikertScale(points=2, labels=["No", "Yes"]), required=False
+    )
+    assert "(optional)" in questions_html(rows([question], {}, {}))
+
+
+def test_a_page_key_names_one_page():
+    keys = {page_key("item", 1), page_key("item", 2), page_key("survey", 1)}
+    assert len(keys) == 3
+    assert page_key("item", 1) in keys
+
+
+def test_a_consent_key_gives_a_public_id_of_its_own():
+    first, second = new_consent_key(), new_consent_key()
+    assert consent_public_id(first) != consent_public_id(second)
+    assert consent_public_id(first) == consent_public_id(first)
+    for other in ("", "consent-abc", first[:-1], page_key("item", 1)):
+        assert consent_public_id(other) is None
