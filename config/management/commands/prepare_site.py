@@ -10,5 +10,5 @@ class Command(BaseCommand):
     help = "Apply migrations and collect static files; what a new version needs before it starts."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        call_command("migrate", verbosity=0, interactive=False)
+        call_command("migrate", verbosity=0, interactive=False, skip_checks=False)
         call_command("collectstatic", verbosity=0, interactive=False)
