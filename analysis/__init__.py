@@ -4,3 +4,5 @@ Importing this package imports nothing else. `analysis.scores.hotpotqa` and `ana
 need only the standard
 library; the other modules need numpy, scipy and pandas.
 """
+
+__version__ = "0.2.0"

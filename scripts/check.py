@@ -15,6 +15,7 @@ BIN = Path(sys.executable).parent
 CHECKS = {
     "format": [str(BIN / "ruff"), "format", "--check", "."],
     "lint": [str(BIN / "ruff"), "check", "."],
+    "words": [sys.executable, "-m", "scripts.words"],
     "types": [str(BIN / "mypy"), "."],
     "import contracts": [str(BIN / "lint-imports")],
     "migrations": [sys.executable, "manage.py", "makemigrations", "--check", "--dry-run"],

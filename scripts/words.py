@@ -1,0 +1,174 @@
+"""Check the words of code, pages and docs: ``python -m scripts.words``.
+
+The rules: a docstring begins with one line of at most 72 characters, no
+sentence opens with a riddle ("Who comes late is told"), the field's terms
+are used in place of private ones, and no name that lives longer than a
+comprehension says nothing about what it holds. `FORBIDDEN` is the list;
+a line that has to break a rule ends with ``words: allow`` and the reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from scripts.processes import ROOT
+
+LONGEST_SUMMARY = 72
+ALLOWED = "words: allow"
+NAMES = frozenset({"found", "known", "made", "one", "said", "told"})
+RIDDLE = re.compile(
+    r"(?:^|(?<=[.!:] )|(?<=[.!] {2}))(Who|Whoever|Whose|What|Whatever|Whether|Where)\b(?!\s+(?:is|are|was) the\b)"
+    r"(?P<rest>[^?]*?)(?P<end>[.!?](?:\s|$)|$)"
+)
+FORBIDDEN = {
+    r"\banew\b": "again",
+    r"\b(?:is|are|was|were|be|been) told\b": "say who sees or receives it: the participant sees a message",
+    r"\bwhoever\b": "name the person",
+    r"\bnewcomers?\b": "new participants",
+    r"\bputs? out\b": "predicts; model outputs",
+    r"\bis no (?:id|file|number|text|web address|name|system|place)\b": "is not a ...",
+    r"\b(?:study|each|one|an?|every|both) arms?\b": "condition",
+    r"\bhow far (?:the|a) \w+ is\b": "progress",
+    r"\btakes? (?:a|one) (?:person|participant) out\b": "remove a participant",
+    r"\bagreement between people\b": "inter-annotator agreement",
+    r"\bin words\b": "message, label",
+    r"\b(?:interim )?looks? (?:at|before) (?:the|a) (?:running study|end)\b": "interim analysis",
+    r"\bDo it\b": "name the act",
+}
+PATTERNS = [(re.compile(pattern), better) for pattern, better in FORBIDDEN.items()]
+TEXTS = (".md", ".html")
+LEFT_OUT = ("scripts/words.py", "CHANGELOG.md", "docs/reference/study-definition.md")
+
+
+class Finding(NamedTuple):
+    """A place that breaks a rule."""
+
+    path: str
+    line: int
+    message: str
+
+
+def main(arguments: list[str]) -> int:
+    """Print every place that breaks a rule. Return 1 if there is any."""
+    findings = [finding for path in tracked(arguments) for finding in findings_in(path)]
+    for finding in findings:
+        print(f"{finding.path}:{finding.line}: {finding.message}")
+    print(f"{len(findings)} findings" if findings else "All words are as they should be.")
+    return 1 if findings else 0
+
+
+def tracked(arguments: list[str]) -> list[str]:
+    """Return the files to read: those git knows below the given folders, or all."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *arguments],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    return [
+        path
+        for path in listed
+        if path.endswith((".py", *TEXTS)) and "/migrations/" not in path and path not in LEFT_OUT
+        if not path.startswith("tests/") and (ROOT / path).exists()
+    ]
+
+
+def findings_in(path: str) -> Iterator[Finding]:
+    """Yield what breaks a rule in a file, in no order."""
+    text = (ROOT / path).read_text("utf-8")
+    lines = text.splitlines()
+    rows = list(_python(path, text) if path.endswith(".py") else _prose(path, lines))
+    yield from (row for row in rows if ALLOWED not in lines[min(row.line, len(lines)) - 1])
+
+
+def _python(path: str, text: str) -> Iterator[Finding]:
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        yield from _names(path, node)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _docstring(path, node)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield from _wrong_words(path, node.lineno, node.value)
+    with (ROOT / path).open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.type == tokenize.COMMENT:
+                sentence = token.string.lstrip("#: ")
+                yield from _wrong_words(path, token.start[0], sentence)
+
+
+def _names(path: str, node: ast.AST) -> Iterator[Finding]:
+    stored: list[tuple[str, int]] = []
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.For | ast.With | ast.NamedExpr):
+        stored = [
+            (name.id, name.lineno)
+            for target in _targets(node)
+            for name in ast.walk(target)
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+        ]
+    elif isinstance(node, ast.arg):
+        stored = [(node.arg, node.lineno)]
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        stored = [(node.name.strip("_"), node.lineno)]
+    for name, line in stored:
+        if name in NAMES:
+            yield Finding(path, line, f"the name {name!r} does not say what it holds")
+
+
+def _targets(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.Assign):
+        return list(node.targets)
+    if isinstance(node, ast.With):
+        return [item.optional_vars for item in node.items if item.optional_vars]
+    return [node.target]  # type: ignore[attr-defined]
+
+
+def _docstring(
+    path: str, node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+) -> Iterator[Finding]:
+    text = ast.get_docstring(node)
+    if not text:
+        return
+    line = node.body[0].lineno
+    summary = text.split("\n", 1)[0]
+    if len(summary) > LONGEST_SUMMARY:
+        yield Finding(path, line, f"the first line has {len(summary)} characters, over {LONGEST_SUMMARY}")
+    for paragraph in re.split(r"\n\s*\n", text):
+        yield from _riddles(path, line, " ".join(paragraph.split()))
+
+
+def _prose(path: str, lines: list[str]) -> Iterator[Finding]:
+    in_code = False
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        if in_code:
+            continue
+        yield from _wrong_words(path, number, line)
+        if path.endswith(".md"):
+            yield from _riddles(path, number, line.lstrip("#>-*| 0123456789."))
+        else:
+            for text in re.findall(r"(?:trans(?:late)? \"([^\"]+)\")|>([^<>{}]+)<", line):
+                yield from _riddles(path, number, "".join(text).strip())
+
+
+def _wrong_words(path: str, line: int, text: str) -> Iterator[Finding]:
+    for pattern, better in PATTERNS:
+        match = pattern.search(text)
+        if match:
+            yield Finding(path, line, f"{match.group(0)!r}: {better}")
+
+
+def _riddles(path: str, line: int, text: str) -> Iterator[Finding]:
+    for match in RIDDLE.finditer(text):
+        if match["end"].strip() != "?" and len(match["rest"].split()) > 1:
+            start = match.group(0)[:40]
+            yield Finding(path, line, f"a sentence opens with a riddle, put its subject first: {start!r}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

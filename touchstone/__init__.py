@@ -1,0 +1,1 @@
+"""Touchstone: statistics and reports on whether explanations help people."""

@@ -1,0 +1,5 @@
+"""The command ``touchstone``."""
+
+
+def main() -> None:
+    print("touchstone")
