@@ -1,0 +1,60 @@
+"""Command lines built on cyclopts: one way to name, run and end them.
+
+The exit status is 0 when the command did its work, 1 when it failed (the
+reason is one line on standard error) and 2 for bad usage.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError, Parameter
+
+FAILED = 1
+BAD_USAGE = 2
+
+
+def command_line(name: str, description: str, version: str) -> App:
+    """Return an app without commands.
+
+    Register commands by import path (``app.command("package.module:function",
+    name=..., help=...)``): a module is then imported only when its command
+    runs, and help and completion stay fast.
+
+    Args:
+        name: The program as people type it, such as ``python -m analysis``.
+        description: One sentence for the top of the help.
+        version: Shown by ``--version``.
+    """
+    return App(
+        name=name,
+        help=description,
+        version=version,
+        exit_on_error=False,
+        print_error=False,
+        help_on_error=False,
+        result_action="return_value",
+        # A switch is named once: --json, without --no-json beside it, and a list has no --empty-names.
+        default_parameter=Parameter(negative=()),
+    )
+
+
+def run(app: App, arguments: Sequence[str] | None, failures: tuple[type[Exception], ...]) -> int:
+    """Run one command and return its exit status.
+
+    Args:
+        app: From `command_line`.
+        arguments: Without the program's name; None for those of this process.
+        failures: Errors whose text is for people: the command failed with
+            that sentence. Any other error is a defect and keeps its traceback.
+    """
+    try:
+        status = app(sys.argv[1:] if arguments is None else list(arguments))
+    except CycloptsError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return BAD_USAGE
+    except failures as error:
+        sys.stderr.write(f"error: {error}\n")
+        return FAILED
+    return status if isinstance(status, int) else 0
