@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo reset test check format bench lock
+.PHONY: help demo reset test check format bench docs lock
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
@@ -17,7 +17,7 @@ reset: ## delete the demo's data (asks first)
 test: .venv/.dev ## run every test, with real servers and a real browser
 	@exec $(BIN)/python -m scripts.run_tests
 
-check: .venv/.dev ## check format, lint, types, import contracts and migrations; changes nothing
+check: .venv/.dev ## check format, lint, words, types, contracts, doctests, docs; changes nothing
 	@exec $(BIN)/python -m scripts.check
 
 format: .venv/.dev ## format the code
@@ -25,6 +25,9 @@ format: .venv/.dev ## format the code
 
 bench: .venv/.dev ## run every benchmark
 	@exec $(BIN)/python -m scripts.bench
+
+docs: .venv/.dev ## build the docs site into build/docs; a link that leads nowhere fails
+	@exec $(BIN)/python -m scripts.docs
 
 lock: .venv/.dev ## compile requirements.txt and requirements-dev.txt from the .in files
 	@exec $(BIN)/python -m scripts.lock

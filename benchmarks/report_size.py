@@ -2,7 +2,7 @@
 
 Generated studies of four conditions, 25 items a participant, go through ``python -m analysis report`` with
 all defaults, each in a process of its own: seconds of the clock from start to exit, those of the processor,
-and the peak resident set. The last two are drawn over rows into ``benchmarks/report_size.svg``.
+and the peak resident set. The last two are drawn over rows into ``docs/images/report-size.svg``.
 
 Bars: 10 minutes of processor time and 4 GiB for the largest study; and from the smallest of at least
 `SETTLED` participants on, processor time per row grows by no more than a fifth.
@@ -173,7 +173,7 @@ def main() -> int:
     """Print a table, draw the plot, and return 1 when a bar was missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.report_size", description=main.__doc__)
     parser.add_argument("--participants", type=int, nargs="+", default=PARTICIPANTS)
-    parser.add_argument("--plot", type=Path, default=ROOT / "benchmarks" / "report_size.svg")
+    parser.add_argument("--plot", type=Path, default=ROOT / "docs" / "images" / "report-size.svg")
     options = parser.parse_args()
     costs = []
     for participants in sorted(options.participants):

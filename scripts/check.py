@@ -1,4 +1,7 @@
-"""Checks format, lint, types, import contracts and migrations, and changes nothing: ``make check``."""
+"""Check format, lint, words, types, contracts and docs: ``make check``.
+
+It changes nothing that git tracks.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,12 @@ BIN = Path(sys.executable).parent
 CHECKS = {
     "format": [str(BIN / "ruff"), "format", "--check", "."],
     "lint": [str(BIN / "ruff"), "check", "."],
+    "spelling": [str(BIN / "codespell"), "."],
     "words": [sys.executable, "-m", "scripts.words"],
     "types": [str(BIN / "mypy"), "."],
     "import contracts": [str(BIN / "lint-imports")],
     "migrations": [sys.executable, "manage.py", "makemigrations", "--check", "--dry-run"],
+    "docs": [sys.executable, "-m", "scripts.docs"],
     "system checks": [sys.executable, "manage.py", "check", "--fail-level", "WARNING"],
 }
 

@@ -30,7 +30,7 @@ __all__ = ["eager"]
 # All of them: tests with a database run first, and the server would be started twice.
 pytestmark = pytest.mark.django_db
 
-PAGE = (ROOT / "docs/tutorial/own-system.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/tutorials/own-system.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"[Ss]ave this as `(\w+\.py)`.*?```python\n(.*?)```", PAGE, re.DOTALL))
 SHELL = [block.strip() for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)]
 COMMANDS = [line for block in SHELL for line in ([block] if "curl" in block else block.splitlines())]

@@ -5,7 +5,7 @@ import os
 
 from tests.paths import ROOT
 
-NOTEBOOK = ROOT / "docs/tutorial/without-the-platform.ipynb"
+NOTEBOOK = ROOT / "docs/tutorials/without-the-platform.ipynb"
 
 
 def test_every_cell_runs(tmp_path, monkeypatch, capfd):

@@ -19,7 +19,7 @@ from tests.functional.test_staff_running_in_browser import ADD_STAFF, log_in
 
 pytestmark = pytest.mark.service
 
-PAGE = (ROOT / "docs/tutorial-study.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/tutorials/study.md").read_text(encoding="utf-8")
 # What the page tells to do: commands in a block, an address, a row of a table, or a button or link in bold.
 STEP = re.compile(
     r"```sh\n(?P<shell>.*?)```|<(?P<address>http://127\.0\.0\.1:8000/[^>]*)>"

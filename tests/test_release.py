@@ -1,0 +1,26 @@
+"""The version is said once, and everything that shows it agrees."""
+
+import re
+import tomllib
+
+import yaml
+
+import analysis
+from tests.paths import ROOT
+
+
+def test_the_citation_names_the_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert citation["version"] == analysis.__version__
+
+
+def test_the_newest_release_of_the_changelog_is_the_version():
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert headings[0] == analysis.__version__
+
+
+def test_the_distribution_holds_every_folder_of_the_analysis():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    folders = {path.parent.relative_to(ROOT) for path in (ROOT / "analysis").rglob("__init__.py")}
+    packages = {"touchstone." + ".".join(folder.parts) for folder in folders}
+    assert set(settings["packages"]) == {"touchstone", *packages}
