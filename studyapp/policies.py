@@ -1,5 +1,6 @@
-"""Who may enter a study. Each rule is a pair: ``check_x`` raises with a sentence for a person, ``can_x``
-is its truth value.
+"""Who may enter a study.
+
+Each rule is a pair: ``check_x`` raises with a sentence for a person, ``can_x`` is its truth value.
 
 Exceptions: `NotAdmitted`, a StudyappError; `Full` and `NotArrived`, each one of it.
 """
@@ -40,14 +41,18 @@ class NotArrived(NotAdmitted):
 
 
 def check_arrival(link: EntryLink, arrival: Arrival | None) -> None:
-    """Whether a person with these ids may come by this link. Raises NotArrived where an id is needed."""
+    """Return whether a person with these ids may come by this link.
+
+    Raises:
+        NotArrived: an id is needed.
+    """
     recruitment = None if arrival is not None else recruitment_of(link)
     if recruitment is not None and PLATFORMS[recruitment.platform].needs_person:
         raise NotArrived(recruitment.person_parameter)
 
 
 def check_admission(link: EntryLink) -> None:
-    """Whether a person who comes by this link may consent now.
+    """Return whether a person who comes by this link may consent now.
 
     Closing a study keeps newcomers out only: who has consented may finish.
 
@@ -65,11 +70,3 @@ def check_admission(link: EntryLink) -> None:
         raise NotAdmitted(str(REFUSALS["link_used"]))
     if link.quota is not None and places_taken(link) >= link.quota:
         raise Full(str(REFUSALS["link_full"]))
-
-
-def can_be_admitted(link: EntryLink) -> bool:
-    try:
-        check_admission(link)
-    except NotAdmitted:
-        return False
-    return True

@@ -21,7 +21,10 @@ class CannotJudge(StudyappError):
 
 @transaction.atomic
 def queue_answers(*, answers: Iterable[Answer], by: User, study: Study | None = None) -> int:
-    """Put answers that miss the gold answer into the queue, once each. Returns how many are new."""
+    """Put answers that miss the gold answer into the queue, once each.
+
+    Returns how many are new.
+    """
     rows = {(question, digest(answer)): answer for question, answer in answers}
     before = JudgedAnswer.objects.count()
     JudgedAnswer.objects.bulk_create(
@@ -39,7 +42,9 @@ def queue_answers(*, answers: Iterable[Answer], by: User, study: Study | None = 
 
 @transaction.atomic
 def judge(*, judged: JudgedAnswer, is_correct: bool, by: User, note: str = "") -> JudgedAnswer:
-    """Store what a judge says. The second judgement settles the answer where it equals the first.
+    """Store what a judge says.
+
+    The second judgement settles the answer where it equals the first.
 
     Raises:
         CannotJudge: this person has judged it, or two others have.
@@ -94,7 +99,9 @@ def _settle(judged: JudgedAnswer, is_correct: bool, how: str, note: str, by: Use
 
 @transaction.atomic
 def apply_decisions(*, version: StudyVersion, by: User) -> int:
-    """Bring the system correctness of a launched version up to what was decided since. Returns how many.
+    """Bring the system correctness of a launched version up to what was decided since.
+
+    Returns how many.
 
     What was frozen, and its hash, stay: they hold what is shown, not whether it is correct. The event lists
     every answer whose correctness changed.
@@ -120,5 +127,5 @@ def apply_decisions(*, version: StudyVersion, by: User) -> int:
 
 
 def judged_by(decision: JudgedAnswer) -> str:
-    """What a stimulus says of where its correctness comes from."""
+    """Return what a stimulus says of where its correctness comes from."""
     return "two judges" if decision.settled_how == HOW.AGREEMENT else decision.settled_how

@@ -45,9 +45,11 @@ def start_draft(*, draft: Mapping[str, Any], by: User | None) -> Study:
 def save_draft(
     *, study: Study, base: int, draft: Mapping[str, Any], changed: str, by: User | None
 ) -> DraftRevision | None:
-    """Make a draft the one that counts. ``base`` is the revision that it was made from.
+    """Make a draft the one that counts.
 
-    Returns None where nothing differs: then nothing is stored.
+    ``base`` is the revision that it was made from.
+
+    Returns None if nothing differs: then nothing is stored.
 
     Raises:
         DraftChanged: another revision counts by now.
@@ -69,7 +71,11 @@ def save_draft(
 
 @transaction.atomic
 def undo_draft(*, study: Study, by: User | None) -> DraftRevision:
-    """Go back to the revision before. Raises NothingToDo where there is none."""
+    """Go back to the revision before.
+
+    Raises:
+        NothingToDo: there is none.
+    """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     revision = undoable(study, edited(study))
     if revision is None:
@@ -79,7 +85,11 @@ def undo_draft(*, study: Study, by: User | None) -> DraftRevision:
 
 @transaction.atomic
 def redo_draft(*, study: Study, by: User | None) -> DraftRevision:
-    """Take the last undoing back. Raises NothingToDo where there is none."""
+    """Take the last undoing back.
+
+    Raises:
+        NothingToDo: there is none.
+    """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     revision = redoable(study, edited(study))
     if revision is None:
@@ -89,7 +99,11 @@ def redo_draft(*, study: Study, by: User | None) -> DraftRevision:
 
 @transaction.atomic
 def go_to_revision(*, study: Study, number: int, by: User | None) -> DraftRevision:
-    """Make an earlier or later revision the one that counts. Raises NothingToDo where there is none."""
+    """Make an earlier or later revision the one that counts.
+
+    Raises:
+        NothingToDo: there is none.
+    """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     revision = study.revisions.filter(number=number).first()
     if revision is None:
@@ -98,7 +112,10 @@ def go_to_revision(*, study: Study, number: int, by: User | None) -> DraftRevisi
 
 
 def _based(study: Study, now: Edited, by: User | None) -> int:
-    """The revision that is changed. A definition that came by another way becomes one first."""
+    """Return the revision that is changed.
+
+    A definition that came by another way becomes one first.
+    """
     if now.number:
         return now.number
     return replace_draft(study=study, draft=now.draft, by=by).number

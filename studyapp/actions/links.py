@@ -20,7 +20,9 @@ def create_link(
     quota: int | None = None,
     recruitment: Recruitment | None = None,
 ) -> tuple[EntryLink, str]:
-    """Make a way into a study. Returns the link and its token, which is kept nowhere and cannot be had again.
+    """Make a way into a study.
+
+    Returns the link and its token, which is kept nowhere and cannot be had again.
 
     ``quota`` is how many may come by it at most; ``recruitment`` stands in for the study's own.
 

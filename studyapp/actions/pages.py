@@ -31,7 +31,10 @@ from studyapp.rules.page_timing import PageTiming
 
 
 def _filled(page: type[TimedPage]) -> dict[str, Any]:
-    """The columns of a submitted page. A clock that was set back cannot make it end before it began."""
+    """Return the columns of a submitted page.
+
+    A clock that was set back cannot make it end before it began.
+    """
     names = ("answers", "changes", *(field.name for field in fields(PageTiming)))
     return {
         "submitted_at": Greatest(F("shown_at"), slot("now", page, "submitted_at")),
@@ -42,7 +45,7 @@ def _filled(page: type[TimedPage]) -> dict[str, Any]:
 def _values(
     now: datetime, answers: Mapping[str, Answer], changes: Mapping[str, int], timing: PageTiming
 ) -> dict[str, Any]:
-    """What goes into them."""
+    """Return what goes into them."""
     return {"now": now, "answers": dict(answers), "changes": dict(changes), **asdict(timing)}
 
 
@@ -104,7 +107,7 @@ def submit_stage(
 
 
 def _passed(content: FrozenStudy, stage: str, answers: Mapping[str, Answer]) -> bool | None:
-    """Whether a page with something to pass was passed."""
+    """Return whether a page with something to pass was passed."""
     if stage == Stage.SCREENING:
         return is_admitted(content.screening, answers)
     if stage == Stage.COMPREHENSION and content.comprehension:
@@ -130,7 +133,10 @@ _NOTE_START = PreparedUpdate(
 
 
 def show_trial(*, trial: Trial) -> None:
-    """Note when an item was first shown. Showing it again changes nothing, and asks the database nothing."""
+    """Note when an item was first shown.
+
+    Showing it again changes nothing, and asks the database nothing.
+    """
     if trial.shown_at is not None:
         return
     now = timezone.now()
@@ -180,7 +186,10 @@ def submit_trial(
 
 
 def note_honeypot(*, participant: Participant, page: str) -> None:
-    """Note that a field was filled that people do not see. It stops nobody; what it held is not kept."""
+    """Note that a field was filled that people do not see.
+
+    It stops nobody; what it held is not kept.
+    """
     with transaction.atomic():
         if hold(participant):
             record(participant, HONEYPOT, {"page": page})

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -27,7 +27,7 @@ from studyapp.models import (
     Trial,
 )
 from studyapp.policies import REFUSALS, Full, NotAdmitted, check_admission
-from studyapp.queries.studies import frozen, item_keys
+from studyapp.queries.studies import frozen, holds_place, item_keys
 from studyapp.rules import assignment, states
 
 # Without letters and digits that look alike, for people type the code into another site.
@@ -83,7 +83,7 @@ _NEWEST = Prepared(
 
 
 def _lock_newest(link: EntryLink) -> StudyVersion | None:
-    """Lock the newest version, and look at the study anew: it may have been closed since."""
+    """Lock the newest version, and look at the study again: it may have been closed since."""
     version = _NEWEST.first(study=link.study_id)
     if version is not None:
         link.study = version.study
@@ -100,7 +100,7 @@ _SAME = Prepared(
 
 
 def _already_in(link: EntryLink, public_id: str) -> Participant | None:
-    """The participant whom the same consent page made before."""
+    """Return the participant whom the same consent page made before."""
     same = _SAME.first(public_id=public_id)
     if same is not None and same.link_id != link.pk:
         raise NotAdmitted(_("This page belongs to another link. Please open your study link again."))
@@ -117,7 +117,7 @@ def _claim(link: EntryLink, now: datetime) -> None:
 
 
 def stages_of(content: FrozenStudy) -> list[Stage]:
-    """The stages that the study has, in order."""
+    """Return the stages that the study has, in order."""
     has = {
         Stage.SCREENING: bool(content.screening),
         Stage.INSTRUCTIONS: content.instructions_page,
@@ -129,7 +129,9 @@ def stages_of(content: FrozenStudy) -> list[Stage]:
 
 
 def enter_stage(participant: Participant, stage: Stage, now: datetime) -> None:
-    """Take a participant to a stage. The checks lie before the assignment, so that who fails has no place.
+    """Take a participant to a stage.
+
+    The checks lie before the assignment, so that who fails has no place.
 
     The version must be locked.
     """
@@ -148,7 +150,7 @@ _ARMS = Prepared(lambda: Condition.objects.filter(version=slot("version", StudyV
 
 
 def _open_groups(version: StudyVersion) -> dict[str, list[Condition]]:
-    """What newcomers can be assigned to: the conditions of each group that are all open, in order."""
+    """Return what newcomers can be assigned to: the conditions of each group that are all open, in order."""
     content = frozen(version)
     groups: dict[str, list[Condition]] = {}
     for arm in _ARMS.all(version=version.pk):
@@ -157,19 +159,23 @@ def _open_groups(version: StudyVersion) -> dict[str, list[Condition]]:
 
 
 def _free_groups(version: StudyVersion, mode: str) -> dict[str, list[Condition]]:
-    """The open groups with a free place. Only where somebody set a quota does this count participants."""
+    """Return the open groups with a free place.
+
+    Only where somebody set a quota does this count participants.
+    """
     groups = _open_groups(version)
-    minutes = frozen(version).stale_after_minutes
-    if minutes is None or not any(arm.quota is not None for arms in groups.values() for arm in arms):
+    if not any(arm.quota is not None for arms in groups.values() for arm in arms):
         return groups
-    counted = _count(version, mode, timezone.now() - timedelta(minutes=minutes))
-    return _below_quota(groups, counted, mode)
+    return _below_quota(groups, _count(version, mode, timezone.now()), mode)
 
 
 def _below_quota(
     groups: dict[str, list[Condition]], counted: Mapping[str, Mapping[tuple[int, int], int]], mode: str
 ) -> dict[str, list[Condition]]:
-    """The groups whose conditions may have one more participant. Quotas are of live participants."""
+    """Return the groups whose conditions may have one more participant.
+
+    Quotas are of live participants.
+    """
     if mode != Mode.LIVE:
         return groups
     held = {name: sum(counted.get(name, {}).values()) for name in groups}
@@ -193,16 +199,16 @@ _STORE_ASSIGNMENT = PreparedUpdate(
 
 
 def _assign(participant: Participant, now: datetime) -> bool:
-    """Choose group, order and place, and lay out the pages. False where no group is free any more.
+    """Choose group, order and place, and lay out the pages.
+
+    False if no group is free any more.
 
     The version must be locked.
     """
     version = participant.version
     content = frozen(version)
-    assert content.order_seed is not None  # only a study run elsewhere lacks the two, and it is never open
-    assert content.stale_after_minutes is not None
-    fresh_since = now - timedelta(minutes=content.stale_after_minutes)
-    counted = _count(version, participant.mode, fresh_since)
+    assert content.order_seed is not None  # only an imported study has none, and it is never open
+    counted = _count(version, participant.mode, now)
     groups = _below_quota(_open_groups(version), counted, participant.mode)
     if not groups:
         return False
@@ -243,13 +249,12 @@ def lock_version(version: StudyVersion) -> None:
     _LOCK.all(version=version.pk)
 
 
-def _count(version: StudyVersion, mode: str, fresh_since: datetime) -> dict[str, dict[tuple[int, int], int]]:
-    """Those of this mode who completed or hold a place, by group and cell.
+def _count(version: StudyVersion, mode: str, now: datetime) -> dict[str, dict[tuple[int, int], int]]:
+    """Return those of this mode who completed or hold a place, by group and cell.
 
     A place is held while it is neither stale nor given back.
     """
-    active = Q(status="active", last_seen_at__gte=fresh_since, returned_at__isnull=True)
-    counted = Q(mode=mode) & (Q(status="completed") | active)
+    counted = Q(mode=mode) & holds_place(frozen(version).stale_after_minutes, now)
     rows = (
         Participant.objects.filter(version=version)
         .exclude(group="")
@@ -299,13 +304,20 @@ _ON_THEIR_WAY = Prepared(
 
 
 def hold(participant: Participant) -> bool:
-    """Lock a participant. False where this person is not on the way any more, but withdrew in another tab."""
+    """Lock a participant.
+
+    False if this person is not on the way any more, but withdrew in another tab.
+    """
     return bool(_ON_THEIR_WAY.all(participant=participant.pk))
 
 
 @transaction.atomic
 def end(*, participant: Participant, outcome: Outcome) -> None:
-    """End the way of an active participant before its last page. Raises ForbiddenTransition if it ended."""
+    """End the way of an active participant before its last page.
+
+    Raises:
+        ForbiddenTransition: it ended.
+    """
     now = timezone.now()
     participant.status = states.next_status(states.PARTICIPANT, "end", participant.status)
     participant.outcome = outcome

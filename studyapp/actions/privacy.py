@@ -37,7 +37,9 @@ _NOTICES_KEPT = timedelta(days=30)
 
 @transaction.atomic
 def withdraw(*, participant: Participant) -> str:
-    """Do what the study promised to a person who withdraws: "exclude" or "delete". Returns which.
+    """Do what the study promised to a person who withdraws: "exclude" or "delete".
+
+    Returns which.
 
     Withdrawing twice changes nothing. Who was deleted meanwhile is told that.
     """
@@ -57,7 +59,10 @@ def withdraw(*, participant: Participant) -> str:
 
 @transaction.atomic
 def delete_participant(*, participant: Participant, by: User | None, reason: str) -> bool:
-    """Delete a person: answers, external ids, events, and the participant. False where nobody is left."""
+    """Delete a person: answers, external ids, events, and the participant.
+
+    False if nobody is left.
+    """
     found = _locked(participant)
     if found is None:
         return False
@@ -74,7 +79,7 @@ def anonymise_participant(*, participant: Participant, by: User | None, reason: 
 
     External ids, codes, the link and typed texts go; the id becomes another one; all times are shifted
     together, so that the consent falls on the start of its day (UTC) and every duration stays. Whoever was
-    on the way cannot go on. False where that was done before, or the person was deleted: nothing changes.
+    on the way cannot go on. False if that was done before, or the person was deleted: nothing changes.
     """
     found = _locked(participant)
     if found is None or found.anonymised_on is not None:
@@ -91,7 +96,9 @@ def anonymise_participant(*, participant: Participant, by: User | None, reason: 
 
 @transaction.atomic
 def apply_retention(*, today: date, by: User | None = None) -> dict[str, int]:
-    """Delete or anonymise everybody whose version's last day has passed. Returns how many per study.
+    """Delete or anonymise everybody whose version's last day has passed.
+
+    Returns how many per study.
 
     Doing it again on the same day finds nobody. Old notices of platforms are deleted too.
     """
@@ -110,7 +117,7 @@ def _retire(version: StudyVersion, participants: list[Participant], by: User | N
 
 
 def _locked(participant: Participant) -> Participant | None:
-    """The participant as stored now, locked, so that no page is submitted in between; None if deleted.
+    """Return the participant as stored now, locked, so that no page is submitted in between; None if deleted.
 
     Nor is any row added that points to it: the one lock of the study app that is for deleting.
     """
@@ -137,7 +144,7 @@ def _anonymise(participant: Participant) -> None:
 
 
 def _remove_typed_texts(participant: Participant) -> None:
-    """What a person wrote may say who it is; what was chosen or counted stays."""
+    """Return what a person wrote may say who it is; what was chosen or counted stays."""
     content = frozen(participant.version)
     asked: dict[Stage, Sequence[Question]] = {
         Stage.SCREENING: content.screening,

@@ -57,7 +57,9 @@ def _lock(link: EntryLink) -> None:
 
 @transaction.atomic
 def come_back(*, participant: Participant, arrival: Arrival) -> None:
-    """Note under which submission a person is back. A place that was given back is taken again.
+    """Note under which submission a person is back.
+
+    A place that was given back is taken again.
 
     Coming back under the same submission changes nothing.
     """
@@ -73,7 +75,9 @@ def come_back(*, participant: Participant, arrival: Arrival) -> None:
 
 @transaction.atomic
 def act_on_notice(*, notice: Notice) -> bool:
-    """Give the place of a returned or timed-out submission to others. True if a place was given back now.
+    """Give the place of a returned or timed-out submission to others.
+
+    True if a place was given back now.
 
     The same notice a second time, a notice about a submission that is not ours, and any other status
     change nothing. The answers are kept, and the person may still finish.

@@ -26,7 +26,7 @@ _CODE = "released"
 
 @transaction.atomic
 def import_released_study(*, released: ReleasedStudy, slug: str, by: User | None) -> tuple[Study, bool]:
-    """Store a released study under the name ``slug``; True where it is new, False where it was there.
+    """Store a released study under the name ``slug``; True if it is new, False if it was there.
 
     Nobody can enter it: it is closed, and so are its conditions.
 
@@ -75,7 +75,7 @@ def _store_items(released: ReleasedStudy, version: StudyVersion) -> dict[str, It
 
 
 def _store_conditions(version: StudyVersion) -> dict[str, Condition]:
-    """The arms, closed to newcomers, and a stimulus of each item about which nothing is known."""
+    """Return the arms, closed to newcomers, and a stimulus of each item about which nothing is known."""
     conditions = Condition.objects.bulk_create(
         Condition(
             version=version,
@@ -99,7 +99,10 @@ def _store_participants(
     items: dict[str, Item],
     conditions: dict[str, Condition],
 ) -> None:
-    """Participants with their pages. The one duration of the file is the browser's."""
+    """Participants with their pages.
+
+    The one duration of the file is the browser's.
+    """
     people = Participant.objects.bulk_create(
         Participant(
             version=version,

@@ -7,10 +7,10 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from studyapp.actions import events
 from studyapp.actions.drafts import start_draft
+from studyapp.actions.studies import change_status
 from studyapp.errors import StudyappError
 from studyapp.models import Condition, Event, Study
 from studyapp.queries.drafts import edited
-from studyapp.rules import states
 
 
 class CannotRun(StudyappError):
@@ -19,22 +19,20 @@ class CannotRun(StudyappError):
 
 @transaction.atomic
 def pause_study(*, study: Study, by: User | None) -> Study:
-    """Admit nobody for a while; who has begun may finish. Raises ForbiddenTransition unless it is open."""
-    return _turn(study, "pause", "study_paused", by)
+    """Admit nobody for a while; who has begun may finish.
+
+    Raises ForbiddenTransition unless it is open.
+    """
+    return change_status(study, "pause", "study_paused", by)
 
 
 @transaction.atomic
 def resume_study(*, study: Study, by: User | None) -> Study:
-    """Admit participants again after a pause. Raises ForbiddenTransition unless it is paused."""
-    return _turn(study, "resume", "study_resumed", by)
+    """Admit participants again after a pause.
 
-
-def _turn(study: Study, act: str, kind: str, by: User | None) -> Study:
-    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    study.status = states.next_status(states.STUDY, act, study.status)
-    study.save(update_fields=["status"])
-    events.record(kind=kind, study=study, by=by)
-    return study
+    Raises ForbiddenTransition unless it is paused.
+    """
+    return change_status(study, "resume", "study_resumed", by)
 
 
 @transaction.atomic
@@ -68,7 +66,11 @@ def set_condition(*, condition: Condition, is_open: bool, quota: int | None, by:
 
 @transaction.atomic
 def write_note(*, study: Study, text: str, by: User | None) -> Event:
-    """Write a note into the log of a study. Raises CannotRun for an empty one."""
+    """Write a note into the log of a study.
+
+    Raises:
+        CannotRun: an empty one.
+    """
     if not text.strip():
         raise CannotRun(_("The note is empty."))
     return events.record(kind="note", study=study, by=by, data={"text": text.strip()})
@@ -76,7 +78,10 @@ def write_note(*, study: Study, text: str, by: User | None) -> Event:
 
 @transaction.atomic
 def archive_study(*, study: Study, by: User | None) -> Study:
-    """Take a study out of the list. Raises CannotRun while people can enter it."""
+    """Take a study out of the list.
+
+    Raises CannotRun while people can enter it.
+    """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if study.status in (Study.Status.OPEN, Study.Status.PAUSED):
         raise CannotRun(_("Close the study before you archive it."))
@@ -100,7 +105,9 @@ def restore_study(*, study: Study, by: User | None) -> Study:
 
 @transaction.atomic
 def duplicate_study(*, study: Study, slug: str, title: str, by: User | None) -> Study:
-    """Make a new draft with the draft of another study under another name. Nobody's data is copied.
+    """Make a new draft with the draft of another study under another name.
+
+    Nobody's data is copied.
 
     A draft that is not complete is copied as it is.
 

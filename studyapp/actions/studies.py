@@ -22,7 +22,9 @@ from studyapp.studio.drafts import opened
 
 @transaction.atomic
 def create_study(*, definition: StudyDefinition, by: User | None) -> Study:
-    """Make a draft study, or give the study of the same name this definition. Versions stay as they are.
+    """Make a draft study, or give the study of the same name this definition.
+
+    Versions stay as they are.
 
     Giving a study the definition it has changes nothing; another one becomes a revision of its draft.
 
@@ -65,17 +67,28 @@ def launch_study(*, study: Study, by: User | None) -> StudyVersion:
 
 @transaction.atomic
 def close_study(*, study: Study, by: User | None) -> Study:
-    """Admit nobody more; who has consented may finish. Raises ForbiddenTransition unless it is open."""
-    return _turn(study, "close", "study_closed", by)
+    """Admit nobody more; who has consented may finish.
+
+    Raises ForbiddenTransition unless it is open.
+    """
+    return change_status(study, "close", "study_closed", by)
 
 
 @transaction.atomic
 def reopen_study(*, study: Study, by: User | None) -> Study:
-    """Admit participants again. Raises ForbiddenTransition unless it is closed."""
-    return _turn(study, "reopen", "study_reopened", by)
+    """Admit participants again.
+
+    Raises ForbiddenTransition unless it is closed.
+    """
+    return change_status(study, "reopen", "study_reopened", by)
 
 
-def _turn(study: Study, act: str, kind: str, by: User | None) -> Study:
+def change_status(study: Study, act: str, kind: str, by: User | None) -> Study:
+    """Change the status of a study as an act does, and log it as an event of a kind.
+
+    Raises:
+        ForbiddenTransition: the act does not fit the present status.
+    """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     _move(study, act)
     events.record(kind=kind, study=study, by=by)
@@ -88,7 +101,10 @@ def _move(study: Study, act: str) -> None:
 
 
 def _existing(study: Study, plan: Design) -> StudyVersion | None:
-    """The newest version, where it holds the same. An older one cannot be newest again."""
+    """Return the newest version, where it holds the same.
+
+    An older one cannot be newest again.
+    """
     versions = study.versions.defer("frozen")
     same = versions.filter(hash=plan.content.hash()).first()
     newest = versions.order_by("-number").first()
@@ -122,7 +138,10 @@ def _freeze(study: Study, plan: Design, by: User | None) -> StudyVersion:
 
 
 def _freeze_items(version: StudyVersion, plan: Design) -> list[Item]:
-    """Store items, practice items and attention items. Returns the first two, which conditions show."""
+    """Store items, practice items and attention items.
+
+    Returns the first two, which conditions show.
+    """
     questions = [
         *((question, Item.Kind.ITEM) for question in plan.questions),
         *((question, Item.Kind.PRACTICE) for question in plan.practice),
@@ -171,7 +190,7 @@ def _condition(version: StudyVersion, position: int, arm: Arm) -> Condition:
 def _stimulus(
     condition: Condition, item: Item, shown: Shown, judged: Mapping[Answer, JudgedAnswer]
 ) -> Stimulus:
-    """The gold answer is correct; a system's is where it matches, or where people decided so."""
+    """Return the gold answer is correct; a system's is where it matches, or where people decided so."""
     assert shown.answer is not None  # a design shows something everywhere
     assert item.gold_answer is not None
     matches = hotpotqa.exact_match(item.gold_answer, shown.answer)

@@ -11,7 +11,7 @@ _AGREEMENT_ENDS = {
 
 
 def _ends(points: int, low: str, high: str) -> dict[str, str]:
-    """The labels of the two ends of a scale, as `LikertScale` makes them."""
+    """Return the labels of the two ends of a scale, as `LikertScale` makes them."""
     words = {**_TLX, **_AGREEMENT_ENDS}
     return {f"1 – {low}": f"1 – {words[low]}", f"{points} – {high}": f"{points} – {words[high]}"}
 

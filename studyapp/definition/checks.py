@@ -53,7 +53,10 @@ Accepted = Annotated[
 
 
 class ScreeningQuestion(Question):
-    """A question after consent. An answer outside ``accept`` screens the participant out."""
+    """A question after consent.
+
+    An answer outside ``accept`` screens the participant out.
+    """
 
     accept: Accepted | None = Field(
         default=None,
@@ -72,22 +75,14 @@ class ScreeningQuestion(Question):
         if isinstance(self.accept, list):
             for value in self.accept:
                 alone = [value] if isinstance(self.scale, MultipleChoice) else value
-                if not self.takes(alone):  # type: ignore[arg-type]  # a value out of place is refused here
-                    raise ValueError(
-                        say(
-                            "accept: %(key)s is answered by %(answers)s, not %(value)r",
-                            key=self.key,
-                            answers=self.shown_answers(),
-                            value=value,
-                        )
-                    )
+                self.check_answer(alone, "accept")  # type: ignore[arg-type]  # what does not fit is refused
         if self.accept is not None and not self.required:
             raise ValueError(say("a screening question that decides must be required"))
         return self
 
     @property
     def passing(self) -> Answer | None:
-        """An answer that lets pass; None where every answer does."""
+        """An answer that lets pass; None if every answer does."""
         if isinstance(self.accept, Range):
             assert isinstance(self.scale, NumberScale)
             low, high = self.scale.min, self.scale.max
@@ -99,7 +94,10 @@ class ScreeningQuestion(Question):
         return [self.accept[0]] if self.kind == "multiple" else self.accept[0]  # type: ignore[list-item]
 
     def passes(self, answer: Answer | None) -> bool:
-        """Whether an answer lets pass. Of several choices, one that is accepted is enough."""
+        """Return whether an answer lets pass.
+
+        Of several choices, one that is accepted is enough.
+        """
         if self.accept is None:
             return True
         if answer is None:
@@ -127,22 +125,17 @@ class ComprehensionQuestion(Question):
 
     @model_validator(mode="after")
     def _can_be_answered(self) -> Self:
-        if not self.takes(self.correct):
-            raise ValueError(
-                say(
-                    "correct: %(key)s is answered by %(answers)s, not %(value)r",
-                    key=self.key,
-                    answers=self.shown_answers(),
-                    value=self.correct,
-                )
-            )
+        self.check_answer(self.correct, "correct")
         if not self.required:
             raise ValueError(say("a question of the comprehension check must be required"))
         return self
 
 
 class Comprehension(FrozenModel):
-    """Questions about the instructions. Who fails the last try ends there."""
+    """Questions about the instructions.
+
+    Who fails the last try ends there.
+    """
 
     questions: Annotated[list[ComprehensionQuestion], Field(min_length=1)] = Field(
         description="the questions, each with its `correct` answer"
@@ -196,7 +189,10 @@ class AttentionDefinition(FrozenModel):
 
 
 class FrozenAttention(FrozenModel):
-    """An attention item as it is shown. ``context`` and ``facts`` are None for an instructed one."""
+    """An attention item as it is shown.
+
+    ``context`` and ``facts`` are None for an instructed one.
+    """
 
     id: str
     kind: Literal["instructed", "contradiction"]
@@ -210,12 +206,12 @@ class FrozenAttention(FrozenModel):
     expected: dict[str, Given]
 
     def passes(self, answers: Mapping[str, Answer]) -> bool:
-        """Whether all that was asked for was answered so."""
+        """Return whether all that was asked for was answered so."""
         return all(key in answers and _same(answers[key], wanted) for key, wanted in self.expected.items())
 
 
 def check_expected(expected: Mapping[str, Answer], questions: Sequence[Question], name: str) -> None:
-    """Raises ValueError where an expected answer is none that an item question can have."""
+    """Raise ValueError if an expected answer is none that an item question can have."""
     asked = {question.key: question for question in questions}
     for key, answer in expected.items():
         if key not in asked:
@@ -227,21 +223,11 @@ def check_expected(expected: Mapping[str, Answer], questions: Sequence[Question]
                     known=", ".join(asked),
                 )
             )
-        if not asked[key].takes(answer):
-            shown = asked[key].shown_answers()
-            raise ValueError(
-                say(
-                    "%(name)s: %(key)s is answered by %(answers)s, not %(value)r",
-                    name=name,
-                    key=key,
-                    answers=shown,
-                    value=answer,
-                )
-            )
+        asked[key].check_answer(answer, name)
 
 
 def is_comprehended(check: Comprehension, answers: Mapping[str, Answer]) -> bool:
-    """Whether every question was answered correctly."""
+    """Return whether every question was answered correctly."""
     return all(
         question.key in answers and _same(answers[question.key], question.correct)
         for question in check.questions
@@ -249,7 +235,7 @@ def is_comprehended(check: Comprehension, answers: Mapping[str, Answer]) -> bool
 
 
 def is_admitted(questions: Sequence[ScreeningQuestion], answers: Mapping[str, Answer]) -> bool:
-    """Whether every answer to the screening lets pass."""
+    """Return whether every answer to the screening lets pass."""
     return all(question.passes(answers.get(question.key)) for question in questions)
 
 

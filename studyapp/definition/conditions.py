@@ -111,7 +111,10 @@ class ItemsDefinition(FrozenModel):
 
 
 class PracticeDefinition(ItemsDefinition):
-    """Questions shown before the items for practice. They are marked, and kept apart in the export."""
+    """Questions shown before the items for practice.
+
+    They are marked, and kept apart in the export.
+    """
 
     stratify: None = Field(default=None, exclude=True, description="is for items only")
 
@@ -123,7 +126,7 @@ ALL_CONDITIONS = "all conditions"
 def groups_of(
     design: Design, conditions: Sequence[ConditionDefinition]
 ) -> dict[str, list[ConditionDefinition]]:
-    """What participants are assigned to, by name: a condition, all conditions, or those of a mixed group."""
+    """Return what participants are assigned to, by name: a condition, all conditions, or those of a mixed group."""
     groups: dict[str, list[ConditionDefinition]] = {}
     for condition in conditions:
         name = {"between": condition.name, "within": ALL_CONDITIONS, "mixed": condition.group}[design]
@@ -132,7 +135,7 @@ def groups_of(
 
 
 def check_groups(conditions: Sequence[ConditionDefinition], design: Design) -> None:
-    """Raises ValueError where the groups do not fit the design, or are of several weights."""
+    """Raise ValueError if the groups do not fit the design, or are of several weights."""
     for condition in conditions:
         if (design == "mixed") != bool(condition.group):
             raise ValueError(
@@ -151,7 +154,7 @@ def check_groups(conditions: Sequence[ConditionDefinition], design: Design) -> N
 
 
 def check_unique(names: Sequence[str], kind: str) -> None:
-    """Raises ValueError where a name is given twice."""
+    """Raise ValueError if a name is given twice."""
     for name, times in Counter(names).items():
         if times > 1:
             raise ValueError(say("two %(kind)s are named %(name)r", kind=kind, name=name))

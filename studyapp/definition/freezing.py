@@ -1,4 +1,6 @@
-"""What a launch freezes: its form, its canonical JSON and its hash. Pure: no Django.
+"""What a launch freezes: its form, its canonical JSON and its hash.
+
+Pure: no Django.
 
 Participants are shown what stands here, so nothing that changes later can change what they see.
 """
@@ -101,7 +103,9 @@ class Growing(FrozenModel):
 
 
 class FrozenItem(Growing):
-    """A question as it is shown. ``context`` is ``[[title, [sentence, ...]], ...]``.
+    """A question as it is shown.
+
+    ``context`` is ``[[title, [sentence, ...]], ...]``.
 
     ``images`` are shown above it, the left one first; the question is then a sentence about them.
     """
@@ -123,8 +127,8 @@ class Shown(Growing):
     """What a condition shows for an item: the answer, and the facts ``[title, index]`` that explain it.
 
     ``tokens`` are the highlighted pieces ``[title, index, start, end, level]``: code points in the sentence,
-    end exclusive, in order and apart from each other; None where the condition highlights no tokens.
-    ``steps`` are those of the program that came to the answer; None where the condition shows none.
+    end exclusive, in order and apart from each other; None if the condition highlights no tokens.
+    ``steps`` are those of the program that came to the answer; None if the condition shows none.
     """
 
     LATER = frozenset({"tokens", "steps"})
@@ -136,7 +140,9 @@ class Shown(Growing):
 
 
 class FrozenCondition(Growing):
-    """One arm. ``shown`` is keyed by item id; ``system`` and ``revision`` are None for the ground truth.
+    """One arm.
+
+    ``shown`` is keyed by item id; ``system`` and ``revision`` are None for the ground truth.
 
     ``group`` is what participants are assigned to; empty in a between-subject design, where that is the
     condition itself. ``saliency`` names the method that the weights of highlighted tokens come from, empty
@@ -158,7 +164,9 @@ class FrozenCondition(Growing):
 
 
 class FrozenStudy(Growing):
-    """All that is hashed. Items stand in the order of the definition.
+    """All that is hashed.
+
+    Items stand in the order of the definition.
 
     What is None is unknown, as in a study that was run elsewhere and brought in; a launch knows it all but
     ``items_seed`` (items may be named), ``assignment_block`` and ``redirect_url`` (optional).
@@ -201,18 +209,22 @@ class FrozenStudy(Growing):
     privacy: Privacy = Privacy()
 
     def canonical(self) -> dict[str, Any]:
-        """The JSON object that is stored and hashed."""
+        """Return the JSON object that is stored and hashed."""
         return self.model_dump(mode="json")
 
     def hash(self) -> str:
         return hash_canonical(self.canonical())
 
     def item(self, item_id: str) -> FrozenItem:
-        """An item or practice item. Raises KeyError for one of another study."""
+        """Return an item or practice item.
+
+        Raises:
+            KeyError: one of another study.
+        """
         return self._only([*self.items, *self.practice], "id", item_id)
 
     def attention_item(self, item_id: str) -> FrozenAttention | None:
-        """The attention item of that id, None where it is none."""
+        """Return the attention item of that id, None if it is none."""
         return next((row for row in self.attention if row.id == item_id), None)
 
     def condition(self, name: str) -> FrozenCondition:
@@ -234,7 +246,7 @@ class FrozenStudy(Growing):
         return [*self.comprehension.questions] if self.comprehension else []
 
     def in_language(self, language: str) -> "FrozenStudy":
-        """The study with its texts in another of its languages; in a language it has not, as it is."""
+        """Return the study with its texts in another of its languages; in a language it has not, as it is."""
         words = self.translations.get(language)
         if words is None:
             return self
@@ -268,7 +280,7 @@ class FrozenStudy(Growing):
 
 
 def has_stages(content: FrozenStudy) -> bool:
-    """Whether a page lies between the consent and the items."""
+    """Return whether a page lies between the consent and the items."""
     return bool(content.screening or content.instructions_page or content.comprehension or content.pre_survey)
 
 

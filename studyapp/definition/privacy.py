@@ -1,4 +1,7 @@
-"""What a study promises about people's data: withdrawal, and how long data are kept. Pure: no Django."""
+"""What a study promises about people's data: withdrawal, and how long data are kept.
+
+Pure: no Django.
+"""
 
 from datetime import date
 from typing import Literal

@@ -29,7 +29,10 @@ class BadNotice(StudyappError):
 
 
 class Notice(NamedTuple):
-    """``event_id`` stays when the notice is sent again. ``submission`` is the address's SESSION_ID."""
+    """``event_id`` stays when the notice is sent again.
+
+    ``submission`` is the address's SESSION_ID.
+    """
 
     event_id: str
     submission: str
@@ -47,7 +50,9 @@ class _Body(BaseModel):
 
 
 def read_notice(body: bytes, headers: Mapping[str, str], *, secret: str, now: float) -> Notice:
-    """Check and read a request. ``now`` is in Unix seconds. A status is as Prolific's, such as TIMED-OUT.
+    """Check and read a request.
+
+    ``now`` is in Unix seconds. A status is as Prolific's, such as TIMED-OUT.
 
     Raises:
         BadNotice: see there.
@@ -68,6 +73,6 @@ def read_notice(body: bytes, headers: Mapping[str, str], *, secret: str, now: fl
 
 
 def sign(body: bytes, timestamp: str, secret: str) -> str:
-    """The signature that fits, in Base64."""
+    """Return the signature that fits, in Base64."""
     digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
     return base64.b64encode(digest).decode()

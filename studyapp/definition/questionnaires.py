@@ -48,7 +48,7 @@ RESERVED_KEYS = frozenset(
 
 
 class Column(NamedTuple):
-    """One column of an exported table: type as in the bundle, ``unit`` and ``values`` where there are any."""
+    """One column of an exported table: type as in the bundle, ``unit`` and ``values`` if there are any."""
 
     name: str
     type: Literal["boolean", "integer", "number", "string"]
@@ -113,7 +113,7 @@ class _Choices(FrozenModel):
     @field_validator("choices", mode="before")
     @classmethod
     def _mapping(cls, choices: Any) -> Any:
-        """A list, for a mapping has no order in the database."""
+        """Return a list, for a mapping has no order in the database."""
         if not isinstance(choices, dict):
             return choices
         return [{"value": value, "label": label} for value, label in choices.items()]
@@ -134,13 +134,19 @@ class SingleChoice(_Choices):
 
 
 class MultipleChoice(_Choices):
-    """Any number of several choices. Stored as a sorted list; every choice has a column of its own."""
+    """Any number of several choices.
+
+    Stored as a sorted list; every choice has a column of its own.
+    """
 
     kind: Literal["multiple"] = Field(description="`multiple`")
 
 
 class NumberScale(FrozenModel):
-    """A number that people write. It is stored as an integer where bounds and step are whole."""
+    """A number that people write.
+
+    It is stored as an integer where bounds and step are whole.
+    """
 
     kind: Literal["number"] = Field(description="`number`")
     min: Annotated[float, Field(ge=-1e9, le=1e9)] = Field(description="smallest number taken")
@@ -160,11 +166,14 @@ class NumberScale(FrozenModel):
 
     @property
     def is_whole(self) -> bool:
-        """Whether every number that it takes is an integer."""
+        """True if every number that it takes is an integer."""
         return self.min.is_integer() and self.step.is_integer()
 
     def read(self, sent: str) -> int | float | None:
-        """The number that was written, None where it is not one of the scale's. A comma is a point."""
+        """Return the number that was written, None if it is not one of the scale's.
+
+        A comma is a point.
+        """
         try:
             number = float(sent.replace(",", ".")) if sent.isascii() and "_" not in sent else math.nan
         except ValueError:
@@ -178,7 +187,10 @@ class NumberScale(FrozenModel):
 
 
 class TextField(FrozenModel):
-    """A text that people write. Blanks around it are left out."""
+    """A text that people write.
+
+    Blanks around it are left out.
+    """
 
     kind: Literal["text"] = Field(description="`text`")
     max_length: Annotated[int, Field(ge=1, le=10_000)] = Field(
@@ -208,7 +220,10 @@ Kind = Literal["yes_no", "likert", "single", "multiple", "number", "text"]
 
 
 class Question(FrozenModel):
-    """One question put to participants. ``role`` names what the measures read, whatever the key."""
+    """One question put to participants.
+
+    ``role`` names what the measures read, whatever the key.
+    """
 
     key: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
     text: Annotated[str, Field(min_length=1, max_length=1000)]
@@ -285,13 +300,13 @@ class Question(FrozenModel):
                 return (Column(self.key, "boolean", None, values, self.text),)
 
     def cells(self, answer: Answer) -> dict[str, Answer]:
-        """The answer by column name."""
+        """Return the answer by column name."""
         if isinstance(self.scale, MultipleChoice) and isinstance(answer, list):
             return {f"{self.key}_{choice.value}": choice.value in answer for choice in self.scale.choices}
         return {self.key: answer}
 
     def takes(self, answer: Answer) -> bool:
-        """Whether an answer is one that this question can have."""
+        """Return whether an answer is one that this question can have."""
         match self.scale:
             case MultipleChoice():
                 return isinstance(answer, list) and bool(answer) and set(answer) <= self.values.keys()
@@ -303,8 +318,21 @@ class Question(FrozenModel):
         # True == 1 in Python, so a truth value and a scale point are told apart by type.
         return (type(answer), answer) in [(type(value), value) for value in self.values.values()]
 
+    def check_answer(self, answer: Answer, name: str) -> None:
+        """Raise ValueError, which names the field, unless this question can have the answer."""
+        if not self.takes(answer):
+            raise ValueError(
+                say(
+                    "%(name)s: %(key)s is answered by %(answers)s, not %(value)r",
+                    name=name,
+                    key=self.key,
+                    answers=self.shown_answers(),
+                    value=answer,
+                )
+            )
+
     def shown_answers(self) -> str:
-        """The answers that it can have, in words for an error."""
+        """Return the answers that it can have, in words for an error."""
         if isinstance(self.scale, NumberScale):
             return say("a number from %(min)g to %(max)g", min=self.scale.min, max=self.scale.max)
         if isinstance(self.scale, TextField):
@@ -314,7 +342,7 @@ class Question(FrozenModel):
 
 
 def check_keys(questions: Sequence[Question], name: str) -> None:
-    """Raises ValueError where two questions would share a column or a role, or a column has a taken name."""
+    """Raise ValueError if two questions would share a column or a role, or a column has a taken name."""
     columns = Counter(column.name for question in questions for column in question.columns)
     keys = Counter(question.key for question in questions)
     roles = Counter(question.role for question in questions if question.role)
@@ -347,7 +375,7 @@ class Questionnaire(FrozenModel):
     @model_validator(mode="before")
     @classmethod
     def _fill_from_template(cls, data: Any) -> Any:
-        """What a mapping with ``template`` leaves out is taken from that template."""
+        """Return what a mapping with ``template`` leaves out is taken from that template."""
         if not isinstance(data, dict) or "template" not in data:
             return data
         rest = {key: value for key, value in data.items() if key != "template"}
@@ -404,7 +432,10 @@ TEMPLATES: dict[str, Questionnaire] = {
 
 
 def template_named(name: Any) -> Questionnaire:
-    """The questionnaire of that name. Raises ValueError, which lists those there are."""
+    """Return the questionnaire of that name.
+
+    Raises ValueError, which lists those there are.
+    """
     if not isinstance(name, str) or name not in TEMPLATES:
         raise ValueError(
             say(

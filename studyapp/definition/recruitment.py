@@ -27,7 +27,7 @@ Why = Literal["preview", "missing", "unfilled", "malformed", "unsigned", "badly_
 class Platform(NamedTuple):
     """One platform: the address parameters that it fills in, and the address that takes a code back.
 
-    ``person``, ``study`` and ``session`` name parameters ("" where there is none). ``back`` is the address
+    ``person``, ``study`` and ``session`` name parameters ("" if there is none). ``back`` is the address
     that ends a submission with ``{code}``, "" where each project has one of its own. ``preview`` is a
     parameter and the value that it has while somebody only looks.
     """
@@ -157,7 +157,9 @@ class Recruitment(FrozenModel):
         return self.parameter or PLATFORMS[self.platform].person
 
     def way_back(self, outcome: Outcome, arrival: Arrival | None, own_code: str = "") -> WayBack:
-        """What takes a person back. ``own_code`` is the participant's own, for an outcome without a code.
+        """Return what takes a person back.
+
+        ``own_code`` is the participant's own, for an outcome without a code.
 
         An address that needs an id of a person who came without one is left out.
         """
@@ -176,7 +178,7 @@ class Recruitment(FrozenModel):
 
 
 def check_address(url: str, places: tuple[str, ...]) -> str:
-    """A whole https address, in which ``{place}`` may stand anywhere but in the host name.
+    """Return a whole https address, in which ``{place}`` may stand anywhere but in the host name.
 
     Raises:
         ValueError: says what is wrong with it.
@@ -202,7 +204,7 @@ def check_address(url: str, places: tuple[str, ...]) -> str:
 
 
 def read_arrival(recruitment: Recruitment, sent: Mapping[str, str]) -> Arrival | None:
-    """The person's ids from the parameters of the address; None where none came and none is needed.
+    """Return the person's ids from the parameters of the address; None if none came and none is needed.
 
     Raises:
         BadArrival: the platform's preview, or a parameter is missing, was not filled in, or is no id.

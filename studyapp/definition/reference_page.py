@@ -134,7 +134,7 @@ _DESCRIPTIONS = {
 
 
 def page() -> str:
-    """The whole page, in Markdown."""
+    """Return the whole page, in Markdown."""
     return "\n".join([_INTRODUCTION, *(_section(*section) for section in _SECTIONS), _templates()])
 
 

@@ -14,9 +14,11 @@ Entry = dict[str, Any]
 
 
 class ScaleTemplate(NamedTuple):
-    """A scale by name. ``items`` has the questions, keyed; it is empty where they are to be entered.
+    """A scale by name.
 
-    ``entered`` is how many those are; None where the versions of the scale differ in it.
+    ``items`` has the questions, keyed; it is empty if they are to be entered.
+
+    ``entered`` is how many those are; None if the versions of the scale differ in it.
     """
 
     title: str
@@ -175,7 +177,7 @@ def quietly(entries: Any) -> Any:
 
 
 def as_written(entries: Any, index: int) -> int:
-    """The place in a list as written of the question that stands at ``index`` once scales are expanded."""
+    """Return the place in a list as written of the question that stands at ``index`` once scales are expanded."""
     end = 0
     for place, entry in enumerate(entries if isinstance(entries, list) else []):
         end += len(quietly([entry]))
@@ -185,7 +187,10 @@ def as_written(entries: Any, index: int) -> int:
 
 
 def questions_of(entry: Entry) -> list[Entry]:
-    """The questions of one use of a scale. Raises ValueError with a sentence."""
+    """Return the questions of one use of a scale.
+
+    Raises ValueError with a sentence.
+    """
     name = entry["template"]
     if not isinstance(name, str) or name not in SCALES:
         raise ValueError(
@@ -211,7 +216,7 @@ def questions_of(entry: Entry) -> list[Entry]:
 
 
 def _entered(name: str, scale: ScaleTemplate, given: Any) -> dict[str, str | tuple[str, Entry]]:
-    """The items that the researcher entered, keyed by the scale and a number."""
+    """Return the items that the researcher entered, keyed by the scale and a number."""
     texts = given if isinstance(given, list) else []
     is_whole = bool(texts) and len(texts) == (scale.entered or len(texts))
     if not is_whole or not all(isinstance(text, str) and text.strip() for text in texts):

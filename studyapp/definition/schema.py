@@ -31,7 +31,7 @@ from studyapp.definition.exclusion_rules import (
     check_item_rule,
     check_question,
 )
-from studyapp.definition.freezing import Design
+from studyapp.definition.freezing import Design, FrozenCondition, FrozenItem, FrozenStudy
 from studyapp.definition.privacy import Privacy
 from studyapp.definition.questionnaires import (
     TEMPLATES,
@@ -249,13 +249,16 @@ class StudyDefinition(FrozenModel):
         return _parts({name: getattr(self, name) for name in ("screening", "comprehension", "questionnaire")})
 
     def filled_translations(self) -> dict[str, Translation]:
-        """The translations with what our own templates and scales say put in."""
+        """Return the translations with what our own templates and scales say put in."""
         return {
             language: filled(words, language, self.parts) for language, words in self.translations.items()
         }
 
     def missing_texts(self) -> dict[str, list[str]]:
-        """By language, the fields that a translation still lacks. One that lacks any is not offered."""
+        """By language, the fields that a translation still lacks.
+
+        One that lacks any is not offered.
+        """
         return {
             language: missing(
                 words,
@@ -266,10 +269,44 @@ class StudyDefinition(FrozenModel):
             for language, words in self.filled_translations().items()
         }
 
+    def freeze(
+        self, *, items: Sequence[FrozenItem], conditions: Sequence[FrozenCondition], **fields: Any
+    ) -> FrozenStudy:
+        """Return the frozen study of this definition with the items and conditions found for it.
+
+        Args:
+            items: The items, in order.
+            conditions: The conditions with what each shows.
+            fields: Further fields of `FrozenStudy` that a definition alone does not decide.
+        """
+        return FrozenStudy(
+            title=self.title,
+            language=self.language,
+            dataset=self.dataset,
+            items_seed=self.items.seed,
+            items=list(items),
+            conditions=list(conditions),
+            screening=self.screening,
+            comprehension=self.comprehension,
+            pre_survey=self.questionnaire.pre_survey,
+            item_questionnaire=self.questionnaire.item,
+            post_survey=self.questionnaire.post_survey,
+            consent=self.consent,
+            instructions=self.instructions,
+            instructions_page=self.instructions_page or self.comprehension is not None,
+            order_seed=self.order_seed,
+            assignment_block=self.assignment_block,
+            stale_after_minutes=self.stale_after_minutes,
+            redirect_url=self.completion.redirect_url,
+            recruitment=self.recruitment,
+            privacy=self.privacy,
+            **fields,
+        )
+
     @model_validator(mode="before")
     @classmethod
     def _default_rules_fit(cls, data: Any) -> Any:
-        """A questionnaire without known_before takes the default rules without the one that reads it."""
+        """Return a questionnaire without known_before takes the default rules without the one that reads it."""
         if not isinstance(data, dict) or "exclusions" in data:
             return data
         questionnaire = data.get("questionnaire")
@@ -329,7 +366,10 @@ def load_definition(path: Path) -> StudyDefinition:
 
 
 def read_definition(text: str, name: str) -> StudyDefinition:
-    """Read a definition from the text of a YAML file that goes by a name. Raises as `load_definition`."""
+    """Read a definition from the text of a YAML file that goes by a name.
+
+    Raises as `load_definition`.
+    """
     node, data = read_document(text, name)
     try:
         return StudyDefinition.model_validate(data)
@@ -339,7 +379,11 @@ def read_definition(text: str, name: str) -> StudyDefinition:
 
 
 def read_document(text: str, name: str) -> tuple[yaml.Node | None, Any]:
-    """A YAML file with its places, and as plain data. Raises DefinitionError where it is none."""
+    """Return a YAML file with its places, and as plain data.
+
+    Raises:
+        DefinitionError: it is none.
+    """
     node, data = _read(text, name)
     problems = [
         Problem(line, "", say("the key %(key)r is given twice", key=key))
@@ -351,7 +395,7 @@ def read_document(text: str, name: str) -> tuple[yaml.Node | None, Any]:
 
 
 def located(name: str, node: yaml.Node | None, found: Sequence[tuple[Location, str]]) -> DefinitionError:
-    """The error about fields of a document, each with the line on which the field stands."""
+    """Return the error about fields of a document, each with the line on which the field stands."""
     return _error(name, [Problem(*_place(node, location), message) for location, message in found])
 
 
@@ -374,7 +418,7 @@ def as_written(node: yaml.Node | None, found: Any) -> Location:
 
 
 def _plain(node: yaml.Node | None) -> Any:
-    """A part of the file as plain data."""
+    """Return a part of the file as plain data."""
     return None if node is None else yaml.SafeLoader("").construct_document(node)
 
 
@@ -387,7 +431,7 @@ class Problem(NamedTuple):
 
 
 def definition_error(path: Path, found: Sequence[tuple[Location, str]]) -> DefinitionError:
-    """The error about fields of a file, each with the line on which the field stands."""
+    """Return the error about fields of a file, each with the line on which the field stands."""
     node, _data = _read(_text(path), str(path))
     return located(str(path), node, found)
 
@@ -408,7 +452,7 @@ def _text(path: Path) -> str:
 
 
 def _read(text: str, name: str) -> tuple[yaml.Node | None, Any]:
-    """The document with its places, and as plain data."""
+    """Return the document with its places, and as plain data."""
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
@@ -427,7 +471,10 @@ def _read(text: str, name: str) -> tuple[yaml.Node | None, Any]:
 
 
 def _repeated(node: yaml.Node | None, walked: set[int]) -> Iterator[tuple[int, str]]:
-    """Keys that a mapping gives twice; YAML would silently take the last. Aliases are walked once."""
+    """Keys that a mapping gives twice; YAML would silently take the last.
+
+    Aliases are walked once.
+    """
     if id(node) in walked:
         return
     walked.add(id(node))
@@ -445,7 +492,10 @@ def _repeated(node: yaml.Node | None, walked: set[int]) -> Iterator[tuple[int, s
 
 
 def _place(node: yaml.Node | None, location: Location) -> tuple[int, str]:
-    """Line and dotted field. What the file has not, such as a missing key, stands where its parent does."""
+    """Line and dotted field.
+
+    What the file has not, such as a missing key, stands where its parent does.
+    """
     line = node.start_mark.line + 1 if node is not None else 1
     field = ""
     for part in location:

@@ -1,4 +1,6 @@
-"""Signs that somebody did not take part in earnest. Pure: no Django.
+"""Signs that somebody did not take part in earnest.
+
+Pure: no Django.
 
 A flag blocks nobody and excludes nobody by itself: it is shown, exported, and left to the rules that the
 study was launched with. Each can hit an honest person too.
@@ -52,7 +54,7 @@ class ItemPage:
 
 
 def own_flags(pages: Sequence[ItemPage]) -> list[Flag]:
-    """The flags that one participant's items tell by themselves."""
+    """Return the flags that one participant's items tell by themselves."""
     found: list[Flag] = []
     times = [page.seconds for page in pages if page.seconds is not None]
     fast = sum(seconds < IMPOSSIBLE_SECONDS for seconds in times)
@@ -67,13 +69,13 @@ def own_flags(pages: Sequence[ItemPage]) -> list[Flag]:
 
 
 def pattern(pages: Iterable[ItemPage]) -> str | None:
-    """A digest of which answers were given to which items; None for too few items."""
+    """Return a digest of which answers were given to which items; None for too few items."""
     answers = {page.item: page.answers for page in pages}
     return hashlib.sha256(_text(answers).encode()).hexdigest() if len(answers) >= FEWEST_ITEMS else None
 
 
 def shared(patterns: Iterable[str | None]) -> set[str]:
-    """The patterns that more than one participant has."""
+    """Return the patterns that more than one participant has."""
     counts = Counter(one for one in patterns if one is not None)
     return {one for one, count in counts.items() if count > 1}
 

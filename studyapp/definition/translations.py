@@ -26,7 +26,10 @@ PARTS = ("screening", "comprehension", "pre_survey", "item", "post_survey")
 
 
 class Translation(FrozenModel):
-    """All texts of a study in one language. What a template or scale of ours says is known already."""
+    """All texts of a study in one language.
+
+    What a template or scale of ours says is known already.
+    """
 
     title: str | None = Field(default=None, description="the title")
     consent: str | None = Field(default=None, description="the consent")
@@ -43,7 +46,10 @@ class Translation(FrozenModel):
 
 
 def labels_of(question: Question) -> list[str]:
-    """The labels and units of a question. Yes and no are the site's own words."""
+    """Return the labels and units of a question.
+
+    Yes and no are the site's own words.
+    """
     match question.scale:
         case LikertScale(labels=labels):
             return [label for label in labels if not label.isdecimal()]
@@ -55,7 +61,7 @@ def labels_of(question: Question) -> list[str]:
 
 
 def filled(translation: Translation, language: str, parts: Mapping[str, Sequence[Question]]) -> Translation:
-    """The translation with the wordings that are known for templates and scales put in where it has none.
+    """Return the translation with the wordings that are known for templates and scales put in where it has none.
 
     parts: the questions of each of `PARTS`; one that is left out has none.
     """
@@ -79,7 +85,7 @@ def missing(
     instructions: str,
     attention: Sequence[str] = (),
 ) -> list[str]:
-    """The fields of a filled translation that are still to be written, as dotted names."""
+    """Return the fields of a filled translation that are still to be written, as dotted names."""
     return list(_missing(translation, parts, instructions, attention))
 
 
@@ -104,7 +110,7 @@ def _missing(
 def unknown(
     translation: Translation, parts: Mapping[str, Sequence[Question]], attention: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """The part and key of each text that belongs to nothing in the study: a slip, for it would be lost."""
+    """Return the part and key of each text that belongs to nothing in the study: a slip, for it would be lost."""
     found = []
     for part in PARTS:
         keys = {question.key for question in parts.get(part, ())}
@@ -115,7 +121,7 @@ def unknown(
 
 
 def translate(question: Question, text: str, labels: Mapping[str, str]) -> Question:
-    """The question in another language; what is stored of its answers stays the same."""
+    """Return the question in another language; what is stored of its answers stays the same."""
     scale = question.scale
     match scale:
         case LikertScale():

@@ -1,4 +1,7 @@
-"""What a form that is filled in wrongly is told, as sentences of ours. Pure: no Django."""
+"""What a form that is filled in wrongly is told, as sentences of ours.
+
+Pure: no Django.
+"""
 
 from typing import Any
 
@@ -49,7 +52,7 @@ FORMS: dict[str, str] = {
 
 
 def sentence(found: Any) -> str:
-    """A problem that pydantic found, in words for people where its own are for programmers."""
+    """Return a problem that pydantic found, in words for people where its own are for programmers."""
     kind, told = found["type"], dict(found.get("ctx", {}))
     if kind == "value_error":
         return message_of(told["error"])

@@ -1,4 +1,6 @@
-"""What differs between two frozen studies, field by field, for people to read. Pure: no Django.
+"""What differs between two frozen studies, field by field, for people to read.
+
+Pure: no Django.
 
 Lists of things with a name are compared by it, so that one item more is one difference and not one per item
 that moved down.
@@ -12,7 +14,10 @@ _ABSENT = object()
 
 
 class Difference(NamedTuple):
-    """One field. ``path`` leads to it, outermost first; what was added has no ``before``."""
+    """One field.
+
+    ``path`` leads to it, outermost first; what was added has no ``before``.
+    """
 
     path: tuple[str, ...]
     kind: Literal["added", "removed", "changed", "moved"]
@@ -21,7 +26,7 @@ class Difference(NamedTuple):
 
 
 def differences(before: Any, after: Any) -> list[Difference]:
-    """The differences between two JSON values, in the order of the first, then what is only in the second.
+    """Return the differences between two JSON values, in the order of the first, then what is only in the second.
 
     >>> differences({"a": [{"id": "q", "n": 1}]}, {"a": [{"id": "q", "n": 2}]})
     [Difference(path=('a', 'q', 'n'), kind='changed', before=1, after=2)]
@@ -57,7 +62,7 @@ def _fields(
 
 
 def _named(value: Any) -> dict[str, Any] | None:
-    """A list of things with a name as a mapping by that name; None for any other value."""
+    """Return a list of things with a name as a mapping by that name; None for any other value."""
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         return None
     for field in NAMES:

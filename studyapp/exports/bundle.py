@@ -101,7 +101,7 @@ def _json(path: Path, document: dict[str, Any]) -> None:
 
 
 def _check_replaceable(out: Path, slug: str) -> None:
-    """A folder may be replaced when it is empty or a bundle of this study and holds nothing else."""
+    """Return a folder may be replaced when it is empty or a bundle of this study and holds nothing else."""
     if not out.exists() and not out.is_symlink():
         return
     if out.is_symlink() or not out.is_dir():

@@ -14,7 +14,7 @@ _DIFFERS = {
 
 
 def table_columns(data: StudyData, name: str) -> tuple[Column, ...]:
-    """The columns of a table of this study, those of its questionnaire included."""
+    """Return the columns of a table of this study, those of its questionnaire included."""
     table = TABLES[name]
     questions = data.questions(table.questionnaire) if table.questionnaire else ()
     return table.columns(questions)

@@ -1,4 +1,7 @@
-"""Every column of every exported table: rows, files and codebook are made from these. Pure: no Django."""
+"""Every column of every exported table: rows, files and codebook are made from these.
+
+Pure: no Django.
+"""
 
 from typing import Literal, NamedTuple
 
@@ -13,8 +16,7 @@ Public = Literal["as is", "date", "pseudonym", "withheld"]
 
 
 class Column(NamedTuple):
-    """One column: ``source`` is the model field it comes from ("" where computed), ``public`` what the
-    public variant does with it."""
+    """One column: ``source`` is the model field it comes from ("" where computed), ``public`` what the public variant does with it."""
 
     name: str
     type: ColumnType
@@ -54,7 +56,7 @@ _WHO = (
 
 
 def _clocks(model: str) -> tuple[Column, ...]:
-    """The two clocks of a page; the browser's columns are empty without JavaScript."""
+    """Return the two clocks of a page; the browser's columns are empty without JavaScript."""
 
     def client(name: str, meaning: str, unit: str = "ms") -> Column:
         return Column(name, "integer", meaning, f"{model}.{name}", unit)

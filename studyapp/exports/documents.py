@@ -55,14 +55,17 @@ def _version(data: StudyData, version: StudyVersion, arms: list[Condition]) -> D
 
 
 def _published(version: StudyVersion) -> Document | None:
-    """What a publication says of the study; the scores it gives stand in scores.json."""
+    """Return what a publication says of the study; the scores it gives stand in scores.json."""
     if version.published is None:
         return None
     return {key: value for key, value in version.published.items() if key != "scores"}
 
 
 def rules(data: StudyData, tally: Tally) -> Document:
-    """rules.json. ``tally`` has counted all trials."""
+    """rules.json.
+
+    ``tally`` has counted all trials.
+    """
     by_version = {str(version.number): version.frozen["rules"] for version in data.versions}
     latest = data.versions[-1].frozen["rules"]
     document: Document = {"rules": latest, "counts": dict(sorted(tally.counts.items()))}
@@ -72,7 +75,10 @@ def rules(data: StudyData, tally: Tally) -> Document:
 
 
 def flow(data: StudyData) -> Document:
-    """flow.json. Who was never assigned is counted by outcome, and as waiting while still on the way."""
+    """flow.json.
+
+    Who was never assigned is counted by outcome, and as waiting while still on the way.
+    """
     names = list(
         dict.fromkeys(arm.group or arm.name for content in data.frozen.values() for arm in content.conditions)
     )
@@ -142,7 +148,7 @@ def question_scores(data: StudyData) -> Iterator[Row]:
 
 
 def _published_scores(data: StudyData) -> list[Document]:
-    """The scores that publications give, oldest version first."""
+    """Return the scores that publications give, oldest version first."""
     found = [(version.published or {}).get("scores") for version in data.versions]
     return [scores for scores in found if scores]
 

@@ -23,7 +23,10 @@ SEED = 1  # the same data give the same intervals
 
 @dataclass(frozen=True)
 class RunningEstimates:
-    """Measure by condition, participant level, of one version. ``excluded`` of ``trials`` were left out."""
+    """Measure by condition, participant level, of one version.
+
+    ``excluded`` of ``trials`` were left out.
+    """
 
     version: int
     trials: int
@@ -33,7 +36,7 @@ class RunningEstimates:
 
 
 def running_estimates(study: Study, mode: str = Mode.LIVE) -> RunningEstimates | None:
-    """The estimates so far, of the newest version with a submitted item; None before the first.
+    """Return the estimates so far, of the newest version with a submitted item; None before the first.
 
     The study's own exclusion rules are applied, and who withdrew is left out, as in the report.
     """

@@ -1,4 +1,7 @@
-"""Every field of every model of a study, and whether it leaves the database. Pure: no Django."""
+"""Every field of every model of a study, and whether it leaves the database.
+
+Pure: no Django.
+"""
 
 from typing import Literal, NamedTuple
 

@@ -1,4 +1,6 @@
-"""Loads every table of a bundle with the types its codebook declares. A bundle holds a copy as load.py.
+"""Loads every table of a bundle with the types its codebook declares.
+
+A bundle holds a copy as load.py.
 
 Needs pandas only (and pyarrow for Parquet); knows nothing of the site.
 
@@ -25,7 +27,10 @@ TRUTH = {"true": True, "false": False, True: True, False: False}
 
 
 def load(folder: str | Path = ".") -> dict[str, pd.DataFrame]:
-    """A data frame per table. Times are in UTC, a missing value is NA, JSON columns stay text."""
+    """Return a data frame per table.
+
+    Times are in UTC, a missing value is NA, JSON columns stay text.
+    """
     folder = Path(folder)
     codebook = json.loads((folder / "codebook.json").read_text(encoding="utf-8"))
     return {name: _table(folder, name, table["columns"]) for name, table in codebook["tables"].items()}

@@ -1,4 +1,7 @@
-"""The rows of every exported table, made from what the database holds. Trials and events come in chunks."""
+"""The rows of every exported table, made from what the database holds.
+
+Trials and events come in chunks.
+"""
 
 import hashlib
 import hmac
@@ -25,7 +28,10 @@ CHUNK = 200
 
 @dataclass(frozen=True)
 class StudyData:
-    """A study with its verified versions. ``frozen`` is keyed by version number."""
+    """A study with its verified versions.
+
+    ``frozen`` is keyed by version number.
+    """
 
     study: Study
     versions: list[StudyVersion]
@@ -58,13 +64,13 @@ class StudyData:
         return results.conditions(self.study)
 
     def questions(self, questionnaire: str) -> tuple[Column, ...]:
-        """The columns of a questionnaire over all versions."""
+        """Return the columns of a questionnaire over all versions."""
         return question_columns(
             [question for version in self.versions for question in self.asked(version.number, questionnaire)]
         )
 
     def asked(self, version: int, questionnaire: str) -> list[Question]:
-        """The questions of a questionnaire in one version; "stages" has screening and comprehension."""
+        """Return the questions of a questionnaire in one version; "stages" has screening and comprehension."""
         content = self.frozen[version]
         by_name: dict[str, list[Question]] = {
             "item_questionnaire": content.item_questionnaire,
@@ -75,7 +81,7 @@ class StudyData:
         return by_name[questionnaire]
 
     def flags_of(self, person: Row) -> str | None:
-        """The flags of a participant, joined by ;."""
+        """Return the flags of a participant, joined by ;."""
         return ";".join(self._flags.get(person["pk"], ())) or None
 
     @cached_property
@@ -83,7 +89,7 @@ class StudyData:
         return participant_flags(self.study)
 
     def chunks(self) -> Iterator[list[Row]]:
-        """Those whose pages and events are exported: all but who has withdrawn."""
+        """Return those whose pages and events are exported: all but who has withdrawn."""
         people = (person for person in self.people if person["status"] != "withdrawn")
         while chunk := list(islice(people, CHUNK)):
             yield chunk
@@ -143,13 +149,16 @@ def participant_rows(data: StudyData) -> Iterator[Row]:
 
 
 def _finished_late(person: Row) -> bool:
-    """Whether a person finished after the recruitment platform had told that the place was given back."""
+    """Return whether a person finished after the recruitment platform had told that the place was given back."""
     returned, completed = person["returned_at"], person["completed_at"]
     return returned is not None and completed is not None and returned <= completed
 
 
 def trial_rows(data: StudyData, tally: Tally) -> Iterator[Row]:
-    """Every assigned trial. ``tally`` has counted all of them once this is used up."""
+    """Return every assigned trial.
+
+    ``tally`` has counted all of them once this is used up.
+    """
     correct = results.judgements(data.study)
     for chunk in data.chunks():
         rows = [
@@ -166,7 +175,7 @@ def trial_rows(data: StudyData, tally: Tally) -> Iterator[Row]:
 
 
 def check_rows(data: StudyData) -> Iterator[Row]:
-    """Every practice and attention item that was laid out."""
+    """Return every practice and attention item that was laid out."""
     if not any(content.practice or content.attention for content in data.frozen.values()):
         return
     for chunk in data.chunks():
@@ -176,7 +185,10 @@ def check_rows(data: StudyData) -> Iterator[Row]:
 
 
 def _trials(data: StudyData, chunk: list[Row]) -> Iterator[Row]:
-    """All trials of some participants, each with its own condition. Practice items are counted apart."""
+    """Return all trials of some participants, each with its own condition.
+
+    Practice items are counted apart.
+    """
     trials = results.trials([person["pk"] for person in chunk])
     columns = data.questions("item_questionnaire")
     for person in chunk:

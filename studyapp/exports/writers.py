@@ -25,9 +25,12 @@ BATCH = 5000
 def write_table(
     path: Path, columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], *, public: bool
 ) -> int:
-    """Write the rows to ``path``, whose suffix names the format. Returns how many rows there were.
+    """Write the rows to ``path``, whose suffix names the format.
 
-    Raises KeyError where a row lacks a column: what is declared is what is written.
+    Returns how many rows there were.
+
+    Raises:
+        KeyError: a row lacks a column: what is declared is what is written.
     """
     values = ([prepare(column, row[column.name], public=public) for column in columns] for row in rows)
     write = {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[path.suffix]
@@ -35,7 +38,7 @@ def write_table(
 
 
 def prepare(column: Column, value: Any, *, public: bool) -> Any:
-    """The value as exported: times in UTC, JSON as text, coarsened or withheld in the public variant."""
+    """Return the value as exported: times in UTC, JSON as text, coarsened or withheld in the public variant."""
     if value is None or (public and column.public == "withheld"):
         return None
     if column.type == "time":
@@ -51,7 +54,7 @@ def dump(value: Any) -> str:
 
 
 def text(value: Any) -> str:
-    """A value as text: missing is empty, truth values in lower case, times in ISO 8601."""
+    """Return a value as text: missing is empty, truth values in lower case, times in ISO 8601."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -10,7 +10,9 @@ from studyapp.models.studies import Frozen
 
 
 class JudgedAnswer(models.Model):
-    """An answer to a question that is no exact match. Whoever gave it, it is judged once.
+    """An answer to a question that is no exact match.
+
+    Whoever gave it, it is judged once.
 
     ``digest`` is the SHA-256 of the answer, so that texts of any length can be unique. The decision is
     ``is_correct``, NULL until it is settled; it is written once.
@@ -54,7 +56,10 @@ class JudgedAnswer(models.Model):
 
 
 class Judgement(Frozen):
-    """What one person says of an answer. ``place`` is 1 or 2: there is no third, and nobody has both."""
+    """What one person says of an answer.
+
+    ``place`` is 1 or 2: there is no third, and nobody has both.
+    """
 
     judged = models.ForeignKey(JudgedAnswer, on_delete=models.PROTECT, related_name="judgements")
     place = models.PositiveSmallIntegerField()

@@ -7,7 +7,9 @@ from studyapp.models.studies import Study
 
 
 class DraftRevision(models.Model):
-    """What the draft of a study was after a change. It need not be complete, nor right.
+    """What the draft of a study was after a change.
+
+    It need not be complete, nor right.
 
     ``content`` has the fields of `studyapp.definition.schema.StudyDefinition`. ``before`` is the number of
     the

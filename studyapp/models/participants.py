@@ -8,7 +8,10 @@ from studyapp.models.studies import Condition, EntryLink, Item, Mode, Study, Stu
 
 
 class Stage(models.TextChoices):
-    """The parts of a participant's way after consent, in order. The post survey follows the last item."""
+    """The parts of a participant's way after consent, in order.
+
+    The post survey follows the last item.
+    """
 
     SCREENING = "screening"
     INSTRUCTIONS = "instructions"
@@ -18,7 +21,10 @@ class Stage(models.TextChoices):
 
 
 class Outcome(models.TextChoices):
-    """How a way ended. Who does not consent is not stored, so "no consent" is of pages and codes only."""
+    """How a way ended.
+
+    Who does not consent is not stored, so "no consent" is of pages and codes only.
+    """
 
     DONE = "done"
     NO_CONSENT = "no_consent"
@@ -28,10 +34,12 @@ class Outcome(models.TextChoices):
 
 
 class Participant(models.Model):
-    """A person, or bot, who consented. Who it is in the world is not stored here.
+    """A person, or bot, who consented.
+
+    Who it is in the world is not stored here.
 
     ``group`` names what was assigned: the condition, or in a within-subject or mixed design the group whose
-    conditions the participant sees one after the other; ``condition`` is NULL where there are several.
+    conditions the participant sees one after the other; ``condition`` is NULL if there are several.
     ``order_row`` and ``rotation`` are the rows of the Latin squares that decide the order of the conditions
     and which items go with which. ``assignment_counts`` is what the assignment counted: ``{group: count}``.
     ``stage`` is where an active participant is; ``outcome`` is empty until the way has ended.
@@ -131,7 +139,7 @@ def _page_constraints(name: str) -> list[models.BaseConstraint]:
 class StageResponse(TimedPage):
     """A page before the items: laid out when the participant comes to it, filled once.
 
-    ``attempt`` counts from 1. ``passed`` is NULL where the page has nothing to pass, or is not submitted.
+    ``attempt`` counts from 1. ``passed`` is NULL if the page has nothing to pass, or is not submitted.
     """
 
     participant = models.ForeignKey(Participant, on_delete=models.PROTECT, related_name="stages")
@@ -151,7 +159,9 @@ class StageResponse(TimedPage):
 
 
 class Trial(TimedPage):
-    """One item of one participant. All trials are laid out at assignment, in that participant's order.
+    """One item of one participant.
+
+    All trials are laid out at assignment, in that participant's order.
 
     ``condition`` is NULL for an attention item, which is the same in all. ``passed`` is NULL but for an
     attention item that was submitted.
@@ -190,7 +200,10 @@ class SurveyResponse(TimedPage):
 
 
 class Event(models.Model):
-    """One act, by staff or participant. Append-only."""
+    """One act, by staff or participant.
+
+    Append-only.
+    """
 
     study = models.ForeignKey(Study, null=True, on_delete=models.PROTECT, related_name="events")
     participant = models.ForeignKey(Participant, null=True, on_delete=models.PROTECT, related_name="events")

@@ -13,7 +13,10 @@ from predictions.models.predictions import PredictionRun, System
 
 
 class Mode(models.TextChoices):
-    """How a participant came. Only live rows count in the assignment of live participants."""
+    """How a participant came.
+
+    Only live rows count in the assignment of live participants.
+    """
 
     LIVE = "live", _("Live")
     PILOT = "pilot", _("Pilot")
@@ -21,12 +24,14 @@ class Mode(models.TextChoices):
 
 
 def new_pseudonym_key() -> str:
-    """A random key, so that nobody outside can compute the public pseudonyms of a study."""
+    """Return a random key, so that nobody outside can compute the public pseudonyms of a study."""
     return secrets.token_hex(32)
 
 
 class Study(models.Model):
-    """A study. ``definition`` is the draft; what participants see is always a frozen version.
+    """A study.
+
+    ``definition`` is the draft; what participants see is always a frozen version.
 
     ``draft_number`` is the `DraftRevision` that ``definition`` was made from, NULL for one that never was in
     the studio.
@@ -72,7 +77,10 @@ class FrozenRows(models.QuerySet):
 
 
 class Frozen(models.Model):
-    """A row written once. SQL can still change it: ``verify_version`` finds that out at every export."""
+    """A row written once.
+
+    SQL can still change it: ``verify_version`` finds that out at every export.
+    """
 
     objects = FrozenRows.as_manager()
 
@@ -89,7 +97,10 @@ class Frozen(models.Model):
 
 
 class StudyVersion(Frozen):
-    """What was frozen at a launch. ``hash`` is the SHA-256 of the canonical JSON of ``frozen``."""
+    """What was frozen at a launch.
+
+    ``hash`` is the SHA-256 of the canonical JSON of ``frozen``.
+    """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField()
@@ -146,7 +157,9 @@ class Condition(models.Model):
 
 
 class Item(Frozen):
-    """A question of a version. Its text is copied, so that nothing outside can change it.
+    """A question of a version.
+
+    Its text is copied, so that nothing outside can change it.
 
     ``position`` counts the items, then the practice items, then the attention items of the definition.
     """
@@ -180,7 +193,7 @@ class Stimulus(models.Model):
     """What a condition shows for an item, and whether a person judges that answer correct.
 
     ``system_correct`` is what two judges decided before the launch, else exact match (``judged_by`` "exact
-    match"), and NULL where unknown. ``decision`` is where it comes from when people judged.
+    match"), and NULL if unknown. ``decision`` is where it comes from when people judged.
     """
 
     condition = models.ForeignKey(Condition, on_delete=models.PROTECT, related_name="stimuli")
@@ -209,7 +222,9 @@ class Stimulus(models.Model):
 
 
 class EntryLink(models.Model):
-    """A shareable way into a study. Only the SHA-256 of its token is kept.
+    """A shareable way into a study.
+
+    Only the SHA-256 of its token is kept.
 
     ``quota`` is how many may come by it at most, None for any number. ``recruitment`` stands in for the
     study's own where it is set; it has the form of ``studyapp.definition.recruitment.Recruitment``.

@@ -15,7 +15,11 @@ from studyapp.simulation.walk import StudyPlan
 
 
 def plan_of(study: Study) -> StudyPlan:
-    """The plan of the newest version. Raises NotFound where the study was never launched."""
+    """Return the plan of the newest version.
+
+    Raises:
+        NotFound: the study was never launched.
+    """
     version = latest_version(study)
     if version is None:
         raise NotFound(f"study {study.slug!r} was never launched; run launch_study first")
@@ -38,7 +42,7 @@ def plan_of(study: Study) -> StudyPlan:
 
 
 def _stages(content: FrozenStudy) -> dict[str, Sequence[Question]]:
-    """The questions of the pages before the items, in order."""
+    """Return the questions of the pages before the items, in order."""
     asked: dict[str, Sequence[Question]] = {
         Stage.SCREENING.value: content.screening,
         Stage.INSTRUCTIONS.value: [],
@@ -50,7 +54,7 @@ def _stages(content: FrozenStudy) -> dict[str, Sequence[Question]]:
 
 
 def _heeded(content: FrozenStudy) -> dict[str, dict[str, Answer]]:
-    """The answers that pass each check."""
+    """Return the answers that pass each check."""
     comprehension = content.comprehension.questions if content.comprehension else []
     return {
         Stage.SCREENING.value: {
@@ -64,7 +68,7 @@ def _heeded(content: FrozenStudy) -> dict[str, dict[str, Answer]]:
 
 
 def condition_of(cookie: str) -> str:
-    """The name of the condition that the participant whom a cookie names is shown now, empty for none.
+    """Return the name of the condition that the participant whom a cookie names is shown now, empty for none.
 
     In a within-subject or mixed design it is that of the item on the page.
     """
@@ -80,7 +84,7 @@ def condition_of(cookie: str) -> str:
 
 
 def stored(link: EntryLink) -> dict[str, int]:
-    """How many participants came by a link, and how many pages, completions and early ends are stored."""
+    """Return how many participants came by a link, and how many pages, completions and early ends are stored."""
     people = link.participants.all()
     return {
         "participants": people.count(),

@@ -48,7 +48,10 @@ class JudgeAgreement:
 
 @dataclass(frozen=True)
 class ConditionCorrectness:
-    """What is known of the answers that a condition shows, in items. ``waiting`` are in the queue."""
+    """What is known of the answers that a condition shows, in items.
+
+    ``waiting`` are in the queue.
+    """
 
     condition: str
     label: str
@@ -66,7 +69,10 @@ def digest(answer: str) -> str:
 
 
 def missed_answers(run: PredictionRun) -> Iterator[Answer]:
-    """The answers of a run that are no exact match with gold. An empty answer is none to judge."""
+    """Return the answers of a run that are no exact match with gold.
+
+    An empty answer is none to judge.
+    """
     rows = Prediction.objects.filter(run=run).exclude(answer="")
     for question, answer, gold in rows.values_list("question_id", "answer", "question__answer").iterator():
         if not hotpotqa.exact_match(gold, answer):
@@ -74,7 +80,7 @@ def missed_answers(run: PredictionRun) -> Iterator[Answer]:
 
 
 def missed_answers_of_design(plan: Design) -> Iterator[Answer]:
-    """The same of what the conditions of a design show."""
+    """Return the same of what the conditions of a design show."""
     for arm in plan.arms:
         if arm.run is None:
             continue
@@ -86,7 +92,7 @@ def missed_answers_of_design(plan: Design) -> Iterator[Answer]:
 
 
 def queue(run: PredictionRun) -> QuerySet[JudgedAnswer]:
-    """The queued answers that a run gave."""
+    """Return the queued answers that a run gave."""
     # Both conditions in one filter: they are about the same prediction.
     return JudgedAnswer.objects.filter(
         question__predictions__run=run, question__predictions__answer=F("answer")
@@ -94,7 +100,7 @@ def queue(run: PredictionRun) -> QuerySet[JudgedAnswer]:
 
 
 def queue_counts() -> dict[int, QueueCounts]:
-    """The counts of every run that has a queue, by its key."""
+    """Return the counts of every run that has a queue, by its key."""
     rows = (
         JudgedAnswer.objects.filter(question__predictions__answer=F("answer"))
         .annotate(run=F("question__predictions__run"), given=Count("judgements"))
@@ -107,7 +113,7 @@ def queue_counts() -> dict[int, QueueCounts]:
 
 
 def counts_of(run: PredictionRun) -> QueueCounts:
-    """The counts of one run."""
+    """Return the counts of one run."""
     counts = QueueCounts()
     rows = queue(run).annotate(given=Count("judgements")).values_list("given", "is_correct")
     for given, decided in rows:
@@ -121,7 +127,7 @@ def _counted(counts: QueueCounts, given: int, decided: bool | None) -> QueueCoun
 
 
 def next_answer(run: PredictionRun, judge: User) -> JudgedAnswer | None:
-    """An answer that still needs this judge: those that lack only one judgement first.
+    """Return an answer that still needs this judge: those that lack only one judgement first.
 
     The order is that of the digests, so that it tells nothing about the answers.
     """
@@ -151,7 +157,7 @@ def disagreements(run: PredictionRun) -> list[JudgedAnswer]:
 
 
 def settled(run: PredictionRun) -> list[JudgedAnswer]:
-    """The answers of a run with their decisions, the latest first."""
+    """Return the answers of a run with their decisions, the latest first."""
     rows = queue(run).filter(is_correct__isnull=False).select_related("question", "settled_by")
     return list(rows.order_by("-settled_at", "-pk"))
 
@@ -170,7 +176,7 @@ def judge_agreement(run: PredictionRun) -> JudgeAgreement:
 
 
 def decisions(answers: Iterable[Answer]) -> dict[Answer, JudgedAnswer]:
-    """What was queued of these answers, decided or not, by question and answer."""
+    """Return what was queued of these answers, decided or not, by question and answer."""
     wanted = {(question, digest(answer)): (question, answer) for question, answer in answers}
     rows = JudgedAnswer.objects.filter(question__in={question for question, _digest in wanted})
     found = {(row.question_id, row.digest): row for row in rows}
@@ -178,7 +184,7 @@ def decisions(answers: Iterable[Answer]) -> dict[Answer, JudgedAnswer]:
 
 
 def correctness_of_design(plan: Design) -> list[ConditionCorrectness]:
-    """What a launch would freeze now, for each condition that shows a system."""
+    """Return what a launch would freeze now, for each condition that shows a system."""
     known = decisions(missed_answers_of_design(plan))
     found = []
     for arm in plan.arms:
@@ -204,7 +210,7 @@ def _state(known: Mapping[Answer, JudgedAnswer], question: int, gold: str, answe
 
 
 def later_decisions(version: StudyVersion) -> list[tuple[Stimulus, JudgedAnswer]]:
-    """What was decided since the launch of a version, about the answers that it shows."""
+    """Return what was decided since the launch of a version, about the answers that it shows."""
     stimuli = Stimulus.objects.filter(
         Q(condition__run__isnull=False),
         condition__version=version,

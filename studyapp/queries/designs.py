@@ -44,7 +44,10 @@ class Arm:
 
 @dataclass(frozen=True)
 class Design:
-    """A definition with what it refers to. ``questions`` are the items, in order; ``practice`` come first."""
+    """A definition with what it refers to.
+
+    ``questions`` are the items, in order; ``practice`` come first.
+    """
 
     dataset: Dataset
     arms: list[Arm]
@@ -126,7 +129,10 @@ def _predict(dataset: Dataset, condition: ConditionDefinition) -> str:
 
 @dataclass(frozen=True)
 class _Pool:
-    """What can be shown. ``known`` maps the ids of all questions to keys; ``shows`` has keys by condition."""
+    """What can be shown.
+
+    ``known`` maps the ids of all questions to keys; ``shows`` has keys by condition.
+    """
 
     dataset: Dataset
     arms: Sequence[Arm]
@@ -167,7 +173,7 @@ def _whose(arm: Arm) -> str:
 
 
 def _items(pool: _Pool, field: str, items: ItemsDefinition, taken: set[str]) -> list[Question]:
-    """The questions named, or those drawn among what every arm can show and nothing else has taken."""
+    """Return the questions named, or those drawn among what every arm can show and nothing else has taken."""
     if items.ids is not None:
         _check_named(items.ids, field, pool, taken)
         ids = items.ids
@@ -195,7 +201,7 @@ def draw(external_ids: Sequence[str], count: int, seed: int) -> list[str]:
 def _draw_stratified(
     pool: _Pool, usable: Sequence[str], items: ItemsDefinition, stratify: Stratified
 ) -> list[str]:
-    """The share of items that the system answers correctly, and the rest of those that it does not."""
+    """Return the share of items that the system answers correctly, and the rest of those that it does not."""
     correct = _answered_correctly(pool.dataset, stratify.system)
     count = items.count or 0
     wanted = {True: round(count * stratify.correct)}
@@ -237,7 +243,10 @@ def _answered_correctly(dataset: Dataset, system: str) -> dict[str, bool]:
 
 
 def _can_show(dataset: Dataset, arm: Arm) -> set[int]:
-    """Keys of the questions that an arm can show. An empty answer shows nothing."""
+    """Keys of the questions that an arm can show.
+
+    An empty answer shows nothing.
+    """
     if arm.run is None:
         known = Question.objects.filter(dataset=dataset).exclude(answer="")
         if arm.definition.explanation == "program":
@@ -313,7 +322,11 @@ def _too_few(wanted: int, usable: int, pool: _Pool) -> str:
 
 
 def _attention(dataset: Dataset, place: int, row: AttentionDefinition) -> FrozenAttention:
-    """The attention item as it will be shown. Raises StudyRefused where it contradicts nothing."""
+    """Return the attention item as it will be shown.
+
+    Raises:
+        StudyRefused: it contradicts nothing.
+    """
     question = None
     if row.item is not None:
         question = Question.objects.filter(dataset=dataset, external_id=row.item).first()
@@ -383,12 +396,8 @@ def _content(
         for name, members in groups_of(definition.design, definition.conditions).items()
         for condition in members
     }
-    return FrozenStudy(
-        title=definition.title,
-        language=definition.language,
+    return definition.freeze(
         translations=complete,
-        dataset=definition.dataset,
-        items_seed=definition.items.seed,
         items=[_frozen_item(question) for question in questions],
         practice=[_frozen_item(question) for question in practice],
         attention=list(attention),
@@ -398,26 +407,16 @@ def _content(
             _frozen_arm(arm, place, groups[arm.definition.name], [*questions, *practice])
             for place, arm in enumerate(arms)
         ],
-        screening=definition.screening,
-        comprehension=definition.comprehension,
-        pre_survey=definition.questionnaire.pre_survey,
-        item_questionnaire=definition.questionnaire.item,
-        post_survey=definition.questionnaire.post_survey,
-        consent=definition.consent,
-        instructions=definition.instructions,
-        instructions_page=definition.instructions_page or definition.comprehension is not None,
         rules=[rule.freeze() for rule in definition.exclusions],
-        order_seed=definition.order_seed,
-        assignment_block=definition.assignment_block,
-        stale_after_minutes=definition.stale_after_minutes,
-        redirect_url=definition.completion.redirect_url,
-        recruitment=definition.recruitment,
-        privacy=definition.privacy,
     )
 
 
 def _frozen_item(question: Question) -> FrozenItem:
-    """A question as participants will see it. Raises StudyRefused where an image is gone."""
+    """Return a question as participants will see it.
+
+    Raises:
+        StudyRefused: an image is gone.
+    """
     images = IMAGES.validate_python(question.images)
     for image in images:
         if not (folder() / image.path).is_file():
@@ -454,14 +453,17 @@ def _frozen_arm(arm: Arm, place: int, group: str, questions: Sequence[Question])
 
 
 def _saliency(arm: Arm) -> str:
-    """The method behind the highlighted words, where they come from the model server's saliency."""
+    """Return the method behind the highlighted words, where they come from the model server's saliency."""
     if arm.run is None or arm.run.saliency is None or arm.definition.explanation not in ("tokens", "both"):
         return ""
     return method_name(SaliencyOptions.model_validate(arm.run.saliency))
 
 
 def _shown(arm: Arm, place: int, questions: Sequence[Question]) -> dict[str, Shown]:
-    """What the arm shows, by item id. The ground truth shows the gold answer and the gold facts."""
+    """Return what the arm shows, by item id.
+
+    The ground truth shows the gold answer and the gold facts.
+    """
     has_facts = arm.definition.explanation in ("facts", "both")
     has_steps = arm.definition.explanation == "program"
     if arm.run is None:
@@ -486,7 +488,7 @@ def _shown(arm: Arm, place: int, questions: Sequence[Question]) -> dict[str, Sho
 
 
 def _tokens(arm: Arm, place: int, prediction: Prediction) -> list[tuple[str, int, int, int, int]] | None:
-    """The pieces that the arm highlights: by weights of tokens, else by the probabilities of facts."""
+    """Return the pieces that the arm highlights: by weights of tokens, else by the probabilities of facts."""
     if arm.definition.explanation not in ("tokens", "both"):
         return None
     context = prediction.question.context

@@ -23,7 +23,11 @@ from studyapp.studio.forms import Known
 
 
 def definition_of(study: Study) -> StudyDefinition:
-    """The draft as a definition. Raises StudyRefused where it is none."""
+    """Return the draft as a definition.
+
+    Raises:
+        StudyRefused: it is none.
+    """
     try:
         return StudyDefinition.model_validate(study.definition)
     except ValidationError as error:
@@ -39,14 +43,17 @@ def definition_of(study: Study) -> StudyDefinition:
 
 @dataclass(frozen=True)
 class Edited:
-    """A draft as the studio edits it. ``number`` is its revision, 0 where it is not one yet."""
+    """A draft as the studio edits it.
+
+    ``number`` is its revision, 0 where it is not one yet.
+    """
 
     number: int
     draft: Draft
 
 
 def edited(study: Study) -> Edited:
-    """The revision that counts; where the study was given another definition since, that definition."""
+    """Return the revision that counts; where the study was given another definition since, that definition."""
     revision = current_revision(study)
     if revision is not None and stored(revision.content) == study.definition:
         return Edited(revision.number, revision.content)
@@ -59,7 +66,7 @@ def current_revision(study: Study) -> DraftRevision | None:
 
 
 def undoable(study: Study, now: Edited) -> DraftRevision | None:
-    """The revision that undoing goes back to; None where there is none."""
+    """Return the revision that undoing goes back to; None if there is none."""
     revision = current_revision(study) if now.number else None
     if revision is None or revision.before is None:
         return None
@@ -67,19 +74,19 @@ def undoable(study: Study, now: Edited) -> DraftRevision | None:
 
 
 def redoable(study: Study, now: Edited) -> DraftRevision | None:
-    """The newest revision that was made from the one that counts."""
+    """Return the newest revision that was made from the one that counts."""
     if not now.number:
         return None
     return study.revisions.filter(before=now.number).order_by("-number").first()
 
 
 def revisions(study: Study) -> QuerySet[DraftRevision]:
-    """The revisions without their content, newest first."""
+    """Return the revisions without their content, newest first."""
     return study.revisions.defer("content").select_related("made_by").order_by("-number")
 
 
 def known(dataset: str) -> Known:
-    """What a draft over a dataset can refer to: systems are those with finished predictions on it."""
+    """Return what a draft over a dataset can refer to: systems are those with finished predictions on it."""
     done = PredictionRun.objects.filter(status=PredictionRun.Status.DONE, dataset__name=dataset)
     return Known(
         datasets=list(Dataset.objects.order_by("name").values_list("name", flat=True)),
@@ -94,9 +101,11 @@ def known(dataset: str) -> Known:
 
 @dataclass(frozen=True)
 class Look:
-    """What a draft comes to. ``problems`` keep it from being launched: what the definition says of it, else
-    what it refers to and is not there. ``content`` is what participants would see; ``made_up`` says why it
-    has a made-up item, where it has one. Both are told in the active language.
+    """What a draft comes to.
+
+    ``problems`` keep it from being launched: what the definition says of it, else what it refers to and is
+    not there. ``content`` is what participants would see; ``made_up`` says why it has a made-up item, where
+    it has one. Both are told in the active language.
     """
 
     problems: list[Problem]
@@ -105,7 +114,7 @@ class Look:
 
 
 def look(draft: Draft) -> Look:
-    """What a launch would freeze now, or as much of it as can be shown."""
+    """Return what a launch would freeze now, or as much of it as can be shown."""
     found = [Problem(one.location, in_words(one.message)) for one in problems(draft)]
     definition = sample.rest(draft)
     try:
@@ -117,7 +126,10 @@ def look(draft: Draft) -> Look:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A question that may be an item. ``right`` says of each system whether its answer matches."""
+    """A question that may be an item.
+
+    ``right`` says of each system whether its answer matches.
+    """
 
     external_id: str
     text: str
@@ -134,7 +146,11 @@ def candidates(dataset: str, systems: Sequence[str], wanted: str, limit: int) ->
 
 
 def drawn(draft: Draft) -> list[Candidate]:
-    """The items that a launch would take now. Raises StudyRefused where it cannot tell yet."""
+    """Return the items that a launch would take now.
+
+    Raises:
+        StudyRefused: it cannot tell yet.
+    """
     definition = valid(draft)
     if definition is None:
         raise StudyRefused((), say("the draft is not complete yet"))
@@ -143,14 +159,17 @@ def drawn(draft: Draft) -> list[Candidate]:
 
 
 def named(dataset: str, systems: Sequence[str], ids: Sequence[str]) -> list[Candidate]:
-    """The questions of these ids, in their order; those that the dataset has not are left out."""
+    """Return the questions of these ids, in their order; those that the dataset has not are left out."""
     found = Question.objects.filter(dataset__name=dataset, external_id__in=ids)
     by_id = {question.external_id: question for question in found}
     return _described([by_id[one] for one in ids if one in by_id], dataset, systems)
 
 
 def _described(questions: Sequence[Question], dataset: str, systems: Sequence[str]) -> list[Candidate]:
-    """The questions with what the systems answer. A run per system is read, and its answers at once."""
+    """Return the questions with what the systems answer.
+
+    A run per system is read, and its answers at once.
+    """
     found = Dataset.objects.filter(name=dataset).first()
     answers: dict[str, dict[int, str]] = {}
     for system in systems:
@@ -175,7 +194,7 @@ def _is_right(question: Question, answer: str | None) -> bool | None:
 
 
 def correct_counts(items: Sequence[Candidate]) -> list[tuple[str, int]]:
-    """How many of the items each system answers correctly, by exact match."""
+    """Return how many of the items each system answers correctly, by exact match."""
     counts: Counter[str] = Counter()
     for item in items:
         for system, is_right in item.right:

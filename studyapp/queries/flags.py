@@ -1,5 +1,4 @@
-"""Which participants of a study are flagged, and why: `studyapp.definition.suspicion_flags` over what is
-stored."""
+"""Which participants of a study are flagged, and why: `studyapp.definition.suspicion_flags` over what is stored."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -27,7 +26,7 @@ class Flagged:
 
 
 def participant_flags(study: Study) -> dict[int, list[Flag]]:
-    """The flags of every participant who has any, by key; none of who withdrew.
+    """Return the flags of every participant who has any, by key; none of who withdrew.
 
     Patterns are compared within version and mode.
     """
@@ -48,7 +47,7 @@ def participant_flags(study: Study) -> dict[int, list[Flag]]:
 
 
 def _stored(study: Study) -> Iterator[tuple[Flag, Iterable[int]]]:
-    """The flags that were found out while the participant was there: the trap, and the checks that failed."""
+    """Return the flags that were found out while the participant was there: the trap, and the checks that failed."""
     trapped = Event.objects.filter(study=study, kind=HONEYPOT, participant__isnull=False)
     checks = Trial.objects.filter(participant__version__study=study, passed=False)
     comprehension = StageResponse.objects.filter(
@@ -65,7 +64,7 @@ def _stored(study: Study) -> Iterator[tuple[Flag, Iterable[int]]]:
 
 
 def flagged_participants(study: Study, mode: str = Mode.LIVE) -> list[Flagged]:
-    """The flagged participants of a mode, in the order in which they came."""
+    """Return the flagged participants of a mode, in the order in which they came."""
     found = participant_flags(study)
     rows = Participant.objects.filter(version__study=study, mode=mode).order_by("pk")
     return [
@@ -76,13 +75,13 @@ def flagged_participants(study: Study, mode: str = Mode.LIVE) -> list[Flagged]:
 
 
 def flag_counts(rows: list[Flagged]) -> list[tuple[Flag, str, int]]:
-    """Every flag with its meaning and how many participants have it."""
+    """Return every flag with its meaning and how many participants have it."""
     counts = Counter(flag for row in rows for flag in row.flags)
     return [(flag, suspicion_flags.MEANINGS[flag], counts[flag]) for flag in suspicion_flags.FLAGS]
 
 
 def _pages(study: Study) -> Iterator[tuple[int, tuple[int, str], list[ItemPage]]]:
-    """The submitted items of each participant, practice and attention items left out."""
+    """Return the submitted items of each participant, practice and attention items left out."""
     rows = (
         Trial.objects.filter(
             participant__version__study=study, answers__isnull=False, item__kind=Item.Kind.ITEM

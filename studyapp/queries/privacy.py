@@ -21,14 +21,14 @@ class Promise(NamedTuple):
 
 
 def participant_with_code(code: str) -> Participant | None:
-    """The participant of a withdrawal code; blanks, dashes and letter case do not matter."""
+    """Return the participant of a withdrawal code; blanks, dashes and letter case do not matter."""
     plain = "".join(sign for sign in code.upper() if sign.isalnum())
     rows = Participant.objects.select_related("version__study")
     return rows.filter(withdrawal_code=plain).first() if plain else None
 
 
 def participant_named(study: Study, name: str) -> Participant:
-    """The participant of this id, or of this external id.
+    """Return the participant of this id, or of this external id.
 
     Raises:
         NotFound: nobody has that id, or several people have.
@@ -51,7 +51,7 @@ def external_ids(study: Study) -> QuerySet[ExternalIds]:
 
 
 def promises(study: Study) -> list[Promise]:
-    """What each version promises, oldest first."""
+    """Return what each version promises, oldest first."""
     versions = study.versions.defer("frozen").order_by("number")
     return [
         Promise(one.number, frozen(one).privacy, one.participants.filter(anonymised_on__isnull=True).count())

@@ -89,7 +89,7 @@ class ModeProgress:
 
 
 def studies_with_counts() -> QuerySet[Study]:
-    """The studies that are not archived, newest first.
+    """Return the studies that are not archived, newest first.
 
     Their live participants are counted as ``assigned`` and ``completed``.
     """
@@ -107,7 +107,7 @@ def studies_with_counts() -> QuerySet[Study]:
 
 
 def study_progress(study: Study, *, now: datetime | None = None) -> list[ModeProgress]:
-    """The live participants of every condition, then the pilots and bots where there are any."""
+    """Return the live participants of every condition, then the pilots and bots if there are any."""
     versions = {version.pk: version for version in study.versions.defer("frozen")}
     groups = _groups(versions)
     counts = _counts(versions.values(), now or timezone.now())
@@ -129,7 +129,7 @@ def study_progress(study: Study, *, now: datetime | None = None) -> list[ModePro
 
 
 def _groups(versions: Mapping[int, StudyVersion]) -> dict[tuple[int, str], list[Condition]]:
-    """The conditions of each group, by version and name of the group, in order."""
+    """Return the conditions of each group, by version and name of the group, in order."""
     found: dict[tuple[int, str], list[Condition]] = {}
     for arm in Condition.objects.filter(version__in=versions).order_by("version_id", "position"):
         group = frozen(versions[arm.version_id]).condition(arm.name).group or arm.name
@@ -138,7 +138,7 @@ def _groups(versions: Mapping[int, StudyVersion]) -> dict[tuple[int, str], list[
 
 
 def _unassigned(counts: Mapping[Key, Mapping[str, int]], mode: str) -> dict[str, int]:
-    """Those of a mode without a group, by outcome."""
+    """Return those of a mode without a group, by outcome."""
     found: dict[str, int] = defaultdict(int)
     for (of_mode, _version, group), numbers in counts.items():
         if of_mode == mode and not group:
@@ -247,5 +247,5 @@ def drop_outs(study: Study, *, now: datetime | None = None) -> list[DropOut]:
 
 
 def archived_studies() -> QuerySet[Study]:
-    """The archived studies, those archived last first."""
+    """Return the archived studies, those archived last first."""
     return Study.objects.filter(archived_at__isnull=False).defer("definition").order_by("-archived_at", "-pk")

@@ -39,7 +39,7 @@ _PAGE = (*CLOCKS, "answers", "changes")
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """All reads inside see the same moment, while participants go on writing.
+    """Return all reads inside see the same moment, while participants go on writing.
 
     On SQLite a plain BEGIN: `transaction.atomic` would take the write lock and stop them.
     """
@@ -59,7 +59,7 @@ def snapshot() -> Iterator[None]:
 
 
 def verified_versions(study: Study) -> list[StudyVersion]:
-    """All versions, oldest first, each proven to be what was frozen.
+    """Return all versions, oldest first, each proven to be what was frozen.
 
     Raises:
         NotFound: the study was never launched.
@@ -76,7 +76,7 @@ def verified_versions(study: Study) -> list[StudyVersion]:
 
 
 def conditions(study: Study) -> list[Condition]:
-    """The conditions of all versions with their systems, in order of version and position."""
+    """Return the conditions of all versions with their systems, in order of version and position."""
     rows = Condition.objects.filter(version__study=study).select_related(
         "system", "run__dataset", "run__score"
     )
@@ -84,7 +84,7 @@ def conditions(study: Study) -> list[Condition]:
 
 
 def people(study: Study) -> list[Row]:
-    """All participants in the order they came, with version number, condition name and link label."""
+    """Return all participants in the order they came, with version number, condition name and link label."""
     rows = Participant.objects.filter(version__study=study).order_by("pk")
     fields = (
         *("pk", "public_id", "mode", "version_id", "condition_id", "status", "order_seed"),
@@ -142,7 +142,7 @@ def staff_events(study: Study) -> Iterator[Row]:
 
 
 def stimuli(study: Study) -> Iterator[Row]:
-    """What each condition of each version shows, in order of version, condition and item."""
+    """Return what each condition of each version shows, in order of version, condition and item."""
     rows = Stimulus.objects.filter(condition__version__study=study)
     yield from (
         rows.order_by("condition__version__number", "condition__position", "item__position")
@@ -166,7 +166,7 @@ def stimuli(study: Study) -> Iterator[Row]:
 
 
 def judges(study: Study) -> Iterator[Row]:
-    """What each judge said of answers whose correctness people decided, by version, condition and item."""
+    """Return what each judge said of answers whose correctness people decided, by version, condition and item."""
     rows = Stimulus.objects.filter(condition__version__study=study, decision__isnull=False)
     for row in (
         rows.order_by(
@@ -194,7 +194,7 @@ def judges(study: Study) -> Iterator[Row]:
 
 
 def judgements(study: Study) -> dict[tuple[int, int], bool]:
-    """Whether the answer shown is correct, by condition key and item key; without those unknown."""
+    """Return whether the answer shown is correct, by condition key and item key; without those unknown."""
     rows = Stimulus.objects.filter(condition__version__study=study)
     return {
         (condition, item): correct
@@ -204,13 +204,13 @@ def judgements(study: Study) -> dict[tuple[int, int], bool]:
 
 
 def question_scores(run: PredictionRun) -> Iterator[tuple[str, list[float | None]]]:
-    """What each question (external id) adds to the scores of a run, in the order of its data set."""
+    """Return what each question (external id) adds to the scores of a run, in the order of its data set."""
     rows = QuestionScore.objects.filter(score__run=run).order_by("question_id")
     return rows.values_list("question__external_id", "parts").iterator()
 
 
 def flow_counts(study: Study) -> list[Row]:
-    """How many participants there are per mode, group, status, outcome, items submitted and whether started.
+    """Return how many participants there are per mode, group, status, outcome, items submitted and whether started.
 
     The group is empty for those who were never assigned.
     """

@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Literal
+
+from django.db.models import Q
 
 from foundation.errors import NotFound
 from foundation.prepared_queries import Prepared, slot
@@ -69,7 +72,7 @@ def current_page(participant: Participant) -> CurrentPage:
 
 
 def _page(participant: Participant) -> CurrentPage | None:
-    """The page of a participant as read before; None where it is not there any more."""
+    """Return the page of a participant as read before; None if it is not there any more."""
     content = frozen(participant.version)
     items, practice = content.pages, len(content.practice)
     if participant.status != Participant.Status.ACTIVE:
@@ -93,7 +96,10 @@ def _page(participant: Participant) -> CurrentPage | None:
 
 
 def _read_way(participant: Participant) -> bool:
-    """Read anew how far a participant is. False where there is no such participant any more."""
+    """Read again how far a participant is.
+
+    False if there is no such participant any more.
+    """
     try:
         participant.refresh_from_db(fields=["status", "stage", "outcome", "group", "completion_code"])
     except Participant.DoesNotExist:
@@ -102,12 +108,15 @@ def _read_way(participant: Participant) -> bool:
 
 
 def frozen(version: StudyVersion) -> FrozenStudy:
-    """The content of a version. Kept in memory by its hash: what was hashed cannot change."""
+    """Return the content of a version.
+
+    Kept in memory by its hash: what was hashed cannot change.
+    """
     return _frozen(version.hash, version.pk)
 
 
 def study_slug(version_pk: int) -> str:
-    """The name of a version's study."""
+    """Return the name of a version's study."""
     return StudyVersion.objects.values_list("study__slug", flat=True).get(pk=version_pk)
 
 
@@ -123,7 +132,7 @@ def _image_paths(version_hash: str, pk: int) -> frozenset[str]:
 
 
 def localised(version: StudyVersion, language: str) -> FrozenStudy:
-    """The content of a version with its texts in one of its languages; an empty name is the study's own."""
+    """Return the content of a version with its texts in one of its languages; an empty name is the study's own."""
     return _localised(version.hash, version.pk, language)
 
 
@@ -133,7 +142,10 @@ def _localised(version_hash: str, pk: int, language: str) -> FrozenStudy:
 
 
 def condition_name(version: StudyVersion, pk: int) -> str:
-    """The name of a condition of a version. A name never changes, so it is read once per process."""
+    """Return the name of a condition of a version.
+
+    A name never changes, so it is read once per process.
+    """
     return _condition_names(version.hash, version.pk)[pk]
 
 
@@ -143,7 +155,10 @@ def _condition_names(_version_hash: str, version_pk: int) -> dict[int, str]:
 
 
 def item_keys(version: StudyVersion) -> Mapping[str, int]:
-    """The keys of the rows of a version's items, by the items' ids. They never change either."""
+    """Return the keys of the rows of a version's items, by the items' ids.
+
+    They never change either.
+    """
     return _item_keys(version.hash, version.pk)
 
 
@@ -153,7 +168,10 @@ def _item_keys(_version_hash: str, version_pk: int) -> dict[str, int]:
 
 
 def study_named(slug: str) -> Study:
-    """Return a study. Raises NotFound, which lists those there are."""
+    """Return a study.
+
+    Raises NotFound, which lists those there are.
+    """
     try:
         return Study.objects.get(slug=slug)
     except Study.DoesNotExist:
@@ -168,7 +186,7 @@ _LATEST = Prepared(
 
 
 def latest_version(study: Study) -> StudyVersion | None:
-    """The version that newcomers get, without its frozen content; None before the first launch."""
+    """Return the version that newcomers get, without its frozen content; None before the first launch."""
     version = _LATEST.first(study=study.pk)
     if version is not None:
         version.study = study
@@ -178,6 +196,17 @@ def latest_version(study: Study) -> StudyVersion | None:
 @lru_cache(maxsize=64)
 def _frozen(version_hash: str, pk: int) -> FrozenStudy:
     return FrozenStudy.model_validate(StudyVersion.objects.values_list("frozen", flat=True).get(pk=pk))
+
+
+def holds_place(stale_after_minutes: float | None, now: datetime) -> Q:
+    """Return the condition on participants who count against a quota and in the assignment.
+
+    They completed, or they are active, were seen lately, and have not returned their submission.
+    """
+    active = Q(status=Participant.Status.ACTIVE, returned_at__isnull=True)
+    if stale_after_minutes is not None:
+        active &= Q(last_seen_at__gte=now - timedelta(minutes=stale_after_minutes))
+    return active | Q(status=Participant.Status.COMPLETED)
 
 
 def verify_version(version: StudyVersion) -> None:

@@ -1,4 +1,6 @@
-"""Which condition or group the next participant gets, and in which order and place. Pure: no Django.
+"""Which condition or group the next participant gets, and in which order and place.
+
+Pure: no Django.
 
 The counts are of those who completed and those still active within the stale window, so that places lost
 to drop-out are given again; balancing on starts would leave the conditions with the most drop-out short.
@@ -13,7 +15,7 @@ _Page = TypeVar("_Page")
 
 
 def derive_seed(order_seed: int, participant: int | str) -> int:
-    """The seed of a participant of a version, by number or id, in [0, 2**63).
+    """Return the seed of a participant of a version, by number or id, in [0, 2**63).
 
     An id that nobody can guess keeps the seed, and who came when, from all who know ``order_seed``.
     """
@@ -37,10 +39,11 @@ def choose(
     block: with a block of b, places are handed out in shuffled blocks that hold each condition b times its
         weight: harder to foresee than the fewest, and up to b apart within a block.
 
-    Raises ValueError for no conditions, a weight that is not positive, or a block below 1.
-
     >>> choose(["a", "b"], {"a": 3, "b": 2}, {}, seed=1)
     'b'
+
+    Raises:
+        ValueError: no conditions, a weight that is not positive, or a block below 1.
     """
     if not conditions:
         raise ValueError("conditions: none is open")
@@ -58,7 +61,7 @@ def choose(
 
 
 def shuffled(length: int, *, seed: int) -> list[int]:
-    """A random permutation of ``range(length)``, the same for the same seed."""
+    """Return a random permutation of ``range(length)``, the same for the same seed."""
     order = list(range(length))
     random.Random(f"{seed}/order").shuffle(order)
     return order
@@ -102,7 +105,7 @@ def choose_cell(n: int, counts: Mapping[tuple[int, int], int], *, seed: int) -> 
 def lay_out(
     items: int, n: int, row: int, rotation: int, *, blocked: bool, seed: int
 ) -> list[tuple[int, int]]:
-    """The trials of a participant who sees ``n`` conditions, in order: (item, condition), both 0-based.
+    """Return the trials of a participant who sees ``n`` conditions, in order: (item, condition), both 0-based.
 
     The items are cut into n blocks of one size, or one apart. Block b goes with condition (b + rotation) mod
     n, so that over the n rotations every item is seen in every condition once. Inside a block the order is

@@ -1,4 +1,6 @@
-"""How many participants a planned study needs: settings, simulation and result. Pure: no Django.
+"""How many participants a planned study needs: settings, simulation and result.
+
+Pure: no Django.
 
 The simulation is that of `analysis.planning.power`; here it can be watched, and stopped between its steps.
 """
@@ -20,7 +22,10 @@ MOST_CONDITIONS = 10
 
 
 class SizeSettings(FrozenModel):
-    """What is assumed. Give ``residual_sd``, or for a yes-or-no measure its ``mean`` share."""
+    """What is assumed.
+
+    Give ``residual_sd``, or for a yes-or-no measure its ``mean`` share.
+    """
 
     effects: Annotated[list[FiniteFloat], Field(min_length=2, max_length=MOST_CONDITIONS)]
     items: Annotated[int, Field(ge=1, le=1000)] = 25
@@ -53,7 +58,7 @@ class SizePoint(FrozenModel):
 
 
 class SizeResult(FrozenModel):
-    """``participants`` per condition reach the target; None where no tried size does."""
+    """``participants`` per condition reach the target; None if no tried size does."""
 
     sentence: str
     participants: int | None
@@ -79,9 +84,12 @@ def simulate(
     advance: Callable[[float], None] = lambda share: None,
     drawn: Callable[[], None] = lambda: None,
 ) -> SizeResult:
-    """Simulate. ``advance`` is told the share that is done; ``drawn`` is called often and may raise.
+    """Simulate.
 
-    Raises AnalysisError for assumptions that make no design.
+    ``advance`` is told the share that is done; ``drawn`` is called often and may raise.
+
+    Raises:
+        AnalysisError: assumptions that make no design.
     """
     population, source = assumed(
         settings.participant_sd, settings.item_sd, settings.residual_sd, settings.mean

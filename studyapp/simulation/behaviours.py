@@ -1,4 +1,7 @@
-"""How simulated participants answer: six kinds of behaviour, and the form value of each answer. No Django."""
+"""How simulated participants answer: six kinds of behaviour, and the form value of each answer.
+
+No Django.
+"""
 
 import math
 import random
@@ -8,7 +11,9 @@ from studyapp.definition.questionnaires import Answer, NumberScale, Question, Te
 
 
 class Behaviour(NamedTuple):
-    """How a kind of bot answers. Probabilities are of one answer; agreement is on a scale from 0 to 1.
+    """How a kind of bot answers.
+
+    Probabilities are of one answer; agreement is on a scale from 0 to 1.
 
     ``yes_if_right`` and ``yes_if_wrong``: that it rates an answer correct that is, or is not. ``known``: that
     it says it knew the answer. ``agreement``, ``spread``: mean and standard deviation of agreement.
@@ -50,7 +55,7 @@ def choose(
     rng: random.Random,
     shift: float = 0.0,
 ) -> str:
-    """The form value that a bot chooses for a question. shift: of a planted effect, see `Effect`."""
+    """Return the form value that a bot chooses for a question. shift: of a planted effect, see `Effect`."""
     if question.role == "correctness_rating":
         if right is None:
             chance = (behaviour.yes_if_right + behaviour.yes_if_wrong) / 2
@@ -72,7 +77,7 @@ def choose(
 
 
 def answer_freely(question: Question, behaviour: Behaviour, rng: random.Random) -> str | list[str]:
-    """The form value for a question that measures no agreement; a straight-liner goes for the last of all."""
+    """Return the form value for a question that measures no agreement; a straight-liner goes for the last of all."""
     always_last = behaviour.spread == 0
     match question.scale:
         case NumberScale() as scale:
@@ -89,7 +94,7 @@ def answer_freely(question: Question, behaviour: Behaviour, rng: random.Random) 
 
 
 def form_value(question: Question, answer: Answer) -> str | list[str]:
-    """What a form sends for an answer."""
+    """Return what a form sends for an answer."""
     if isinstance(answer, list):
         return answer
     for sent, stored in question.values.items():
@@ -106,7 +111,7 @@ def _positive(question: Question, positive: bool) -> str:
 
 
 def clock(behaviour: Behaviour, rng: random.Random, factor: float = 1.0) -> dict[str, str]:
-    """What the page's script would have measured, in milliseconds, for a person of this behaviour."""
+    """Return what the page's script would have measured, in milliseconds, for a person of this behaviour."""
     total = round(1000 * factor * rng.lognormvariate(math.log(behaviour.seconds), behaviour.sigma))
     hidden = round(total * rng.uniform(0.05, 0.3)) if rng.random() < 0.1 else 0
     return {

@@ -7,7 +7,9 @@ from studyapp.simulation.walk import BEHAVIOURS, TIME, Effect, StudyPlan
 
 
 def parse_effect(text: str) -> tuple[str, dict[str, float]]:
-    """Condition and effect from ``CONDITION:NAME=NUMBER,...``. Raises ValueError with a sentence.
+    """Condition and effect from ``CONDITION:NAME=NUMBER,...``.
+
+    Raises ValueError with a sentence.
 
     >>> parse_effect("my system:correctness_rating=-0.25,time=1.5")
     ('my system', {'correctness_rating': -0.25, 'time': 1.5})
@@ -31,7 +33,7 @@ def parse_effect(text: str) -> tuple[str, dict[str, float]]:
 def check_effects(
     effects: Mapping[str, Effect], mix: Mapping[str, float], plan: StudyPlan, conditions: Sequence[str]
 ) -> None:
-    """Raises ValueError where an effect cannot be planted as it is given.
+    """Raise ValueError if an effect cannot be planted as it is given.
 
     The difference that the analysis should find is then the one that was asked for: a probability that would
     leave 0 to 1 is refused, not cut.

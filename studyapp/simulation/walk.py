@@ -1,4 +1,6 @@
-"""Simulated participants: they walk the real pages over HTTP and answer by a named behaviour. No Django.
+"""Simulated participants: they walk the real pages over HTTP and answer by a named behaviour.
+
+No Django.
 
 A walk is a generator of requests, so that the same walk runs on any client. What a bot sends comes from the
 page that it was served: a field that the page lacks is an error, never made up.
@@ -68,13 +70,15 @@ class StudyPlan:
     item_spread: float = 0.0
 
     def leaning(self, question: str) -> float:
-        """What an item adds to every bot's answers: drawn once for its question."""
+        """Return what an item adds to every bot's answers: drawn once for its question."""
         return random.Random(f"item/{question}").gauss(0.0, self.item_spread)
 
 
 @dataclass
 class Bot:
-    """One simulated participant and what became of it. ``seconds`` has one entry per request.
+    """One simulated participant and what became of it.
+
+    ``seconds`` has one entry per request.
 
     ``ended``: the site sent it away before the items, by a check or for want of a place. ``leaning`` is what
     this bot adds to all its answers, in the unit of `Effect`; ``tilt`` that with what the item adds.
@@ -109,7 +113,10 @@ class BotError(Exception):
 
 
 def parse_mix(text: str) -> dict[str, float]:
-    """Shares by behaviour from ``honest=0.7,random=0.3``. Raises ValueError with a sentence."""
+    """Shares by behaviour from ``honest=0.7,random=0.3``.
+
+    Raises ValueError with a sentence.
+    """
     return behaviour_mix.parse_mix(text, BEHAVIOURS)
 
 
@@ -185,7 +192,7 @@ def read_page(url: str, text: str) -> Page:
 
 
 def question_on(page: Page) -> str:
-    """The question that an item page shows."""
+    """Return the question that an item page shows."""
     question = _QUESTION.search(page.text)
     if question is None:
         raise BotError(f"{page} shows no question")
@@ -193,7 +200,7 @@ def question_on(page: Page) -> str:
 
 
 def is_right(page: Page, knowledge: Knowledge) -> bool | None:
-    """Whether the answer on an item page is correct, as the site's own database has it."""
+    """Return whether the answer on an item page is correct, as the site's own database has it."""
     question, answer = _QUESTION.search(page.text), _ANSWER.search(page.text)
     if question is None or answer is None:
         raise BotError(f"{page} shows no question with an answer")
@@ -211,7 +218,7 @@ Form = dict[str, str | list[str]]
 
 
 def answer(question: Question, bot: Bot, right: bool | None, wanted: Wanted) -> str | list[str]:
-    """The form value of a bot for a question; ``wanted`` is what a check asks for."""
+    """Return the form value of a bot for a question; ``wanted`` is what a check asks for."""
     if question.key in wanted and bot.rng.random() < bot.behaviour.heeds:
         return form_value(question, wanted[question.key])
     if question.kind in ("yes_no", "likert"):
@@ -223,7 +230,7 @@ def answer(question: Question, bot: Bot, right: bool | None, wanted: Wanted) -> 
 def fill(
     page: Page, questions: Sequence[Question], bot: Bot, right: bool | None, wanted: Wanted | None = None
 ) -> Form:
-    """The form of a timed page with an answer to every question.
+    """Return the form of a timed page with an answer to every question.
 
     Raises BotError when the page lacks a field, a question or a choice that the frozen study has.
     """
@@ -271,7 +278,10 @@ _Open = Generator[Get | Post | Think, httpx.Response | None, Page]
 
 
 def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
-    """From the entry link to the completion code, or as far as the behaviour goes. Fills in ``bot``."""
+    """From the entry link to the completion code, or as far as the behaviour goes.
+
+    Fills in ``bot``.
+    """
     page = yield from _ask(Get(link))
     if "yes" not in page.choices.get("consent", []):
         raise BotError(f"{page} asks for no consent")

@@ -1,4 +1,7 @@
-"""The parts of a form that name answers to questions: what passes a check, and what a rule excludes. Pure."""
+"""The parts of a form that name answers to questions: what passes a check, and what a rule excludes.
+
+Pure.
+"""
 
 from typing import Any
 
@@ -11,7 +14,7 @@ from studyapp.studio.widgets import Widget, shown
 
 
 def questions_in(rows: Any, kind: type[Question] = Question) -> list[Question]:
-    """Those of a list that are questions already."""
+    """Return those of a list that are questions already."""
     found = []
     for row in rows if isinstance(rows, list) else []:
         try:
@@ -22,7 +25,7 @@ def questions_in(rows: Any, kind: type[Question] = Question) -> list[Question]:
 
 
 def _asked(draft: Draft) -> list[Question]:
-    """The questions beside the items, as far as they are questions already."""
+    """Return the questions beside the items, as far as they are questions already."""
     asked = draft.get("questionnaire")
     return questions_in(asked.get("item") if isinstance(asked, dict) else None)
 
@@ -33,7 +36,7 @@ def _nothing(widget: Widget) -> Widget:
 
 
 def accept(draft: Draft, widget: Widget, value: Any) -> Widget:
-    """The answers that let pass, as the question's own choices."""
+    """Return the answers that let pass, as the question's own choices."""
     question = _of_row(draft, widget, ScreeningQuestion)
     if question is None or question.kind == "text":
         return _nothing(widget)
@@ -60,7 +63,7 @@ def correct(draft: Draft, widget: Widget, value: Any) -> Widget:
 
 
 def expected(draft: Draft, widget: Widget, value: Any) -> Widget:
-    """A choice for each question beside the items."""
+    """Return a choice for each question beside the items."""
     wanted = value if isinstance(value, dict) else {}
     widget.kind = "group"
     for question in _asked(draft):
@@ -77,7 +80,7 @@ def expected(draft: Draft, widget: Widget, value: Any) -> Widget:
 
 
 def rule_question(draft: Draft, widget: Widget, value: Any) -> Widget:
-    """The question that a rule reads: with the answer that excludes, or one that is answered by a number."""
+    """Return the question that a rule reads: with the answer that excludes, or one that is answered by a number."""
     row = draft["exclusions"][widget.location[1]]
     return (
         _number_question(draft, widget, value)
@@ -87,7 +90,7 @@ def rule_question(draft: Draft, widget: Widget, value: Any) -> Widget:
 
 
 def _number_question(draft: Draft, widget: Widget, value: Any) -> Widget:
-    """A question beside the items that is answered by a number; one that is gone stays what it was."""
+    """Return a question beside the items that is answered by a number; one that is gone stays what it was."""
     chosen = "" if value is None else str(value)
     options = {
         question.key: f"{question.key}: {question.text}"
@@ -100,7 +103,7 @@ def _number_question(draft: Draft, widget: Widget, value: Any) -> Widget:
 
 
 def _rule_choice(draft: Draft, widget: Widget, value: Any) -> Widget:
-    """A question beside the items, and the answer to it that excludes."""
+    """Return a question beside the items, and the answer to it that excludes."""
     row = draft["exclusions"][widget.location[1]]
     asked = [question for question in _asked(draft) if question.kind in ("yes_no", "likert", "single")]
     answers = {
@@ -136,7 +139,7 @@ def _answers(widget: Widget, question: Question, value: Any) -> Widget:
 
 
 def _of_row(draft: Draft, widget: Widget, kind: type[Question]) -> Question | None:
-    """The question that a field belongs to, without what the check says of it."""
+    """Return the question that a field belongs to, without what the check says of it."""
     row: Any = draft
     for part in widget.location[:-1]:
         row = row[part]
@@ -153,5 +156,5 @@ def _answer(widget: Widget, question: Question, value: Any) -> Widget:
 
 
 def _same(stored: Any, value: Any) -> bool:
-    """Whether two answers are the same; True is not 1."""
+    """Return whether two answers are the same; True is not 1."""
     return isinstance(stored, bool) == isinstance(value, bool) and stored == value

@@ -27,7 +27,7 @@ class Problem(NamedTuple):
 
 
 def opened(content: Mapping[str, Any]) -> Draft:
-    """The draft with questions and rules written out, and without fields that have their default."""
+    """Return the draft with questions and rules written out, and without fields that have their default."""
     definition = valid(content)
     if definition is not None:
         sparse = definition.model_dump(mode="json", exclude_defaults=True)
@@ -44,7 +44,7 @@ def opened(content: Mapping[str, Any]) -> Draft:
 
 
 def _questionnaire(written: Any) -> Any:
-    """The questionnaire written out, where it is one."""
+    """Return the questionnaire written out, where it is one."""
     try:
         named = {"template": written} if isinstance(written, str) else written
         return Questionnaire.model_validate(named).model_dump(mode="json", exclude_none=True)
@@ -62,7 +62,7 @@ def _unnamed(conditions: list[Draft]) -> list[Draft]:
 
 
 def _plainly(part: Any) -> Any:
-    """The draft with rating scales that are labelled at their ends only written so."""
+    """Return the draft with rating scales that are labelled at their ends only written so."""
     if isinstance(part, list):
         return [_plainly(one) for one in part]
     if not isinstance(part, Mapping):
@@ -73,7 +73,7 @@ def _plainly(part: Any) -> Any:
 
 
 def valid(content: Mapping[str, Any]) -> StudyDefinition | None:
-    """The definition that a draft is, None where it is not one yet."""
+    """Return the definition that a draft is, None if it is not one yet."""
     try:
         return StudyDefinition.model_validate(content)
     except ValidationError:
@@ -81,13 +81,13 @@ def valid(content: Mapping[str, Any]) -> StudyDefinition | None:
 
 
 def stored(content: Mapping[str, Any]) -> Draft:
-    """The form in which a study keeps its definition: complete where it is one, else the draft as it is."""
+    """Return the form in which a study keeps its definition: complete where it is one, else the draft as it is."""
     definition = valid(content)
     return dict(content) if definition is None else definition.model_dump(mode="json")
 
 
 def problems(content: Mapping[str, Any]) -> list[Problem]:
-    """What keeps a draft from being a definition, in the order of the definition's fields."""
+    """Return what keeps a draft from being a definition, in the order of the definition's fields."""
     try:
         StudyDefinition.model_validate(content)
     except ValidationError as error:
@@ -118,7 +118,7 @@ def _inside(content: Any, part: int | str) -> tuple[Any] | None:
 
 
 def ends_of(scale: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The two ends of a rating scale that is labelled at its ends only; None for any other."""
+    """Return the two ends of a rating scale that is labelled at its ends only; None for any other."""
     ends, labels = scale.get("ends"), scale.get("labels")
     if isinstance(ends, list) and len(ends) == 2:
         return str(ends[0]), str(ends[1])
@@ -144,6 +144,6 @@ _Dumper.add_representer(str, _text)
 
 
 def as_yaml(content: Mapping[str, Any]) -> str:
-    """The draft as a file that ``create_study`` reads, once it is complete."""
+    """Return the draft as a file that ``create_study`` reads, once it is complete."""
     text: str = yaml.dump(dict(content), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
     return text

@@ -1,4 +1,7 @@
-"""A draft from a YAML file: what the studio can show and keep, complete and right or not. Pure: no Django."""
+"""A draft from a YAML file: what the studio can show and keep, complete and right or not.
+
+Pure: no Django.
+"""
 
 import math
 from collections.abc import Iterator
@@ -44,7 +47,10 @@ def read_draft(text: str, name: str) -> Draft:
 
 
 def _misshapen(wrong: list[tuple[Location, Any]]) -> Iterator[tuple[Location, Any]]:
-    """Problems of shape. Of several shapes that a field may have, one that fits to some depth is meant."""
+    """Problems of shape.
+
+    Of several shapes that a field may have, one that fits to some depth is meant.
+    """
     for location, one in wrong:
         others = [(place, other) for place, other in wrong if place[: len(location)] == location]
         if all(len(place) == len(location) and _is_shape(place, other) for place, other in others):
@@ -59,7 +65,7 @@ def _is_shape(location: Location, one: Any) -> bool:
 
 
 def _unkept(data: Any) -> Iterator[tuple[Location, str]]:
-    """What no database keeps, or a file of JSON has not."""
+    """Return what no database keeps, or a file of JSON has not."""
     for number, (location, value) in enumerate(_parts(data, ())):
         if number >= MOST_PARTS:
             yield (), say("has too many parts")
@@ -77,7 +83,7 @@ def _unkept(data: Any) -> Iterator[tuple[Location, str]]:
 
 
 def _parts(value: Any, location: Location) -> Iterator[tuple[Location, Any]]:
-    """Every value of the data with its place, those that hold others first."""
+    """Return every value of the data with its place, those that hold others first."""
     yield location, value
     rows = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, child in rows:

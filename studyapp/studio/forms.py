@@ -1,4 +1,6 @@
-"""The form of a step, built from the types of the definition. Pure: no Django.
+"""The form of a step, built from the types of the definition.
+
+Pure: no Django.
 
 A field that is new to the definition shows up here by itself, with its description. Only what a plain field
 cannot say has a builder of its own: the scale of a question, and the answers that a check or a rule names.
@@ -75,7 +77,10 @@ class Form:
 
 
 def form(step: Step, draft: Draft, known: Known, found: Sequence[Problem] = (), opened: str = "") -> Form:
-    """Build the form of a step. ``opened`` is the path of a row that was just added."""
+    """Build the form of a step.
+
+    ``opened`` is the path of a row that was just added.
+    """
     build = _Builder(draft, known)
     fields = StudyDefinition.model_fields
     widgets = [build.field(fields[name], (name,), draft.get(name)) for name in step.fields]
@@ -109,7 +114,7 @@ class _Builder:
         self.draft, self.known = draft, known
 
     def field(self, info: FieldInfo, location: Location, value: Any) -> Widget:
-        """The widget of one field of a model."""
+        """Return the widget of one field of a model."""
         hint = steps.said(steps.HINTS, location)
         named = Widget(
             "text",
@@ -118,8 +123,11 @@ class _Builder:
             hint=_sentence(info.description or "") if hint is None else hint,
             value="" if value is None else value,
         )
-        if (special := _SPECIAL.get(_pattern(location))) is not None:
-            return special(self, named, value)
+        pattern = _pattern(location)
+        if pattern in _ANSWERS:
+            return _ANSWERS[pattern](self.draft, named, value)
+        if pattern in _SPECIAL:
+            return _SPECIAL[pattern](self, named, value)
         return self._typed(named, info.annotation, value, _default(info))
 
     def _typed(self, widget: Widget, annotation: Any, value: Any, default: Any) -> Widget:
@@ -197,7 +205,7 @@ class _Builder:
                 yield self.field(info, (*location, name), row.get(name))
 
     def _keyed(self, widget: Widget, keys: Any, inner: Any, value: Any) -> Widget:
-        """A mapping with a fixed set of keys; those of which nothing is filled are left out."""
+        """Return a mapping with a fixed set of keys; those of which nothing is filled are left out."""
         fields = value if isinstance(value, dict) else {}
         widget.kind, widget.is_dropped_empty = "group", True
         for key in get_args(keys):
@@ -222,7 +230,7 @@ class _Builder:
         return self._named(widget, self.known.systems, value)
 
     def _named(self, widget: Widget, names: Sequence[str], value: Any) -> Widget:
-        """A name among those that are known, or the one that is written already."""
+        """Return a name among those that are known, or the one that is written already."""
         chosen = "" if value is None else str(value)
         names = [*names, *([chosen] if chosen and chosen not in names else [])]
         widget.kind, widget.value = "select", chosen
@@ -230,7 +238,7 @@ class _Builder:
         return widget
 
     def source(self, widget: Widget, value: Any) -> Widget:
-        """A condition shows the ground truth or a system."""
+        """Return a condition shows the ground truth or a system."""
         row = self.draft["conditions"][widget.location[1]]
         widget = self._named(widget, self.known.systems, value)
         widget.options = [
@@ -243,7 +251,7 @@ class _Builder:
         return widget
 
     def nothing(self, widget: Widget, _value: Any) -> Widget:
-        """A field that another widget reads."""
+        """Return a field that another widget reads."""
         widget.kind = "absent"
         return widget
 
@@ -252,7 +260,7 @@ class _Builder:
         return widget
 
     def items(self, widget: Widget, value: Any) -> Widget:
-        """The items, by one of three ways."""
+        """Return the items, by one of three ways."""
         fields = value if isinstance(value, dict) else {}
         way = "hand" if fields.get("ids") is not None else "stratify" if fields.get("stratify") else "draw"
         choice = Widget("select", ("items", "way"), "How the items are chosen", value=way, is_worded=True)
@@ -269,7 +277,7 @@ class _Builder:
         return self._group(widget, PracticeDefinition, value, is_optional=True)
 
     def scale(self, widget: Widget, value: Any) -> Widget:
-        """The kind of answer, and the fields of that kind."""
+        """Return the kind of answer, and the fields of that kind."""
         fields = value if isinstance(value, dict) else {}
         kind = "yes_no" if not isinstance(value, dict) else str(fields.get("kind", "likert"))
         choice = Widget("select", (*widget.location, "kind"), steps.LABELS["*.scale.kind"], value=kind)
@@ -298,18 +306,6 @@ class _Builder:
         widget.kind, widget.value = "choices", "\n".join(f"{one} = {label}" for one, label in rows)
         return widget
 
-    def accept(self, widget: Widget, value: Any) -> Widget:
-        return answers.accept(self.draft, widget, value)
-
-    def correct(self, widget: Widget, value: Any) -> Widget:
-        return answers.correct(self.draft, widget, value)
-
-    def expected(self, widget: Widget, value: Any) -> Widget:
-        return answers.expected(self.draft, widget, value)
-
-    def rule_question(self, widget: Widget, value: Any) -> Widget:
-        return answers.rule_question(self.draft, widget, value)
-
     def translations(self, widget: Widget, value: Any) -> Widget:
         return translations(widget, self.draft, value, self.known.languages)
 
@@ -323,12 +319,8 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
     ("items", "stratify", "system"): _Builder.system,
     ("practice",): _Builder.practice,
     ("attention", "*", "kind"): _Builder.fixed,
-    ("attention", "*", "expected"): _Builder.expected,
     ("exclusions", "*", "kind"): _Builder.fixed,
-    ("exclusions", "*", "question"): _Builder.rule_question,
     ("exclusions", "*", "value"): _Builder.nothing,
-    ("screening", "*", "accept"): _Builder.accept,
-    ("comprehension", "questions", "*", "correct"): _Builder.correct,
     ("translations",): _Builder.translations,
     **{
         (*place, "*", *rest): method
@@ -342,6 +334,13 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
         for rest, method in ((("scale",), _Builder.scale), (("scale", "choices"), _Builder.choices))
     },
 }
+# Fields that name answers to questions of the draft.
+_ANSWERS = {
+    ("attention", "*", "expected"): answers.expected,
+    ("exclusions", "*", "question"): answers.rule_question,
+    ("screening", "*", "accept"): answers.accept,
+    ("comprehension", "questions", "*", "correct"): answers.correct,
+}
 _OPTIONS: dict[str, dict[str, str]] = {
     **steps.OPTIONS,
     "platform": {name: platform.label for name, platform in PLATFORMS.items()},
@@ -354,7 +353,7 @@ def _pattern(location: Location) -> tuple[str, ...]:
 
 
 def _plain_type(annotation: Any) -> tuple[Any, bool]:
-    """A type without what is said about it, and whether None is allowed in its place."""
+    """Return a type without what is said about it, and whether None is allowed in its place."""
     if get_origin(annotation) is Annotated:
         return _plain_type(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):
@@ -374,12 +373,12 @@ def _default(info: FieldInfo) -> Any:
 
 
 def _sentence(description: str) -> str:
-    """A description as a sentence."""
+    """Return a description as a sentence."""
     return description and f"{description[:1].upper()}{description[1:]}."
 
 
 def _order(model: type[BaseModel]) -> list[str]:
-    """The fields in the order in which people think of them: the wording before the name of its column."""
+    """Return the fields in the order in which people think of them: the wording before the name of its column."""
     first, last = (["pre_survey"] if model is Questionnaire else []), list[str]()
     if issubclass(model, Question):
         first, last = ["text", "scale"], ["key", "role", "required"]
@@ -387,14 +386,14 @@ def _order(model: type[BaseModel]) -> list[str]:
 
 
 def _has(model: type[BaseModel], name: str, row: Mapping[str, Any]) -> bool:
-    """Whether a row of this kind has the field."""
+    """Return whether a row of this kind has the field."""
     if model is AttentionDefinition and name in ("text", "item", "answer"):
         return (name == "text") == (row.get("kind") == "instructed")
     return not (model is ConditionDefinition and name == "ground_truth")
 
 
 def _pairs(rows: Any) -> list[tuple[str, str]]:
-    """The choices of a list, as far as they are some."""
+    """Return the choices of a list, as far as they are some."""
     return [
         (str(row.get("value", "")), str(row.get("label", "")))
         for row in (rows if isinstance(rows, list) else [])
@@ -403,7 +402,7 @@ def _pairs(rows: Any) -> list[tuple[str, str]]:
 
 
 def _adds(location: Location, known: Known, rows: list[Any]) -> list[tuple[str, str]]:
-    """What can be added to a list."""
+    """Return what can be added to a list."""
     if location == ("conditions",):
         shown = {row.get("system") for row in rows if isinstance(row, dict)}
         unused = next((name for name in known.systems if name not in shown), "")
@@ -417,7 +416,7 @@ def _adds(location: Location, known: Known, rows: list[Any]) -> list[tuple[str, 
 
 
 def _summary(model: type[BaseModel], row: Mapping[str, Any]) -> str:
-    """What a closed row says."""
+    """Return what a closed row says."""
     if issubclass(model, Question):
         return str(row.get("text") or row.get("key") or "")
     if model is ConditionDefinition:
@@ -429,6 +428,6 @@ def _summary(model: type[BaseModel], row: Mapping[str, Any]) -> str:
 
 
 def _told(row: Mapping[str, Any]) -> list[str]:
-    """What a condition shows, in words of the program."""
+    """Return what a condition shows, in words of the program."""
     style = steps.OPTIONS["explanation"].get(str(row.get("explanation", "facts")), "")
     return [*(["Ground truth"] if row.get("ground_truth") else []), *([style] if style else [])]

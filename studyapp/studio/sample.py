@@ -40,7 +40,7 @@ _TOKENS = [("Night Harbour", 1, 15, 24, 3), ("Ada Brenn", 0, 22, 28, 2), ("Kolwe
 
 
 def rest(draft: Draft) -> StudyDefinition:
-    """What is right of a draft, with placeholders for what a study needs."""
+    """Return what is right of a draft, with placeholders for what a study needs."""
     candidate = {**_MISSING, **{name: value for name, value in draft.items() if value is not None}}
     for _round in range(1000):
         found = problems(candidate)
@@ -51,7 +51,7 @@ def rest(draft: Draft) -> StudyDefinition:
 
 
 def _without(candidate: Draft, location: Location) -> Draft:
-    """The draft without the row that is wrong, or without the whole field."""
+    """Return the draft without the row that is wrong, or without the whole field."""
     rows = [place for place, part in enumerate(location) if isinstance(part, int)]
     if rows:
         return with_value(candidate, location[: rows[-1] + 1], None)
@@ -62,13 +62,9 @@ def _without(candidate: Draft, location: Location) -> Draft:
 
 
 def content(definition: StudyDefinition) -> FrozenStudy:
-    """The definition frozen with a made-up item in place of those that cannot be drawn yet."""
-    return FrozenStudy(
-        title=definition.title,
-        language=definition.language,
+    """Return the definition frozen with a made-up item in place of those that cannot be drawn yet."""
+    return definition.freeze(
         translations=definition.filled_translations(),
-        dataset=definition.dataset,
-        items_seed=definition.items.seed,
         items=[_ITEM],
         attention=[_attention(row) for row in definition.attention],
         conditions=[
@@ -84,21 +80,7 @@ def content(definition: StudyDefinition) -> FrozenStudy:
             )
             for arm in definition.conditions
         ],
-        screening=definition.screening,
-        comprehension=definition.comprehension,
-        pre_survey=definition.questionnaire.pre_survey,
-        item_questionnaire=definition.questionnaire.item,
-        post_survey=definition.questionnaire.post_survey,
-        consent=definition.consent,
-        instructions=definition.instructions,
-        instructions_page=definition.instructions_page or definition.comprehension is not None,
         rules=[],
-        order_seed=definition.order_seed,
-        assignment_block=definition.assignment_block,
-        stale_after_minutes=definition.stale_after_minutes,
-        redirect_url=definition.completion.redirect_url,
-        recruitment=definition.recruitment,
-        privacy=definition.privacy,
     )
 
 
@@ -113,7 +95,7 @@ def _shown(explanation: str) -> Shown:
 
 
 def _attention(row: Any) -> FrozenAttention:
-    """An attention item; a contradiction stands over the made-up item."""
+    """Return an attention item; a contradiction stands over the made-up item."""
     is_instructed = row.kind == "instructed"
     return FrozenAttention(
         id=row.id,
@@ -155,7 +137,7 @@ PAGES: Sequence[tuple[str, str]] = (
 
 
 def pages(found: FrozenStudy) -> list[tuple[str, str]]:
-    """The pages that participants of a study come to, with their names."""
+    """Return the pages that participants of a study come to, with their names."""
     has = {
         "screening": bool(found.screening),
         "instructions": found.instructions_page,

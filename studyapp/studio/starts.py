@@ -1,4 +1,7 @@
-"""What a new study can start from. A literal table of drafts. Pure: no Django."""
+"""What a new study can start from.
+
+A literal table of drafts. Pure: no Django.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -54,7 +57,7 @@ STARTS: dict[str, Start] = {
 
 
 def draft(start: Start, *, slug: str, title: str, dataset: str, systems: Sequence[str]) -> Draft:
-    """The draft of a new study: a condition per system, and the ground truth last."""
+    """Return the draft of a new study: a condition per system, and the ground truth last."""
     questionnaire = TEMPLATES["xqa-2020"].model_dump(mode="json", exclude_none=True)
     if start.is_empty:
         questionnaire = {"item": questionnaire["item"][:1], "post_survey": []}
@@ -74,5 +77,5 @@ def draft(start: Start, *, slug: str, title: str, dataset: str, systems: Sequenc
 
 
 def from_file(content: Draft, *, slug: str) -> Draft:
-    """The draft that was read from a file, under the study's own name."""
+    """Return the draft that was read from a file, under the study's own name."""
     return opened(content | {"study": slug})

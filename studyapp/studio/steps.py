@@ -1,4 +1,6 @@
-"""The steps of the studio, and the words of its forms. Literal tables, read top to bottom. Pure: no Django.
+"""The steps of the studio, and the words of its forms.
+
+Literal tables, read top to bottom. Pure: no Django.
 
 A field without a line here is called by its name and explained by the definition's own description.
 """
@@ -82,8 +84,6 @@ STEPS: tuple[Step, ...] = (
     ),
 )
 BY_NAME = {step.name: step for step in STEPS}
-# Not edited: the short name is in addresses that people may have.
-UNEDITED = ("study",)
 
 LABELS: dict[str, str] = {
     "instructions_page": "Instructions on a page of their own",
@@ -264,7 +264,10 @@ AREAS = frozenset({"consent", "instructions", "*.text"})
 
 
 def said(table: dict[str, str], path: tuple[int | str, ...]) -> str | None:
-    """What a table says of a field: of its whole path, else of its last parts. Numbers are written `*`."""
+    """Return what a table says of a field: of its whole path, else of its last parts.
+
+    Numbers are written `*`.
+    """
     parts = ["*" if isinstance(part, int) else part for part in path]
     for name in (".".join(parts), *(".".join(["*", *parts[-last:]]) for last in (2, 1))):
         if name in table:
@@ -273,7 +276,7 @@ def said(table: dict[str, str], path: tuple[int | str, ...]) -> str | None:
 
 
 def label(path: tuple[int | str, ...]) -> str:
-    """What a field is called: as the table says, else by its own name."""
+    """Return what a field is called: as the table says, else by its own name."""
     return said(LABELS, path) or str(path[-1]).replace("_", " ").capitalize()
 
 

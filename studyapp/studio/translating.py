@@ -1,4 +1,7 @@
-"""The form of the translations: a field for every text of the study. Pure: no Django."""
+"""The form of the translations: a field for every text of the study.
+
+Pure: no Django.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +25,7 @@ _PART_TITLES = {
 
 
 def parts_of(draft: Draft) -> dict[str, list[Question]]:
-    """The questions of each part, as far as they are questions already."""
+    """Return the questions of each part, as far as they are questions already."""
     asked, check = draft.get("questionnaire"), draft.get("comprehension")
     rows = {
         "screening": draft.get("screening"),
@@ -48,7 +51,7 @@ def _questions(rows: Any) -> list[Question]:
 
 
 def translations(widget: Widget, draft: Draft, value: Any, languages: Sequence[tuple[str, str]]) -> Widget:
-    """A row per language, and a way to add those that the site speaks."""
+    """Return a row per language, and a way to add those that the site speaks."""
     given = value if isinstance(value, dict) else {}
     names = dict(languages)
     widget.kind, widget.is_dropped_empty = "group", True
@@ -67,7 +70,7 @@ def translations(widget: Widget, draft: Draft, value: Any, languages: Sequence[t
 
 
 def _language(location: Location, draft: Draft, words: Mapping[str, Any], names: Mapping[str, str]) -> Widget:
-    """The texts of one language."""
+    """Return the texts of one language."""
     code = str(location[-1])
     row = Widget("row", location, told=[names.get(code, code)], is_removable=True)
     for name in ("title", "consent", "instructions"):
@@ -98,7 +101,7 @@ def _add_group(
     words: Mapping[str, Any],
     known: Mapping[str, str],
 ) -> None:
-    """A field for each of some texts, by key."""
+    """Return a field for each of some texts, by key."""
     if not texts:
         return
     given = words.get(str(location[-1]))

@@ -1,4 +1,6 @@
-"""The fields of a form, as data, and reading what was sent by them. Pure: no Django.
+"""The fields of a form, as data, and reading what was sent by them.
+
+Pure: no Django.
 
 A form is built from a draft and read by the same tree of widgets, so that what is shown and what is read
 cannot come apart. What is left empty is left out of the draft: the definition says whether it is missing.
@@ -72,7 +74,7 @@ class Widget:
 
     @property
     def is_long(self) -> bool:
-        """Whether it has options that a narrow field would cut off."""
+        """True if it has options that a narrow field would cut off."""
         return any(len(label) > LONG for _value, label in self.options)
 
     @property
@@ -103,7 +105,7 @@ class Widget:
 
     @property
     def is_kind(self) -> bool:
-        """Whether it decides which fields there are besides it."""
+        """True if it decides which fields there are besides it."""
         return self.location[-2:] == ("scale", "kind")
 
     @property
@@ -113,7 +115,7 @@ class Widget:
 
     @property
     def is_of_questions(self) -> bool:
-        """Whether its rows are questions, so that there are kinds and scales to choose among."""
+        """True if its rows are questions, so that there are kinds and scales to choose among."""
         return self.kind == "rows" and self.location[-1] in (
             *("item", "pre_survey", "post_survey", "screening", "questions"),
         )
@@ -126,7 +128,10 @@ class Widget:
 
 
 def read(widgets: Iterable[Widget], sent: Sent) -> dict[Any, Any]:
-    """The fields that were sent, for the draft. Nothing is checked: a draft may be wrong."""
+    """Return the fields that were sent, for the draft.
+
+    Nothing is checked: a draft may be wrong.
+    """
     fields: dict[Any, Any] = {}
     for widget in widgets:
         fields |= _read(widget, sent)
@@ -158,7 +163,7 @@ def _read(widget: Widget, sent: Sent) -> dict[Any, Any]:
 
 
 def _written(widget: Widget, text: str) -> dict[Any, Any]:
-    """What one text says."""
+    """Return what one text says."""
     match widget.kind:
         case "number":
             return {widget.name: _number(text)}
@@ -177,7 +182,7 @@ def _written(widget: Widget, text: str) -> dict[Any, Any]:
 
 
 def _number(text: str) -> int | float | str:
-    """A number where it is one; anything else stays as it was written, for the definition to refuse."""
+    """Return a number where it is one; anything else stays as it was written, for the definition to refuse."""
     for kind in (int, float):
         try:
             number = kind(text)
@@ -210,7 +215,10 @@ def _value_of(label: str, taken: set[str]) -> str:
 
 
 def _scale(widget: Widget, sent: Sent) -> Any:
-    """The scale of a question. Another kind than the page showed keeps what both kinds have."""
+    """Return the scale of a question.
+
+    Another kind than the page showed keeps what both kinds have.
+    """
     fields = read(widget.children, sent)
     kind = fields.pop("kind", None)
     if kind == "yes_no":
@@ -223,7 +231,10 @@ def _scale(widget: Widget, sent: Sent) -> Any:
 
 
 def _rating(widget: Widget, fields: dict[Any, Any]) -> dict[Any, Any]:
-    """A rating scale has labels or ends. Where both were sent, what the page showed already gives way."""
+    """Return a rating scale has labels or ends.
+
+    Where both were sent, what the page showed already gives way.
+    """
     shown = {child.name: child.value for child in widget.children}
     ends = [fields.pop(name, "") for name in ("low", "high")]
     if not any(ends):
@@ -235,14 +246,14 @@ def _rating(widget: Widget, fields: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def shown(value: Any) -> str:
-    """A value as it stands in a field."""
+    """Return a value as it stands in a field."""
     if value is None:
         return ""
     return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def new_scale(kind: str, before: Mapping[str, Any] | None = None) -> Any:
-    """A scale of a kind with what it needs filled in; choices are kept."""
+    """Return a scale of a kind with what it needs filled in; choices are kept."""
     choices = (before or {}).get("choices", [])
     blank: dict[str, Any] = {
         "yes_no": "yes_no",
@@ -257,7 +268,7 @@ def new_scale(kind: str, before: Mapping[str, Any] | None = None) -> Any:
 
 
 def _items(fields: dict[Any, Any]) -> dict[Any, Any]:
-    """The items by the way that was chosen; what the other ways need is left out."""
+    """Return the items by the way that was chosen; what the other ways need is left out."""
     way = fields.pop("way", "draw")
     kept = {"hand": {"ids"}, "stratify": {"count", "seed", "stratify"}}.get(way, {"count", "seed"})
     return {name: value for name, value in fields.items() if name in kept}

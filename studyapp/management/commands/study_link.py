@@ -74,7 +74,7 @@ class Command(JobCommand):
 
 
 def _recruitment(options: dict[str, Any]) -> Recruitment | None:
-    """The platform of the link; None where it is the study's."""
+    """Return the platform of the link; None if it is the study's."""
     if options["platform"] is None:
         if options["code"] or options["back"] or options["signed_urls"]:
             raise CommandError("--code, --back and --signed-urls need --platform")
