@@ -40,15 +40,16 @@ _BY_KEY = Prepared(lambda: EntryLink.objects.select_related("study").filter(pk=s
 
 
 def new_entry_token() -> tuple[str, str]:
-    """Return a fresh token and the hash to keep.
+    """Return a new token and the hash to store.
 
-    The token is shown once and cannot be had again.
+    The token is shown once and cannot be retrieved again.
     """
     token = secrets.token_urlsafe(24)
     return token, hash_token(token)
 
 
 def hash_token(token: str) -> str:
+    """Return the hash of an entry token, as stored."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -63,18 +64,18 @@ def sign_link(link: EntryLink) -> str:
 
 
 def read_link(value: str) -> EntryLink | None:
-    """Return the link of a cookie, with its study; None if the value is not ours."""
+    """Return the link of a cookie, with its study; None if it is not ours."""
     pk = _unsign(_LINK, value)
     return None if pk is None else _BY_KEY.first(link=pk)
 
 
 def sign_arrival(link: EntryLink, arrival: Arrival) -> str:
-    """Return the value of the cookie that keeps a platform's ids until the person has consented."""
+    """Return the cookie value that keeps a platform's IDs until consent."""
     return _ARRIVAL.sign_object([link.pk, *arrival])
 
 
 def read_arrival(value: str, link: EntryLink) -> Arrival | None:
-    """Return the ids of a cookie; None if the value is not ours or belongs to another link."""
+    """Return the IDs of a cookie; None if it is not ours or of another link."""
     try:
         pk, *arrival = _ARRIVAL.unsign_object(value)
     except BadSignature:
@@ -88,15 +89,16 @@ def sign_participant(participant: Participant) -> str:
 
 
 def read_participant(value: str) -> Participant | None:
-    """Return the participant of a cookie, with condition, version and study; None if the value is not ours.
+    """Return the participant of a cookie; None if the value is not ours.
 
-    One query. The large columns (frozen version, draft definition) are left in the database.
+    This is one query with condition, version and study, without the large columns (frozen version, draft
+    definition).
     """
     return _participant(_PARTICIPANT, value)
 
 
 def resume_token(participant: Participant) -> str:
-    """Return the token of the personal link that takes a participant on, on another device."""
+    """Return the token of the personal link for going on on another device."""
     return _RESUME.sign(participant.public_id)
 
 

@@ -1,4 +1,4 @@
-"""The work of studies that Celery hands to workers: retention and simulated sample sizes."""
+"""Celery tasks of studies: retention and simulated sample sizes."""
 
 from celery import shared_task
 from django.utils import timezone
@@ -11,9 +11,9 @@ from studyapp.models import SizePlan
 
 @shared_task
 def keep_promises() -> None:
-    """Delete or anonymise whose retention is over.
+    """Delete or anonymise participants whose retention has ended.
 
-    Doing it twice on a day finds nobody the second time.
+    A second run on a day finds nobody.
     """
     apply_retention(today=timezone.now().date())
 

@@ -16,7 +16,7 @@ def record(
     by: User | None = None,
     data: dict[str, Any] | None = None,
 ) -> Event:
-    """Append one event row.
+    """Append one event row inside the transaction of an action.
 
     Called by actions, inside their transaction.
 

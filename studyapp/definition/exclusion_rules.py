@@ -1,4 +1,4 @@
-"""Exclusion rules as a researcher writes them, and what each freezes to.
+"""Exclusion rules as a researcher writes them, and their frozen form.
 
 Pure: no Django.
 """
@@ -54,7 +54,7 @@ class MaxTimeDefinition(_Time):
 
 
 class AnsweredDefinition(_Definition):
-    """Excludes a trial in which an item question was answered with a certain value."""
+    """Excludes a trial by the answer to an item question."""
 
     kind: Literal["answered"] = Field(description="`answered`")
     question: str = Field(description="key of the item question")
@@ -64,7 +64,7 @@ class AnsweredDefinition(_Definition):
 
 
 class AnsweredNumberDefinition(_Definition):
-    """Excludes a trial in which an item question was answered with a number within bounds, both included."""
+    """Excludes a trial by a number answered, within bounds (included)."""
 
     kind: Literal["answered_number"] = Field(description="`answered_number`")
     question: str = Field(description="key of an item question that is answered by a number")
@@ -77,7 +77,7 @@ class AnsweredNumberDefinition(_Definition):
             raise ValueError(say("give at_least, at_most or both"))
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             raise ValueError(
-                say("at_least is larger than at_most; for what lies outside of two bounds make two rules")
+                say("at_least is larger than at_most; to exclude numbers outside two bounds, make two rules")
             )
         return self
 
@@ -86,7 +86,7 @@ class ItemDefinition(_Definition):
     """Excludes every trial of one item."""
 
     kind: Literal["item"] = Field(description="`item`")
-    item_id: str = Field(description="id of the item; it must be one of the study's")
+    item_id: str = Field(description="ID of an item of the study")
 
 
 class FlaggedDefinition(_Definition):
@@ -115,12 +115,12 @@ RULES_2020: list[RuleDefinition] = [
 
 
 def check_question(rule: AnsweredDefinition | AnsweredNumberDefinition, questionnaire: Questionnaire) -> None:
-    """Raise ValueError if the rule reads no item question, or an answer that it cannot have."""
+    """Raise ValueError if a rule does not fit the item questions."""
     asked = {question.key: question for question in questionnaire.item}
     if rule.question not in asked:
         raise ValueError(
             say(
-                "rule %(name)r: no item question has the key %(key)r; there is %(known)s",
+                "rule %(name)r: no item question has the key %(key)r; known keys: %(known)s",
                 name=rule.name,
                 key=rule.question,
                 known=", ".join(asked),
@@ -136,7 +136,7 @@ def check_question(rule: AnsweredDefinition | AnsweredNumberDefinition, question
     if question.kind in ("multiple", "text"):
         raise ValueError(
             say(
-                "rule %(name)r: %(key)s has no one answer that a rule could name",
+                "rule %(name)r: %(key)s takes several answers or text, which a rule cannot name",
                 name=rule.name,
                 key=rule.question,
             )
@@ -145,8 +145,8 @@ def check_question(rule: AnsweredDefinition | AnsweredNumberDefinition, question
 
 
 def check_item_rule(rule: ItemDefinition, item_ids: Sequence[str]) -> None:
-    """Raise ValueError if the rule names an item that the study has not."""
+    """Raise ValueError if the rule names an item that the study lacks."""
     if rule.item_id not in item_ids:
         raise ValueError(
-            say("rule %(name)r: %(item)r is no item of this study", name=rule.name, item=rule.item_id)
+            say("rule %(name)r: %(item)r is not an item of this study", name=rule.name, item=rule.item_id)
         )

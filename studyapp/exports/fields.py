@@ -1,4 +1,4 @@
-"""Every field of every model of a study, and whether it leaves the database.
+"""Every field of every model of a study, and whether it is exported.
 
 Pure: no Django.
 """
@@ -9,7 +9,7 @@ Disposition = Literal["exported", "pseudonymised", "withheld"]
 
 
 class Field(NamedTuple):
-    """What the internal and the public variant do with a model field, and where it goes or why it stays."""
+    """Disposition of a model field in both variants, with target or reason."""
 
     internal: Disposition
     public: Disposition

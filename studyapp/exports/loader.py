@@ -1,4 +1,4 @@
-"""Loads every table of a bundle with the types its codebook declares.
+"""Load every table of a bundle with the types of its codebook.
 
 A bundle holds a copy as load.py.
 
@@ -39,7 +39,7 @@ def load(folder: str | Path = ".") -> dict[str, pd.DataFrame]:
 def _table(folder: Path, name: str, columns: list[dict[str, str]]) -> pd.DataFrame:
     path = next(path for path in sorted(folder.glob(f"{name}.*")) if path.suffix in _READERS)
     frame = _READERS[path.suffix](path)
-    if frame.empty:  # without rows JSON Lines tells no columns
+    if frame.empty:  # JSON Lines without rows has no columns
         frame = frame.reindex(columns=[column["name"] for column in columns])
     typed = {column["name"]: _typed(frame[column["name"]], column["type"]) for column in columns}
     return pd.DataFrame(typed)

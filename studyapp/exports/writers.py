@@ -1,6 +1,7 @@
-"""Tables to files, row by row: CSV, JSON Lines and Parquet with the same columns and values.
+"""Write tables row by row as CSV, JSON Lines and Parquet.
 
-The same rows give the same bytes: no clock, no counter, no order of a set goes into a file.
+Each format has the same columns and values. The same rows give the same bytes: no clock, no counter and no
+order of a set goes into a file.
 """
 
 import csv
@@ -38,7 +39,10 @@ def write_table(
 
 
 def prepare(column: Column, value: Any, *, public: bool) -> Any:
-    """Return the value as exported: times in UTC, JSON as text, coarsened or withheld in the public variant."""
+    """Return the value as exported.
+
+    Times are in UTC, JSON is text, and the public variant coarsens or withholds.
+    """
     if value is None or (public and column.public == "withheld"):
         return None
     if column.type == "time":
@@ -54,7 +58,10 @@ def dump(value: Any) -> str:
 
 
 def text(value: Any) -> str:
-    """Return a value as text: missing is empty, truth values in lower case, times in ISO 8601."""
+    """Return a value as text; a missing value is empty.
+
+    Truth values are in lower case, times in ISO 8601.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -100,7 +107,10 @@ _ARROW: dict[str, pa.DataType] = {
 
 
 def _parquet(path: Path, columns: Sequence[Column], rows: Iterable[list[Any]]) -> int:
-    """Times are text as in the other formats, so that a date and a moment read alike."""
+    """Write a Parquet file.
+
+    Times are text as in the other formats, so that a date and a moment read alike.
+    """
     schema = pa.schema([(column.name, _ARROW[column.type]) for column in columns])
     iterator, count = iter(rows), 0
     with pq.ParquetWriter(path, schema) as writer:

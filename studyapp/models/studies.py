@@ -1,4 +1,4 @@
-"""Studies: a draft definition, its frozen versions with conditions, items and stimuli, and entry links."""
+"""Studies, their frozen versions, conditions, items, stimuli and links."""
 
 import secrets
 from typing import Any
@@ -24,7 +24,7 @@ class Mode(models.TextChoices):
 
 
 def new_pseudonym_key() -> str:
-    """Return a random key, so that nobody outside can compute the public pseudonyms of a study."""
+    """Return a random key, so that outsiders cannot compute pseudonyms."""
     return secrets.token_hex(32)
 
 
@@ -70,9 +70,11 @@ class FrozenRows(models.QuerySet):
     """Rows that can be read and added, but neither changed nor deleted."""
 
     def update(self, **kwargs: Any) -> int:
+        """Refuse the update."""
         raise FrozenRow(f"{self.model._meta.verbose_name}: what a launch froze is never changed")
 
     def delete(self) -> tuple[int, dict[str, int]]:
+        """Refuse the deletion."""
         raise FrozenRow(f"{self.model._meta.verbose_name}: what a launch froze is never deleted")
 
 
@@ -88,16 +90,18 @@ class Frozen(models.Model):
         abstract = True
 
     def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save a new row; refuse to change a stored one."""
         if not self._state.adding:
             raise FrozenRow(f"{self._meta.verbose_name} {self}: what a launch froze is never changed")
         super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Refuse the deletion."""
         raise FrozenRow(f"{self._meta.verbose_name} {self}: what a launch froze is never deleted")
 
 
 class StudyVersion(Frozen):
-    """What was frozen at a launch.
+    """The content that a launch froze.
 
     ``hash`` is the SHA-256 of the canonical JSON of ``frozen``.
     """
@@ -122,7 +126,7 @@ class StudyVersion(Frozen):
 
 
 class Condition(models.Model):
-    """One arm of a version: the predictions of a run, or the ground truth.
+    """A condition of a version: the predictions of a run, or the ground truth.
 
     ``quota`` is how many live participants it may have who completed or are active; NULL for any number.
     """
@@ -174,7 +178,7 @@ class Item(Frozen):
     position = models.PositiveSmallIntegerField()
     external_id = models.CharField(max_length=200)
     question = models.ForeignKey(Question, null=True, blank=True, on_delete=models.PROTECT)
-    text = models.TextField(null=True)  # noqa: DJ001 (a released study may not tell it)
+    text = models.TextField(null=True)  # noqa: DJ001 (unknown in a released study)
     gold_answer = models.TextField(null=True)  # noqa: DJ001
     context = models.JSONField(null=True)
 
@@ -190,15 +194,15 @@ class Item(Frozen):
 
 
 class Stimulus(models.Model):
-    """What a condition shows for an item, and whether a person judges that answer correct.
+    """The answer that a condition shows for an item, and its correctness.
 
     ``system_correct`` is what two judges decided before the launch, else exact match (``judged_by`` "exact
-    match"), and NULL if unknown. ``decision`` is where it comes from when people judged.
+    match"), and NULL if unknown. ``decision`` is the judges' decision.
     """
 
     condition = models.ForeignKey(Condition, on_delete=models.PROTECT, related_name="stimuli")
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="stimuli")
-    shown_answer = models.TextField(null=True)  # noqa: DJ001 (a released study may not tell it)
+    shown_answer = models.TextField(null=True)  # noqa: DJ001 (unknown in a released study)
     facts = models.JSONField(null=True)
     exact_match = models.BooleanField(null=True)
     answer_f1 = models.FloatField(null=True)
@@ -222,12 +226,12 @@ class Stimulus(models.Model):
 
 
 class EntryLink(models.Model):
-    """A shareable way into a study.
+    """A shareable entry link of a study.
 
-    Only the SHA-256 of its token is kept.
+    Only the SHA-256 of its token is stored.
 
-    ``quota`` is how many may come by it at most, None for any number. ``recruitment`` stands in for the
-    study's own where it is set; it has the form of ``studyapp.definition.recruitment.Recruitment``.
+    ``quota`` limits the number of participants of the link, None does not. ``recruitment`` replaces that
+    of the study if it is set; it has the form of ``studyapp.definition.recruitment.Recruitment``.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="links")

@@ -1,6 +1,6 @@
-"""What simulated participants need to know: the frozen questions, and which shown answers are correct.
+"""Frozen questions and correct answers that simulated participants know.
 
-Bots look this up by the question and the answer that they are shown, as a person would judge the answer.
+Bots look an answer up by the question and the answer that they are shown, as a person would judge it.
 """
 
 from collections.abc import Sequence
@@ -68,7 +68,9 @@ def _heeded(content: FrozenStudy) -> dict[str, dict[str, Answer]]:
 
 
 def condition_of(cookie: str) -> str:
-    """Return the name of the condition that the participant whom a cookie names is shown now, empty for none.
+    """Return the name of the condition now shown; empty for none.
+
+    The cookie names the participant.
 
     In a within-subject or mixed design it is that of the item on the page.
     """
@@ -84,13 +86,13 @@ def condition_of(cookie: str) -> str:
 
 
 def stored(link: EntryLink) -> dict[str, int]:
-    """Return how many participants came by a link, and how many pages, completions and early ends are stored."""
-    people = link.participants.all()
+    """Count the participants of a link and their stored pages and endings."""
+    participants = link.participants.all()
     return {
-        "participants": people.count(),
+        "participants": participants.count(),
         "stages": StageResponse.objects.filter(participant__link=link, answers__isnull=False).count(),
         "items": Trial.objects.filter(participant__link=link, answers__isnull=False).count(),
         "surveys": SurveyResponse.objects.filter(participant__link=link, answers__isnull=False).count(),
-        "completed": people.filter(status="completed").count(),
-        "ended": people.filter(status="ended").count(),
+        "completed": participants.filter(status="completed").count(),
+        "ended": participants.filter(status="ended").count(),
     }

@@ -10,7 +10,7 @@ from studyapp.models import Event, Study
 
 @dataclass(frozen=True)
 class LogFilter:
-    """What of the log is wanted.
+    """Filter of the log.
 
     ``who`` is a user name, "participants", or "" for everybody.
 
@@ -24,7 +24,7 @@ class LogFilter:
 
 
 def log(study: Study, wanted: LogFilter) -> QuerySet[Event]:
-    """Return the events of a study that a filter wants, newest first."""
+    """Return the events of a study that match a filter, newest first."""
     rows = Event.objects.filter(study=study).select_related("actor", "participant").order_by("-pk")
     if wanted.kind:
         rows = rows.filter(kind=wanted.kind)

@@ -1,4 +1,4 @@
-"""Reads of running studies: the page a participant is on, the frozen content behind it, and its proof."""
+"""Reads of running studies: a participant's page and the frozen content."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from studyapp.models import (
 
 
 class AlteredVersion(StudyappError):
-    """What a launch froze is no longer what is stored."""
+    """The stored content is no longer what a launch froze."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ _NEXT_TRIAL = Prepared(
 
 
 def current_page(participant: Participant) -> CurrentPage:
-    """Find the page of a participant: the stage, the first item not submitted, the survey, then the end.
+    """Find the page of a participant: stage, next item, survey or end.
 
-    One query for a stage or an item, two for the survey, none at the end, once the frozen version is in
-    memory. Where another tab went on meanwhile, it looks once more at what is stored then.
+    This takes one query for a stage or an item, two for the survey, none at the end, once the frozen
+    version is cached. If another tab went on in the meantime, the page is looked up again.
     """
     page = _page(participant)
     if page is None and _read_way(participant):
@@ -72,7 +72,7 @@ def current_page(participant: Participant) -> CurrentPage:
 
 
 def _page(participant: Participant) -> CurrentPage | None:
-    """Return the page of a participant as read before; None if it is not there any more."""
+    """Return the page of a participant as read before; None if it is gone."""
     content = frozen(participant.version)
     items, practice = content.pages, len(content.practice)
     if participant.status != Participant.Status.ACTIVE:
@@ -96,9 +96,9 @@ def _page(participant: Participant) -> CurrentPage | None:
 
 
 def _read_way(participant: Participant) -> bool:
-    """Read again how far a participant is.
+    """Reload the progress of a participant.
 
-    False if there is no such participant any more.
+    Returns False if the participant was deleted.
     """
     try:
         participant.refresh_from_db(fields=["status", "stage", "outcome", "group", "completion_code"])
@@ -108,7 +108,7 @@ def _read_way(participant: Participant) -> bool:
 
 
 def frozen(version: StudyVersion) -> FrozenStudy:
-    """Return the content of a version.
+    """Return the content of a version, cached by its hash.
 
     Kept in memory by its hash: what was hashed cannot change.
     """
@@ -121,7 +121,7 @@ def study_slug(version_pk: int) -> str:
 
 
 def image_paths(version: StudyVersion) -> frozenset[str]:
-    """Where the images of a version's items lie in the image folder."""
+    """Return the paths of a version's images in the image folder."""
     return _image_paths(version.hash, version.pk)
 
 
@@ -132,7 +132,10 @@ def _image_paths(version_hash: str, pk: int) -> frozenset[str]:
 
 
 def localised(version: StudyVersion, language: str) -> FrozenStudy:
-    """Return the content of a version with its texts in one of its languages; an empty name is the study's own."""
+    """Return the content of a version in one of its languages.
+
+    An empty name is the study's own language.
+    """
     return _localised(version.hash, version.pk, language)
 
 
@@ -176,8 +179,8 @@ def study_named(slug: str) -> Study:
         return Study.objects.get(slug=slug)
     except Study.DoesNotExist:
         names = ", ".join(Study.objects.order_by("slug").values_list("slug", flat=True))
-        known = f"there are: {names}" if names else "there is none yet; make one with create_study"
-        raise NotFound(f"there is no study {slug!r}; {known}") from None
+        hint = f"known studies: {names}" if names else "no study exists yet; create one with create_study"
+        raise NotFound(f"unknown study {slug!r}; {hint}") from None
 
 
 _LATEST = Prepared(
@@ -186,7 +189,10 @@ _LATEST = Prepared(
 
 
 def latest_version(study: Study) -> StudyVersion | None:
-    """Return the version that newcomers get, without its frozen content; None before the first launch."""
+    """Return the newest version without its frozen content.
+
+    Returns None before the first launch.
+    """
     version = _LATEST.first(study=study.pk)
     if version is not None:
         version.study = study
@@ -198,8 +204,8 @@ def _frozen(version_hash: str, pk: int) -> FrozenStudy:
     return FrozenStudy.model_validate(StudyVersion.objects.values_list("frozen", flat=True).get(pk=pk))
 
 
-def holds_place(stale_after_minutes: float | None, now: datetime) -> Q:
-    """Return the condition on participants who count against a quota and in the assignment.
+def counts_in_assignment(stale_after_minutes: float | None, now: datetime) -> Q:
+    """Return the filter of participants who count against a quota.
 
     They completed, or they are active, were seen lately, and have not returned their submission.
     """
@@ -210,10 +216,10 @@ def holds_place(stale_after_minutes: float | None, now: datetime) -> Q:
 
 
 def verify_version(version: StudyVersion) -> None:
-    """Prove that a version is what was frozen: its hash, and that the item and stimulus rows agree with it.
+    """Verify that hash, items and stimuli of a version are as frozen.
 
     Raises:
-        AlteredVersion: somebody changed the database behind the program's back; names what differs.
+        AlteredVersion: the database was changed from outside; the message names what differs.
     """
     if hash_canonical(version.frozen) != version.hash:
         raise AlteredVersion(f"{version}: the frozen content does not give the hash {version.hash}")

@@ -1,4 +1,4 @@
-"""What the browser measured on one page.
+"""Browser measurements of one page.
 
 Pure: no Django.
 """
@@ -13,7 +13,10 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class PageTiming:
-    """Browser clock of one page, in milliseconds but for ``hidden_count``; None if it told nothing."""
+    """Browser clock of one page, in milliseconds except ``hidden_count``.
+
+    A value is None if the browser did not send it.
+    """
 
     client_total_ms: int | None = None
     client_visible_ms: int | None = None

@@ -1,4 +1,4 @@
-"""Effects to plant in simulated participants: read from text, and refused where they cannot be planted."""
+"""Planted effects of simulated participants: parsing and checks."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,8 @@ def check_effects(
             for kind in mix:
                 own = BEHAVIOURS[kind]
                 chances = {
-                    "correctness_rating": (own.yes_if_right, own.yes_if_wrong), "known_before": (own.known,),
-                }.get(name, ())  # fmt: skip
+                    "correctness_rating": (own.yes_if_right, own.yes_if_wrong),
+                    "known_before": (own.knew_before,),
+                }.get(name, ())
                 if not all(0 <= chance + shift <= 1 for chance in chances):
                     raise ValueError(f"{name}={shift:g} takes a probability of {kind} bots out of 0 to 1")

@@ -1,4 +1,4 @@
-"""Edits of a draft that buttons make: a row more, a row less, a row up or down.
+"""Edits of a draft by buttons: add, remove and move rows.
 
 Pure: no Django.
 
@@ -28,21 +28,24 @@ PARTS = {("practice",), ("comprehension",), ("recruitment",)}
 
 
 class CannotEdit(StudyappError):
-    """The draft has no such place; it was changed meanwhile, or the address is wrong."""
+    """The draft has no such location.
+
+    It was changed in the meantime, or the address is wrong.
+    """
 
 
 def location_of(path: str) -> Location:
-    """Return the place that a dotted path names."""
+    """Return the location that a dotted path names."""
     return tuple(
         int(part) if part.isdecimal() and len(part) <= MOST_DIGITS else part for part in path.split(".")
     )
 
 
 def value_at(draft: Any, location: Location) -> Any:
-    """Return what stands at a place; None if nothing does.
+    """Return the value at a location; None if there is none.
 
     Raises:
-        CannotEdit: there is no such place.
+        CannotEdit: there is no such location.
     """
     for part in location:
         if isinstance(draft, list) and isinstance(part, int) and part < len(draft):
@@ -57,7 +60,7 @@ def value_at(draft: Any, location: Location) -> Any:
 
 
 def with_value(draft: Draft, location: Location, value: Any) -> Draft:
-    """Return the draft with a value at a place; None takes it away."""
+    """Return the draft with a value at a location; None removes it."""
     changed = copy.deepcopy(draft)
     parent: Any = changed
     for part in location[:-1]:
@@ -73,7 +76,7 @@ def with_value(draft: Draft, location: Location, value: Any) -> Draft:
 
 
 def added(draft: Draft, location: Location, what: str = "") -> tuple[Draft, Location]:
-    """Return the draft with a row more at the end of a list, or with an optional part, and where that is."""
+    """Return the draft with a row or optional part added, and its location."""
     if location in PARTS or location[0] == "translations":
         return with_value(draft, location, _part(location)), location
     rows = _rows(draft, location)
@@ -90,13 +93,16 @@ def removed(draft: Draft, location: Location) -> Draft:
 
 
 def moved(draft: Draft, location: Location, by: int) -> Draft:
-    """Return the draft with a row moved up (-1) or down (1); at the end of its list it stays."""
-    *rest, place = location
-    rows = list(_rows(draft, tuple(rest)))
-    if not isinstance(place, int) or place >= len(rows):
+    """Return the draft with a row moved up (-1) or down (1).
+
+    A row at the end of its list stays.
+    """
+    *list_location, index = location
+    rows = list(_rows(draft, tuple(list_location)))
+    if not isinstance(index, int) or index >= len(rows):
         raise CannotEdit(say("the draft has no %(place)s", place=_dotted(location)))
-    rows.insert(max(place + by, 0), rows.pop(place))
-    return with_value(draft, tuple(rest), rows)
+    rows.insert(max(index + by, 0), rows.pop(index))
+    return with_value(draft, tuple(list_location), rows)
 
 
 def with_scale(draft: Draft, location: Location, name: str, items: Sequence[str]) -> Draft:
@@ -116,7 +122,7 @@ def with_scale(draft: Draft, location: Location, name: str, items: Sequence[str]
 def _rows(draft: Draft, location: Location) -> list[Any]:
     rows = value_at(draft, location)
     if rows is not None and not isinstance(rows, list):
-        raise CannotEdit(say("%(place)s is no list", place=_dotted(location)))
+        raise CannotEdit(say("%(place)s is not a list", place=_dotted(location)))
     return rows or []
 
 

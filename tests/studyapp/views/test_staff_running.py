@@ -71,7 +71,7 @@ def test_a_paused_study_admits_nobody_and_lets_finish(staff, study):
     link = factories.make_link(study=study)
     begun = consent(link=link)
     staff.post(f"/staff/studies/{study.slug}/pause/")
-    with pytest.raises(NotAdmitted, match="takes a break"):
+    with pytest.raises(NotAdmitted, match="is paused"):
         consent(link=link)
     factories.answer_item(begun)
     assert "Resume" in page(staff, study)
