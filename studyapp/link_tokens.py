@@ -23,7 +23,7 @@ _PARTICIPANT = Signer(sep=".", salt="studyapp.participant")
 _RESUME = Signer(sep=".", salt="studyapp.resume")
 _ARRIVAL = Signer(sep=".", salt="studyapp.arrival")
 
-# These run on every request: no ORDER BY as of first(), and only the columns that every page needs.
+# These run on every request, so they avoid the ORDER BY of first() and read only the columns of every page.
 _NAMED = Prepared(
     lambda: (
         Participant.objects.select_related("condition", "version__study")

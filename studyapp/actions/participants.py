@@ -300,7 +300,7 @@ def _lay_out(participant: Participant, conditions: Sequence[Condition], content:
     insert(SurveyResponse(participant=participant))
 
 
-# Transactions wait for rows in the order version, participant, page: so no two wait for each other
+# Transactions lock rows in the order version, participant, page, so that they cannot deadlock
 # (docs/adr/0012-order-of-locks.md).
 
 _ON_THEIR_WAY = Prepared(

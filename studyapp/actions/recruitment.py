@@ -34,7 +34,7 @@ def _enter_as(link: EntryLink, arrival: Arrival, public_id: str | None, language
         come_back(participant=earlier, arrival=arrival)
         return earlier
     participant = consent(link=link, public_id=public_id, language=language)
-    # One consent page sent twice with two ids, as after a change of the address: the first one stays.
+    # If one consent page is sent twice with two IDs, as after a change of the address, the first ID stays.
     ExternalIds.objects.get_or_create(
         participant=participant,
         defaults={

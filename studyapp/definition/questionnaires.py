@@ -24,7 +24,7 @@ Role = Literal[
     "irrelevant_information",
     "satisfaction",
 ]
-# What is stored of an answer. Several choices are a sorted list; a question left open has none at all.
+# A stored answer. Several choices are a sorted list; an unanswered question stores nothing.
 Answer = bool | int | float | str | list[str]
 
 AGREEMENT = [
@@ -36,7 +36,7 @@ AGREEMENT = [
 ]
 
 CLOCK_COLUMNS = ("client_total_ms", "client_visible_ms", "client_hidden_ms", "hidden_count")
-# Names that the tables, the forms or the columns beside the answers use already.
+# Names already used by the tables, the forms or the columns beside the answers.
 RESERVED_KEYS = frozenset(
     {
         *CLOCK_COLUMNS,

@@ -37,7 +37,7 @@ _WORKLOAD = _likert(21, "Very low", "Very high")
 _NOT_SAID = {"not_said": "I prefer not to say"}
 
 SCALES: dict[str, ScaleTemplate] = {
-    # A work of the United States government, so free to quote.
+    # A work of the United States government, therefore free to quote.
     "nasa-tlx": ScaleTemplate(
         "Raw NASA Task Load Index",
         "workload",

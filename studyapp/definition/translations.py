@@ -21,7 +21,7 @@ from studyapp.definition.questionnaires import (
 
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z0-9]+)*$", max_length=10)]
 Texts = dict[str, Annotated[str, Field(min_length=1)]]
-# The parts of a study that ask questions, as their fields are named everywhere.
+# The parts of a study that ask questions, by the names of their fields.
 PARTS = ("screening", "comprehension", "pre_survey", "item", "post_survey")
 
 

@@ -44,9 +44,8 @@ def _page_fields(model: str, table: str) -> dict[str, Field]:
     return {f"{model}.{name}": field for name, field in {**times, **clocks, **answers}.items()}
 
 
-# Every field of every model that a study is stored in. tests/studyapp/exports/test_codebook.py fails on
-# one that
-# is missing here, so that nothing new leaves the database unnoticed.
+# Every field of every model that stores a study. tests/studyapp/exports/test_codebook.py fails if one is
+# missing here, so that nothing new is exported unnoticed.
 FIELDS: dict[str, Field] = {
     "Study.id": _KEY,
     "Study.slug": _out("study_version.json"),

@@ -48,7 +48,7 @@ class CurrentPage:
     stage: StageResponse | None = None
 
 
-# This runs on every request: only the columns that a page needs.
+# This runs on every request, so it reads only the columns that a page needs.
 _NEXT_TRIAL = Prepared(
     lambda: (
         Trial.objects.filter(participant=slot("participant", Participant), answers__isnull=True)

@@ -58,7 +58,7 @@ def choose(
     fewest = min(loads.values())
     if block is None:
         return rng.choice([name for name in conditions if loads[name] == fewest])
-    # What is left of the present block, the last one that the condition with the fewest has not filled.
+    # The rest of the current block, the last one that the condition with the fewest has not filled.
     end = (math.floor(fewest / block) + 1) * block
     left = [max(0.0, end - loads[name]) * _weight(weights, name) for name in conditions]
     return rng.choices(list(conditions), weights=left)[0]

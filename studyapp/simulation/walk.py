@@ -26,8 +26,8 @@ from studyapp.simulation.behaviours import BEHAVIOURS, Behaviour, answer_freely,
 TIME = "time"
 PARTICIPANT_COOKIE = "participant"
 
-# What the participants of a condition do otherwise: `TIME` to a factor on the times they report, and the role
-# or key of a question to what is added to the probability of a yes, or to the mean agreement (from 0 to 1).
+# The effect of a condition: `TIME` maps to a factor on the reported times, and the role or key of a question
+# to a shift of the probability of a yes, or of the mean agreement (from 0 to 1).
 Effect = Mapping[str, float]
 
 
@@ -44,7 +44,7 @@ class Planted:
     varies: bool = False
 
 
-# What a check asks for: the answer to choose, by key of the question.
+# The answers that a check asks for, by key of the question.
 Wanted = Mapping[str, Answer]
 
 # Correctness of answers, by question and answer as shown; None if unknown.
@@ -145,8 +145,8 @@ def make_bots(n: int, mix: Mapping[str, float], *, seed: int, spread: float = 0.
 
 
 # --- what a page holds -------------------------------------------------------------------------------------
-# Expressions rather than a parser, to leave the machine to the server. They are safe on our own pages: there
-# "<", ">" and quotes are always escaped inside values.
+# Regular expressions rather than a parser, because bots must not take processor time from the server. They
+# are safe on our own pages, where "<", ">" and quotes are always escaped inside values.
 
 _FORM = re.compile(r'<form\b[^>]*\bmethod="post"[^>]*>(.*?)</form>', re.DOTALL)
 _CONTROL = re.compile(r"<(?:input|button|textarea)\b([^>]*)>")
@@ -265,7 +265,7 @@ def fill(
     return {**page.fields, **script, **chosen}
 
 
-# --- the way through the study -----------------------------------------------------------------------------
+# --- the walk through the study ----------------------------------------------------------------------------
 
 
 class Get(NamedTuple):

@@ -208,7 +208,7 @@ HINTS: dict[str, str] = {
     "language": "Language of the texts written here, and of the pages.",
 }
 
-# The names of what can be chosen, by field; what is not here is shown as it is written in a file.
+# The labels of options, by field; other options are shown as they are written in a file.
 OPTIONS: dict[str, dict[str, str]] = {
     "design": {
         "between": "Each participant sees one condition",
@@ -257,7 +257,7 @@ ATTENTION: dict[str, str] = {
     "instructed": "Instructed answer",
     "contradiction": "Explanation that contradicts the answer",
 }
-# Several lines; every other text has one.
+# Text fields of several lines; others have one.
 AREAS = frozenset({"consent", "instructions", "*.text"})
 
 

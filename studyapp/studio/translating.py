@@ -110,7 +110,7 @@ def _add_group(
     dotted = ".".join(str(part) for part in location)
     for number, (key, text) in enumerate(texts.items(), start=1):
         field = _text((*location, key), text, given.get(key), builtin)
-        # A label may hold any sign, so its number stands for it in the form.
+        # A label may contain any character, so its number identifies it in the form.
         field.code = f"{dotted}.{number}"
         group.children.append(field)
     row.children.append(group)

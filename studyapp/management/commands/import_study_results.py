@@ -31,8 +31,8 @@ class Command(JobCommand):
             self.stdout.write(f"{study} holds this file already; nothing was changed.")
             return
         self.stdout.write(
-            f"Imported {study}: {participants} participants, {items} items, {participants * items} responses. "
-            "The file has no question texts, no shown answers and no "
+            f"Imported {study}: {participants} participants, {items} items, "
+            f"{participants * items} responses. The file has no question texts, no shown answers and no "
             "correctness of the systems; these are empty."
         )
         self.stdout.write(f"next: python manage.py export_results {study} --out DIR")
