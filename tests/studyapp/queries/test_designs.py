@@ -55,7 +55,7 @@ class TestStrata:
         found = refusal(define(run, items={"count": 8, "stratify": {"system": "reader", "correct": 1}}))
         assert found[0] == ("items", "stratify")
         assert "stratify needs 8 questions that reader answers correctly" in found[1]
-        assert "6 so" in found[1]
+        assert "only 6 of them" in found[1]
 
     def test_a_system_without_predictions(self, run):
         found = refusal(define(run, items={"count": 2, "stratify": {"system": "other", "correct": 1}}))
