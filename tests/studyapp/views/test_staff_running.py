@@ -249,7 +249,7 @@ def test_a_copy_is_a_draft_of_its_own(staff, study, user):
     assert (copy.status, copy.title, copy.versions.count()) == ("draft", "Second try", 0)
     assert copy.definition == study.definition | {"study": "second-try", "title": "Second try"}
     assert copy.pseudonym_key != study.pseudonym_key
-    with pytest.raises(CannotRun, match="that name"):
+    with pytest.raises(CannotRun, match="this name already exists"):
         duplicate_study(study=study, slug="second-try", title="Third", by=user)
     assert staff.post(address, {"slug": "second-try", "title": "Third"}).status_code == 422
     assert staff.post(address, {"slug": "Not A Slug", "title": "Third"}).status_code == 422
