@@ -1,6 +1,6 @@
-"""The tables in the admin, to look things up.
+"""Read-only admin pages to look up the rows of studies.
 
-What is frozen or what a person produced is read-only: it is written by actions, or not at all.
+Everything here is read-only: actions write it, or nothing does.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from studyapp import models
 
 @admin.register(models.Study)
 class StudyAdmin(ReadOnlyAdmin):
-    """Studies; they are written by create_study and the staff pages."""
+    """Studies, which create_study and the staff pages write."""
 
     list_display = ["slug", "title", "status", "created_at", "created_by"]
     list_filter = ["status"]
@@ -31,7 +31,7 @@ class StudyVersionAdmin(ReadOnlyAdmin):
     search_fields = ["study__slug", "hash"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        """Without the frozen content, which is large, but on the page of one version."""
+        """Leave out the large frozen content, except on a version's page."""
         return super().get_queryset(request).defer("frozen")
 
 
@@ -47,7 +47,7 @@ class ConditionAdmin(ReadOnlyAdmin):
 
 @admin.register(models.Stimulus)
 class StimulusAdmin(ReadOnlyAdmin):
-    """What conditions show for items."""
+    """The content that conditions show for items."""
 
     list_display = ["item", "condition", "shown_answer", "exact_match", "system_correct", "judged_by"]
     list_filter = ["condition__version__study", "system_correct"]

@@ -1,10 +1,10 @@
-"""What can go wrong in a study, each with a sentence fit for a person.
+"""Errors of studies, each with a sentence fit for a person.
 
 StudyappError (a TouchstoneError, as are Conflict, NotFound and BadFile of foundation.errors)
 ├── DefinitionError   (definition.schema) a study's file is wrong; names file, line and field of every problem
 ├── StudyRefused      (queries.designs) what a definition refers to is missing; names the field
 ├── NotAdmitted       (policies) a person cannot take part; the sentence is for that person
-│   └── Full          (policies) because no place is left
+│   └── Full          (policies) because the study or link is full
 ├── BadArrival        (definition.recruitment) an address lacks what the platform should have filled in
 ├── KeysUnavailable   (web.prolific_signature) a platform's public keys cannot be fetched now
 ├── BadNotice         (definition.prolific_webhook) a notice is not proven to be the platform's

@@ -23,7 +23,7 @@ _PARTICIPANT = Signer(sep=".", salt="studyapp.participant")
 _RESUME = Signer(sep=".", salt="studyapp.resume")
 _ARRIVAL = Signer(sep=".", salt="studyapp.arrival")
 
-# These run on every request: no ORDER BY as of first(), and only the columns that every page needs.
+# These run on every request, so they avoid the ORDER BY of first() and read only the columns of every page.
 _NAMED = Prepared(
     lambda: (
         Participant.objects.select_related("condition", "version__study")
@@ -40,38 +40,42 @@ _BY_KEY = Prepared(lambda: EntryLink.objects.select_related("study").filter(pk=s
 
 
 def new_entry_token() -> tuple[str, str]:
-    """A fresh token and the hash to keep. The token is shown once and cannot be had again."""
+    """Return a new token and the hash to store.
+
+    The token is shown once and cannot be retrieved again.
+    """
     token = secrets.token_urlsafe(24)
     return token, hash_token(token)
 
 
 def hash_token(token: str) -> str:
+    """Return the hash of an entry token, as stored."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def find_link(token: str) -> EntryLink | None:
-    """The link of an entry token, with its study, or None."""
+    """Return the link of an entry token, with its study, or None."""
     return _BY_TOKEN.first(token_hash=hash_token(token))
 
 
 def sign_link(link: EntryLink) -> str:
-    """The value of the link cookie."""
+    """Return the value of the link cookie."""
     return _LINK.sign(str(link.pk))
 
 
 def read_link(value: str) -> EntryLink | None:
-    """The link of a cookie, with its study; None where the value is not ours."""
+    """Return the link of a cookie, with its study; None if it is not ours."""
     pk = _unsign(_LINK, value)
     return None if pk is None else _BY_KEY.first(link=pk)
 
 
 def sign_arrival(link: EntryLink, arrival: Arrival) -> str:
-    """The value of the cookie that keeps a platform's ids until the person has consented."""
+    """Return the cookie value that keeps a platform's IDs until consent."""
     return _ARRIVAL.sign_object([link.pk, *arrival])
 
 
 def read_arrival(value: str, link: EntryLink) -> Arrival | None:
-    """The ids of a cookie; None where the value is not ours or belongs to another link."""
+    """Return the IDs of a cookie; None if it is not ours or of another link."""
     try:
         pk, *arrival = _ARRIVAL.unsign_object(value)
     except BadSignature:
@@ -80,25 +84,26 @@ def read_arrival(value: str, link: EntryLink) -> Arrival | None:
 
 
 def sign_participant(participant: Participant) -> str:
-    """The value of the participant cookie."""
+    """Return the value of the participant cookie."""
     return _PARTICIPANT.sign(participant.public_id)
 
 
 def read_participant(value: str) -> Participant | None:
-    """The participant of a cookie, with condition, version and study; None where the value is not ours.
+    """Return the participant of a cookie; None if the value is not ours.
 
-    One query. The large columns (frozen version, draft definition) are left in the database.
+    This is one query with condition, version and study, without the large columns (frozen version, draft
+    definition).
     """
     return _participant(_PARTICIPANT, value)
 
 
 def resume_token(participant: Participant) -> str:
-    """The token of the personal link that takes a participant on, on another device."""
+    """Return the token of the personal link for going on on another device."""
     return _RESUME.sign(participant.public_id)
 
 
 def read_resume(token: str) -> Participant | None:
-    """The participant of a resume link, as `read_participant`."""
+    """Return the participant of a resume link, as `read_participant`."""
     return _participant(_RESUME, token)
 
 

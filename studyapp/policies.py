@@ -1,7 +1,8 @@
-"""Who may enter a study. Each rule is a pair: ``check_x`` raises with a sentence for a person, ``can_x``
-is its truth value.
+"""Rules of who may enter a study.
 
-Exceptions: `NotAdmitted`, a StudyappError; `Full` and `NotArrived`, each one of it.
+``check_x`` raises with a sentence for the visitor.
+
+Exceptions: `NotAdmitted`, a StudyappError, with the subclasses `Full` and `NotArrived`.
 """
 
 from django.utils.translation import gettext
@@ -10,15 +11,15 @@ from django.utils.translation import gettext_lazy as _
 from studyapp.definition.recruitment import PLATFORMS, Arrival
 from studyapp.errors import StudyappError
 from studyapp.models import EntryLink, Study
-from studyapp.queries.recruitment import places_taken, recruitment_of
+from studyapp.queries.recruitment import count_participants, recruitment_of
 
-# What a person is told, by the reason.
+# The message to the visitor, by the reason.
 REFUSALS = {
     "closed": _("This study is closed. Thank you for your interest."),
-    "paused": _("This study takes a break. Please come back later."),
+    "paused": _("This study is paused. Please come back later."),
     "not_open": _("This study is not open yet."),
     "link_used": _("This link was for one person and has been used."),
-    "link_full": _("All places of this link are taken. Thank you for your interest."),
+    "link_full": _("This link has reached its number of participants. Thank you for your interest."),
 }
 
 
@@ -27,11 +28,14 @@ class NotAdmitted(StudyappError):
 
 
 class Full(NotAdmitted):
-    """The study, or the link, takes nobody more."""
+    """The study or the link takes no more participants."""
 
 
 class NotArrived(NotAdmitted):
-    """The person came without the platform's id, which is needed; ``parameter`` should have held it."""
+    """The visitor came without the ID that the platform has to add.
+
+    ``parameter`` is the address parameter that lacks it.
+    """
 
     def __init__(self, parameter: str) -> None:
         sentence = gettext("The address lacks %(parameter)s, which the platform adds to it.")
@@ -40,20 +44,27 @@ class NotArrived(NotAdmitted):
 
 
 def check_arrival(link: EntryLink, arrival: Arrival | None) -> None:
-    """Whether a person with these ids may come by this link. Raises NotArrived where an id is needed."""
+    """Check that a visitor with these IDs may use a link.
+
+    Raises:
+        NotArrived: the platform's ID is needed and missing.
+
+    Raises:
+        NotArrived: an id is needed.
+    """
     recruitment = None if arrival is not None else recruitment_of(link)
     if recruitment is not None and PLATFORMS[recruitment.platform].needs_person:
         raise NotArrived(recruitment.person_parameter)
 
 
 def check_admission(link: EntryLink) -> None:
-    """Whether a person who comes by this link may consent now.
+    """Check that a visitor of a link may consent now.
 
-    Closing a study keeps newcomers out only: who has consented may finish.
+    Closing a study keeps new participants out only: those who consented may finish.
 
     Raises:
-        NotAdmitted: the study is not open, or the link was for one person and is used.
-        Full: the study is closed, or as many came by this link as it has places.
+        NotAdmitted: the study is not open, or the single-use link has been used.
+        Full: the study is closed, or the quota of the link is reached.
     """
     if link.study.status == Study.Status.CLOSED:
         raise Full(str(REFUSALS["closed"]))
@@ -63,13 +74,5 @@ def check_admission(link: EntryLink) -> None:
         raise NotAdmitted(str(REFUSALS["not_open"]))
     if link.single_use and link.used_at is not None:
         raise NotAdmitted(str(REFUSALS["link_used"]))
-    if link.quota is not None and places_taken(link) >= link.quota:
+    if link.quota is not None and count_participants(link) >= link.quota:
         raise Full(str(REFUSALS["link_full"]))
-
-
-def can_be_admitted(link: EntryLink) -> bool:
-    try:
-        check_admission(link)
-    except NotAdmitted:
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""The work of studies that Celery hands to workers: retention and simulated sample sizes."""
+"""Celery tasks of studies: retention and simulated sample sizes."""
 
 from celery import shared_task
 from django.utils import timezone
@@ -11,7 +11,10 @@ from studyapp.models import SizePlan
 
 @shared_task
 def keep_promises() -> None:
-    """Delete or anonymise whose retention is over. Doing it twice on a day finds nobody the second time."""
+    """Delete or anonymise participants whose retention has ended.
+
+    A second run on a day finds nobody.
+    """
     apply_retention(today=timezone.now().date())
 
 
@@ -22,5 +25,8 @@ def compute_size_plan(plan_id: int) -> None:
 
 
 def enqueue_size_plan(plan: SizePlan) -> None:
-    """Hand a simulation to a worker. Raises NoBroker."""
+    """Hand a simulation to a worker.
+
+    Raises NoBroker.
+    """
     publish(compute_size_plan, [(plan.pk,)])

@@ -1,4 +1,4 @@
-"""Writes of the judging of answers: the queue, judgements, settled disagreements, a version brought up."""
+"""Write judgements of answers, settled disagreements and later decisions."""
 
 from collections.abc import Iterable
 
@@ -16,12 +16,19 @@ HOW = JudgedAnswer.How
 
 
 class CannotJudge(StudyappError):
-    """The judgement or decision is not this person's to make, or not now; the message is for that person."""
+    """A person may not make a judgement or decision, or not now.
+
+    The message is for that person.
+    """
 
 
 @transaction.atomic
 def queue_answers(*, answers: Iterable[Answer], by: User, study: Study | None = None) -> int:
-    """Put answers that miss the gold answer into the queue, once each. Returns how many are new."""
+    """Queue answers that miss the gold answer, each once.
+
+    Returns:
+        How many answers are new in the queue.
+    """
     rows = {(question, digest(answer)): answer for question, answer in answers}
     before = JudgedAnswer.objects.count()
     JudgedAnswer.objects.bulk_create(
@@ -39,17 +46,19 @@ def queue_answers(*, answers: Iterable[Answer], by: User, study: Study | None = 
 
 @transaction.atomic
 def judge(*, judged: JudgedAnswer, is_correct: bool, by: User, note: str = "") -> JudgedAnswer:
-    """Store what a judge says. The second judgement settles the answer where it equals the first.
+    """Store a judgement.
+
+    The second judgement settles the answer if it equals the first.
 
     Raises:
         CannotJudge: this person has judged it, or two others have.
     """
     judged = JudgedAnswer.objects.select_for_update(no_key=True).get(pk=judged.pk)
     given = list(judged.judgements.all())
-    if any(one.judge_id == by.pk for one in given):
-        raise CannotJudge(_("You have judged this answer already."))
+    if any(judgement.judge_id == by.pk for judgement in given):
+        raise CannotJudge(_("You have already judged this answer."))
     if judged.is_correct is not None or len(given) == 2:
-        raise CannotJudge(_("Two others have judged this answer already."))
+        raise CannotJudge(_("Two others have already judged this answer."))
     Judgement.objects.create(
         judged=judged, place=len(given) + 1, judge=by, is_correct=is_correct, note=note.strip()
     )
@@ -65,20 +74,20 @@ def settle(*, judged: JudgedAnswer, is_correct: bool, how: str, note: str, by: U
 
     Raises:
         CannotJudge: there is no disagreement to settle, the note is empty, or a third judge is one of the
-            two, or the outcome of the discussion is stored by somebody who is neither.
+            two, or the outcome of a discussion is stored by neither of the judges.
     """
     judged = JudgedAnswer.objects.select_for_update(no_key=True).get(pk=judged.pk)
-    verdicts = {one.judge_id: one.is_correct for one in judged.judgements.all()}
+    verdicts = {row.judge_id: row.is_correct for row in judged.judgements.all()}
     if judged.is_correct is not None or len(verdicts) < 2:
-        raise CannotJudge(_("There is no disagreement to settle here any more."))
+        raise CannotJudge(_("This answer has no open disagreement."))
     if how == HOW.THIRD_JUDGE and by.pk in verdicts:
         raise CannotJudge(_("You judged this answer, so you cannot be the third judge."))
     if how == HOW.DISCUSSION and by.pk not in verdicts:
-        raise CannotJudge(_("What a discussion led to is stored by one of the two judges."))
+        raise CannotJudge(_("Only one of the two judges can store the outcome of a discussion."))
     if how not in (HOW.THIRD_JUDGE, HOW.DISCUSSION):
         raise CannotJudge(_("A disagreement is settled by a third judge or by discussion."))
     if not note.strip():
-        raise CannotJudge(_("Say in the note why it was settled so."))
+        raise CannotJudge(_("Explain the decision in the note."))
     _settle(judged, is_correct, how, note.strip(), by)
     return judged
 
@@ -94,31 +103,34 @@ def _settle(judged: JudgedAnswer, is_correct: bool, how: str, note: str, by: Use
 
 @transaction.atomic
 def apply_decisions(*, version: StudyVersion, by: User) -> int:
-    """Bring the system correctness of a launched version up to what was decided since. Returns how many.
+    """Apply decisions made since the launch to the version's correctness.
 
-    What was frozen, and its hash, stay: they hold what is shown, not whether it is correct. The event lists
-    every answer whose correctness changed.
+    The frozen content and its hash stay: they hold what participants see, not whether it is correct. The
+    event lists every answer whose correctness changed.
+
+    Returns:
+        The number of answers decided since.
     """
-    found = later_decisions(version)
+    decided = later_decisions(version)
     changed = [
         {"condition": row.condition.name, "item": row.item.external_id, "is_correct": decision.is_correct}
-        for row, decision in found
+        for row, decision in decided
         if row.system_correct != decision.is_correct
     ]
-    for row, decision in found:
+    for row, decision in decided:
         row.system_correct, row.judged_by, row.decision = decision.is_correct, judged_by(decision), decision
     Stimulus.objects.bulk_update(
-        (row for row, _decision in found), ["system_correct", "judged_by", "decision"]
+        (row for row, _decision in decided), ["system_correct", "judged_by", "decision"]
     )
     events.record(
         kind="decisions_applied",
         study=version.study,
         by=by,
-        data={"version": version.number, "answers": len(found), "changed": changed},
+        data={"version": version.number, "answers": len(decided), "changed": changed},
     )
-    return len(found)
+    return len(decided)
 
 
 def judged_by(decision: JudgedAnswer) -> str:
-    """What a stimulus says of where its correctness comes from."""
+    """Return the source of a stimulus' correctness, as stored."""
     return "two judges" if decision.settled_how == HOW.AGREEMENT else decision.settled_how

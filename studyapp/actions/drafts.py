@@ -1,4 +1,4 @@
-"""Writes of drafts in the studio: a new one, a change, undoing and redoing."""
+"""Write drafts of the studio: start, change, undo and redo."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,10 @@ from studyapp.studio.drafts import Draft, opened, stored
 
 
 class DraftChanged(StudyappError):
-    """Somebody else changed the draft meanwhile; the message is for the person who wanted to save."""
+    """Another person changed the draft in the meantime.
+
+    The message is for the person who tried to save.
+    """
 
 
 class NothingToDo(StudyappError):
@@ -35,7 +38,7 @@ def start_draft(*, draft: Mapping[str, Any], by: User | None) -> Study:
     defaults: dict[str, Any] = {"title": _title(slug, content), "definition": {}, "created_by": by}
     study, is_new = Study.objects.get_or_create(slug=slug, defaults=defaults)
     if not is_new:
-        raise DraftChanged(_("There is a study of that name already."))
+        raise DraftChanged(_("A study with this name already exists."))
     events.record(kind="study_created", study=study, by=by)
     _store(study, None, content, "start", by)
     return study
@@ -45,9 +48,10 @@ def start_draft(*, draft: Mapping[str, Any], by: User | None) -> Study:
 def save_draft(
     *, study: Study, base: int, draft: Mapping[str, Any], changed: str, by: User | None
 ) -> DraftRevision | None:
-    """Make a draft the one that counts. ``base`` is the revision that it was made from.
+    """Store a draft as the current revision.
 
-    Returns None where nothing differs: then nothing is stored.
+    ``base`` is the revision that the draft was made from. Returns None, and stores nothing, if nothing
+    differs.
 
     Raises:
         DraftChanged: another revision counts by now.
@@ -57,8 +61,8 @@ def save_draft(
     if now.number != base:
         raise DraftChanged(
             _(
-                "The draft was changed meanwhile, here or by somebody else. What you sent is not saved: it "
-                "stands below, and saving it now replaces these fields."
+                "The draft was changed in the meantime. Your changes are not saved; they are shown below, "
+                "and saving now replaces these fields."
             )
         )
     content = {**draft, "study": study.slug}
@@ -69,7 +73,11 @@ def save_draft(
 
 @transaction.atomic
 def undo_draft(*, study: Study, by: User | None) -> DraftRevision:
-    """Go back to the revision before. Raises NothingToDo where there is none."""
+    """Go back to the previous revision.
+
+    Raises:
+        NothingToDo: there is no change to undo.
+    """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     revision = undoable(study, edited(study))
     if revision is None:
@@ -79,7 +87,11 @@ def undo_draft(*, study: Study, by: User | None) -> DraftRevision:
 
 @transaction.atomic
 def redo_draft(*, study: Study, by: User | None) -> DraftRevision:
-    """Take the last undoing back. Raises NothingToDo where there is none."""
+    """Redo the last change that was undone.
+
+    Raises:
+        NothingToDo: there is no change to redo.
+    """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     revision = redoable(study, edited(study))
     if revision is None:
@@ -89,7 +101,11 @@ def redo_draft(*, study: Study, by: User | None) -> DraftRevision:
 
 @transaction.atomic
 def go_to_revision(*, study: Study, number: int, by: User | None) -> DraftRevision:
-    """Make an earlier or later revision the one that counts. Raises NothingToDo where there is none."""
+    """Make an earlier or later revision the current one.
+
+    Raises:
+        NothingToDo: there is no such revision.
+    """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     revision = study.revisions.filter(number=number).first()
     if revision is None:
@@ -98,14 +114,17 @@ def go_to_revision(*, study: Study, number: int, by: User | None) -> DraftRevisi
 
 
 def _based(study: Study, now: Edited, by: User | None) -> int:
-    """The revision that is changed. A definition that came by another way becomes one first."""
+    """Return the number of the revision that is changed.
+
+    A definition that did not come from the studio becomes a revision first.
+    """
     if now.number:
         return now.number
     return replace_draft(study=study, draft=now.draft, by=by).number
 
 
 def replace_draft(*, study: Study, draft: Draft, by: User | None) -> DraftRevision:
-    """Make a draft that came by another way than the studio the one that counts.
+    """Make a draft from outside the studio the current revision.
 
     The study must be locked.
     """
@@ -132,7 +151,7 @@ def _go(study: Study, revision: DraftRevision, act: str, by: User | None) -> Dra
 
 
 def _count(study: Study, revision: DraftRevision) -> None:
-    """Make a revision the one that counts."""
+    """Make a revision the current one."""
     study.draft_number = revision.number
     study.definition = stored(revision.content)
     study.title = _title(study.slug, revision.content)

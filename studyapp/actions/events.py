@@ -16,9 +16,12 @@ def record(
     by: User | None = None,
     data: dict[str, Any] | None = None,
 ) -> Event:
-    """Append one event row. Called by actions, inside their transaction.
+    """Append one event row inside the transaction of an action.
 
-    Raises KeyError for a kind without words, so that no page has to show an identifier.
+    Called by actions, inside their transaction.
+
+    Raises:
+        KeyError: a kind without words, so that no page has to show an identifier.
     """
     WORDS.check(kind)
     event = Event(kind=kind, study=study, participant=participant, actor=by, data=data or {})

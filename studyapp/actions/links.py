@@ -20,9 +20,10 @@ def create_link(
     quota: int | None = None,
     recruitment: Recruitment | None = None,
 ) -> tuple[EntryLink, str]:
-    """Make a way into a study. Returns the link and its token, which is kept nowhere and cannot be had again.
+    """Create an entry link and return it with its token.
 
-    ``quota`` is how many may come by it at most; ``recruitment`` stands in for the study's own.
+    The token is not stored and cannot be retrieved again. ``quota`` limits the number of participants of
+    the link; ``recruitment`` replaces that of the study.
 
     Raises:
         ValueError: the mode is unknown, the label is longer than 100 characters, or the quota is below 1.

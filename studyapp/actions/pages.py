@@ -31,7 +31,10 @@ from studyapp.rules.page_timing import PageTiming
 
 
 def _filled(page: type[TimedPage]) -> dict[str, Any]:
-    """The columns of a submitted page. A clock that was set back cannot make it end before it began."""
+    """Return the columns of a submitted page.
+
+    A clock that was set back cannot make a page end before it began.
+    """
     names = ("answers", "changes", *(field.name for field in fields(PageTiming)))
     return {
         "submitted_at": Greatest(F("shown_at"), slot("now", page, "submitted_at")),
@@ -42,13 +45,13 @@ def _filled(page: type[TimedPage]) -> dict[str, Any]:
 def _values(
     now: datetime, answers: Mapping[str, Answer], changes: Mapping[str, int], timing: PageTiming
 ) -> dict[str, Any]:
-    """What goes into them."""
+    """Return the values of the columns that `_filled` names."""
     return {"now": now, "answers": dict(answers), "changes": dict(changes), **asdict(timing)}
 
 
 @transaction.atomic
 def show_stage(*, page: StageResponse) -> None:
-    """Note when a page before the items was first shown."""
+    """Record when a page before the items was first shown."""
     now = timezone.now()
     pages = StageResponse.objects.filter(pk=page.pk, shown_at__isnull=True)
     if hold(page.participant) and pages.update(shown_at=now):
@@ -74,9 +77,12 @@ def submit_stage(
     changes: Mapping[str, int],
     timing: PageTiming,
 ) -> bool:
-    """Store a page before the items, once, and take the participant on: to the next, or out.
+    """Store a page before the items once, and move the participant on.
 
-    True if this call stored it; False if it was stored already, was never shown, or the person withdrew.
+    The participant comes to the next stage, or leaves the study.
+
+    Returns:
+        True if this call stored it; False if it was stored already, was never shown, or the person withdrew.
     """
     now = timezone.now()
     participant = page.participant
@@ -104,7 +110,7 @@ def submit_stage(
 
 
 def _passed(content: FrozenStudy, stage: str, answers: Mapping[str, Answer]) -> bool | None:
-    """Whether a page with something to pass was passed."""
+    """Return whether the answers pass the check; None without a check."""
     if stage == Stage.SCREENING:
         return is_admitted(content.screening, answers)
     if stage == Stage.COMPREHENSION and content.comprehension:
@@ -130,7 +136,10 @@ _NOTE_START = PreparedUpdate(
 
 
 def show_trial(*, trial: Trial) -> None:
-    """Note when an item was first shown. Showing it again changes nothing, and asks the database nothing."""
+    """Record when an item was first shown.
+
+    Showing it again changes nothing and runs no query.
+    """
     if trial.shown_at is not None:
         return
     now = timezone.now()
@@ -180,7 +189,10 @@ def submit_trial(
 
 
 def note_honeypot(*, participant: Participant, page: str) -> None:
-    """Note that a field was filled that people do not see. It stops nobody; what it held is not kept."""
+    """Record that a bot filled the hidden field.
+
+    This stops nobody, and the content of the field is not kept.
+    """
     with transaction.atomic():
         if hold(participant):
             record(participant, HONEYPOT, {"page": page})
@@ -188,7 +200,7 @@ def note_honeypot(*, participant: Participant, page: str) -> None:
 
 @transaction.atomic
 def show_survey(*, participant: Participant) -> None:
-    """Note when the post survey was first shown."""
+    """Record when the post survey was first shown."""
     now = timezone.now()
     survey = SurveyResponse.objects.filter(participant=participant, shown_at__isnull=True)
     if hold(participant) and survey.update(shown_at=now):
@@ -197,7 +209,10 @@ def show_survey(*, participant: Participant) -> None:
 
 
 def _complete_surveys() -> QuerySet[SurveyResponse]:
-    """That of a participant, while it is shown, not submitted, and no item is left."""
+    """Return the surveys that can be submitted now.
+
+    A survey can be submitted while it is shown, not submitted, and no item is left.
+    """
     left = Trial.objects.filter(participant=OuterRef("participant"), answers__isnull=True)
     return SurveyResponse.objects.filter(
         ~Exists(left),
@@ -214,7 +229,7 @@ _STORE_SURVEY = PreparedUpdate(lambda: (_complete_surveys(), _filled(SurveyRespo
 def submit_survey(
     *, participant: Participant, answers: Mapping[str, Answer], changes: Mapping[str, int], timing: PageTiming
 ) -> bool:
-    """Store the post survey, once, and complete the participant with a random code.
+    """Store the post survey once and complete the participant.
 
     True if this call stored it; False if it was stored already, was never shown, items are left, or the
     person withdrew. The code is to be shown only after this has returned, that is, once it is committed.

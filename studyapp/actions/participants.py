@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -27,16 +27,16 @@ from studyapp.models import (
     Trial,
 )
 from studyapp.policies import REFUSALS, Full, NotAdmitted, check_admission
-from studyapp.queries.studies import frozen, item_keys
+from studyapp.queries.studies import counts_in_assignment, frozen, item_keys
 from studyapp.rules import assignment, states
 
-# Without letters and digits that look alike, for people type the code into another site.
+# Without letters and digits that look alike, because participants type the code into another site.
 _CODE_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 
 
 @transaction.atomic
 def consent(*, link: EntryLink, public_id: str | None = None, language: str = "") -> Participant:
-    """Make the participant who consented and take them to the first page.
+    """Create a participant at consent and open the first page.
 
     ``public_id`` names the consent page that was sent: sent twice, it gives the same participant. The
     version row is locked, so that two who consent at once are counted one after the other. (SQLite has no
@@ -44,7 +44,7 @@ def consent(*, link: EntryLink, public_id: str | None = None, language: str = ""
     page, empty for the language of the study.
 
     Raises:
-        NotAdmitted: the study is not open, the link is used up, or (Full) no condition or place is open.
+        NotAdmitted: the study is not open, the link is used up, or (Full) no condition has room.
     """
     version = _lock_newest(link)
     if public_id is not None and (same := _already_in(link, public_id)) is not None:
@@ -83,7 +83,10 @@ _NEWEST = Prepared(
 
 
 def _lock_newest(link: EntryLink) -> StudyVersion | None:
-    """Lock the newest version, and look at the study anew: it may have been closed since."""
+    """Lock the newest version and read the study again.
+
+    The study may have been closed since.
+    """
     version = _NEWEST.first(study=link.study_id)
     if version is not None:
         link.study = version.study
@@ -100,7 +103,7 @@ _SAME = Prepared(
 
 
 def _already_in(link: EntryLink, public_id: str) -> Participant | None:
-    """The participant whom the same consent page made before."""
+    """Return the participant whom the same consent page created before."""
     same = _SAME.first(public_id=public_id)
     if same is not None and same.link_id != link.pk:
         raise NotAdmitted(_("This page belongs to another link. Please open your study link again."))
@@ -108,7 +111,7 @@ def _already_in(link: EntryLink, public_id: str) -> Participant | None:
 
 
 def _claim(link: EntryLink, now: datetime) -> None:
-    """Use up a single-use link; of two who come at once one gets it."""
+    """Use up a single-use link; only one of two simultaneous visitors gets it."""
     if not link.single_use:
         return
     if not EntryLink.objects.filter(pk=link.pk, used_at__isnull=True).update(used_at=now):
@@ -117,7 +120,7 @@ def _claim(link: EntryLink, now: datetime) -> None:
 
 
 def stages_of(content: FrozenStudy) -> list[Stage]:
-    """The stages that the study has, in order."""
+    """Return the stages that the study has, in order."""
     has = {
         Stage.SCREENING: bool(content.screening),
         Stage.INSTRUCTIONS: content.instructions_page,
@@ -129,9 +132,9 @@ def stages_of(content: FrozenStudy) -> list[Stage]:
 
 
 def enter_stage(participant: Participant, stage: Stage, now: datetime) -> None:
-    """Take a participant to a stage. The checks lie before the assignment, so that who fails has no place.
+    """Take a participant to a stage; assign a condition after the checks.
 
-    The version must be locked.
+    Participants who fail a check are never assigned. The version must be locked.
     """
     is_check = stage in (Stage.SCREENING, Stage.INSTRUCTIONS, Stage.COMPREHENSION)
     if not (is_check or participant.group or _assign(participant, now)):
@@ -144,39 +147,47 @@ def enter_stage(participant: Participant, stage: Stage, now: datetime) -> None:
         StageResponse.objects.create(participant=participant, stage=stage)
 
 
-_ARMS = Prepared(lambda: Condition.objects.filter(version=slot("version", StudyVersion)))
+_CONDITIONS = Prepared(lambda: Condition.objects.filter(version=slot("version", StudyVersion)))
 
 
 def _open_groups(version: StudyVersion) -> dict[str, list[Condition]]:
-    """What newcomers can be assigned to: the conditions of each group that are all open, in order."""
+    """Return the groups whose conditions are all open, in order."""
     content = frozen(version)
     groups: dict[str, list[Condition]] = {}
-    for arm in _ARMS.all(version=version.pk):
-        groups.setdefault(content.condition(arm.name).group or arm.name, []).append(arm)
-    return {name: arms for name, arms in groups.items() if all(arm.is_open for arm in arms)}
+    for condition in _CONDITIONS.all(version=version.pk):
+        groups.setdefault(content.condition(condition.name).group or condition.name, []).append(condition)
+    return {
+        name: conditions
+        for name, conditions in groups.items()
+        if all(condition.is_open for condition in conditions)
+    }
 
 
 def _free_groups(version: StudyVersion, mode: str) -> dict[str, list[Condition]]:
-    """The open groups with a free place. Only where somebody set a quota does this count participants."""
+    """Return the open groups that have room for another participant.
+
+    Participants are counted only if a quota is set.
+    """
     groups = _open_groups(version)
-    minutes = frozen(version).stale_after_minutes
-    if minutes is None or not any(arm.quota is not None for arms in groups.values() for arm in arms):
+    if not any(condition.quota is not None for conditions in groups.values() for condition in conditions):
         return groups
-    counted = _count(version, mode, timezone.now() - timedelta(minutes=minutes))
-    return _below_quota(groups, counted, mode)
+    return _below_quota(groups, _count(version, mode, timezone.now()), mode)
 
 
 def _below_quota(
     groups: dict[str, list[Condition]], counted: Mapping[str, Mapping[tuple[int, int], int]], mode: str
 ) -> dict[str, list[Condition]]:
-    """The groups whose conditions may have one more participant. Quotas are of live participants."""
+    """Return the groups that are below the quota of their conditions.
+
+    Only live participants count against quotas.
+    """
     if mode != Mode.LIVE:
         return groups
     held = {name: sum(counted.get(name, {}).values()) for name in groups}
     return {
-        name: arms
-        for name, arms in groups.items()
-        if all(arm.quota is None or held[name] < arm.quota for arm in arms)
+        name: conditions
+        for name, conditions in groups.items()
+        if all(condition.quota is None or held[name] < condition.quota for condition in conditions)
     }
 
 
@@ -193,16 +204,16 @@ _STORE_ASSIGNMENT = PreparedUpdate(
 
 
 def _assign(participant: Participant, now: datetime) -> bool:
-    """Choose group, order and place, and lay out the pages. False where no group is free any more.
+    """Choose group and order of a participant, and create the pages.
+
+    Returns False if no group has room.
 
     The version must be locked.
     """
     version = participant.version
     content = frozen(version)
-    assert content.order_seed is not None  # only a study run elsewhere lacks the two, and it is never open
-    assert content.stale_after_minutes is not None
-    fresh_since = now - timedelta(minutes=content.stale_after_minutes)
-    counted = _count(version, participant.mode, fresh_since)
+    assert content.order_seed is not None  # only an imported study has none, and it is never open
+    counted = _count(version, participant.mode, now)
     groups = _below_quota(_open_groups(version), counted, participant.mode)
     if not groups:
         return False
@@ -211,20 +222,22 @@ def _assign(participant: Participant, now: datetime) -> bool:
     participant.group = assignment.choose(
         list(groups),
         participant.assignment_counts,
-        {name: arms[0].weight for name, arms in groups.items()},
+        {name: conditions[0].weight for name, conditions in groups.items()},
         seed=seed,
         block=content.assignment_block,
     )
-    arms = groups[participant.group]
+    conditions = groups[participant.group]
     cells = counted.get(participant.group, {})
-    row, rotation = assignment.choose_cell(len(arms), cells, seed=seed) if len(arms) > 1 else (None, None)
-    participant.condition = arms[0] if len(arms) == 1 else None
+    row, rotation = (
+        assignment.choose_cell(len(conditions), cells, seed=seed) if len(conditions) > 1 else (None, None)
+    )
+    participant.condition = conditions[0] if len(conditions) == 1 else None
     participant.order_row, participant.rotation = row, rotation
     participant.order_seed, participant.assigned_at = seed, now
     _STORE_ASSIGNMENT(
         participant=participant.pk, **{name: getattr(participant, name) for name in _ASSIGNMENT}
     )
-    _lay_out(participant, arms, content)
+    _lay_out(participant, conditions, content)
     record(participant, "assigned", {"group": participant.group, "order_row": row, "rotation": rotation})
     return True
 
@@ -239,17 +252,16 @@ _LOCK = Prepared(
 
 
 def lock_version(version: StudyVersion) -> None:
-    """Who is assigned at once is counted one after the other."""
+    """Lock a version, so that concurrent assignments run one after the other."""
     _LOCK.all(version=version.pk)
 
 
-def _count(version: StudyVersion, mode: str, fresh_since: datetime) -> dict[str, dict[tuple[int, int], int]]:
-    """Those of this mode who completed or hold a place, by group and cell.
+def _count(version: StudyVersion, mode: str, now: datetime) -> dict[str, dict[tuple[int, int], int]]:
+    """Count participants of a mode by group and cell.
 
-    A place is held while it is neither stale nor given back.
+    Those who completed count, and active ones who are neither stale nor returned by the platform.
     """
-    active = Q(status="active", last_seen_at__gte=fresh_since, returned_at__isnull=True)
-    counted = Q(mode=mode) & (Q(status="completed") | active)
+    counted = Q(mode=mode) & counts_in_assignment(frozen(version).stale_after_minutes, now)
     rows = (
         Participant.objects.filter(version=version)
         .exclude(group="")
@@ -262,22 +274,24 @@ def _count(version: StudyVersion, mode: str, fresh_since: datetime) -> dict[str,
     return counts
 
 
-def _lay_out(participant: Participant, arms: Sequence[Condition], content: FrozenStudy) -> None:
-    """One trial per practice item, item and attention item in this participant's order, and the survey."""
+def _lay_out(participant: Participant, conditions: Sequence[Condition], content: FrozenStudy) -> None:
+    """Create the trials in this participant's order, and the post survey."""
     keys = item_keys(participant.version)
     order = assignment.lay_out(
         len(content.items),
-        len(arms),
+        len(conditions),
         participant.order_row or 0,
         participant.rotation or 0,
         blocked=content.condition_order == "blocked",
         seed=participant.order_seed or 0,
     )
     practice = [
-        Trial(item_id=keys[item.id], condition=arms[place % len(arms)])
-        for place, item in enumerate(content.practice)
+        Trial(item_id=keys[item.id], condition=conditions[index % len(conditions)])
+        for index, item in enumerate(content.practice)
     ]
-    trials = [Trial(item_id=keys[content.items[item].id], condition=arms[arm]) for item, arm in order]
+    trials = [
+        Trial(item_id=keys[content.items[item].id], condition=conditions[number]) for item, number in order
+    ]
     checks = {row.position: Trial(item_id=keys[row.id]) for row in content.attention}
     pages = [*practice, *assignment.interleave(trials, checks)]
     for position, trial in enumerate(pages, start=1):
@@ -286,7 +300,7 @@ def _lay_out(participant: Participant, arms: Sequence[Condition], content: Froze
     insert(SurveyResponse(participant=participant))
 
 
-# Transactions wait for rows in the order version, participant, page: so no two wait for each other
+# Transactions lock rows in the order version, participant, page, so that they cannot deadlock
 # (docs/adr/0012-order-of-locks.md).
 
 _ON_THEIR_WAY = Prepared(
@@ -299,13 +313,23 @@ _ON_THEIR_WAY = Prepared(
 
 
 def hold(participant: Participant) -> bool:
-    """Lock a participant. False where this person is not on the way any more, but withdrew in another tab."""
+    """Lock a participant who is active.
+
+    Returns False if the participant has ended or withdrew, for example in another tab.
+    """
     return bool(_ON_THEIR_WAY.all(participant=participant.pk))
 
 
 @transaction.atomic
 def end(*, participant: Participant, outcome: Outcome) -> None:
-    """End the way of an active participant before its last page. Raises ForbiddenTransition if it ended."""
+    """End an active participant's part before its last page.
+
+    Raises:
+        ForbiddenTransition: it ended already.
+
+    Raises:
+        ForbiddenTransition: it ended.
+    """
     now = timezone.now()
     participant.status = states.next_status(states.PARTICIPANT, "end", participant.status)
     participant.outcome = outcome
@@ -315,8 +339,10 @@ def end(*, participant: Participant, outcome: Outcome) -> None:
 
 
 def new_code(length: int) -> str:
+    """Return a random code of letters and digits that are hard to confuse."""
     return "".join(secrets.choice(_CODE_ALPHABET) for _place in range(length))
 
 
 def record(participant: Participant, kind: str, data: dict[str, Any]) -> None:
+    """Log an event of a participant."""
     events.record(kind=kind, study=participant.version.study, participant=participant, data=data)

@@ -1,7 +1,7 @@
-"""Writes that take people's data out: withdrawal, deleting or anonymising one person, retention.
+"""Remove personal data: withdrawal, deletion, anonymisation, retention.
 
-What is deleted is gone from every table; the event log keeps that it was done, by whom and why, without an
-id of the person. Files that were exported before are out of reach.
+Deleted data are gone from every table. The event log keeps that, by whom and why they were deleted, without
+an ID of the person. Files that were exported before are out of reach.
 """
 
 import secrets
@@ -37,14 +37,17 @@ _NOTICES_KEPT = timedelta(days=30)
 
 @transaction.atomic
 def withdraw(*, participant: Participant) -> str:
-    """Do what the study promised to a person who withdraws: "exclude" or "delete". Returns which.
+    """Carry out a withdrawal as the study promised.
 
-    Withdrawing twice changes nothing. Who was deleted meanwhile is told that.
+    Withdrawing twice changes nothing.
+
+    Returns:
+        "exclude" or "delete"; "delete" if the participant is deleted already.
     """
-    found = _locked(participant)
-    if found is None:
+    locked = _locked(participant)
+    if locked is None:
         return "delete"
-    participant = found
+    participant = locked
     promise = frozen(participant.version).privacy.withdrawal
     if promise == "delete":
         delete_participant(participant=participant, by=None, reason="withdrawn by the participant")
@@ -57,13 +60,16 @@ def withdraw(*, participant: Participant) -> str:
 
 @transaction.atomic
 def delete_participant(*, participant: Participant, by: User | None, reason: str) -> bool:
-    """Delete a person: answers, external ids, events, and the participant. False where nobody is left."""
-    found = _locked(participant)
-    if found is None:
+    """Delete a participant with answers, external IDs and events.
+
+    Returns False if the participant is deleted already.
+    """
+    locked = _locked(participant)
+    if locked is None:
         return False
-    study, mode = found.version.study, found.mode
-    _walk(found, lambda rows: rows.delete())
-    Participant.objects.filter(pk=found.pk).delete()
+    study, mode = locked.version.study, locked.mode
+    _walk(locked, lambda rows: rows.delete())
+    Participant.objects.filter(pk=locked.pk).delete()
     events.record(kind="participant_deleted", study=study, by=by, data={"mode": mode, "reason": reason})
     return True
 
@@ -72,28 +78,34 @@ def delete_participant(*, participant: Participant, by: User | None, reason: str
 def anonymise_participant(*, participant: Participant, by: User | None, reason: str) -> bool:
     """Cut every tie between a person and the answers, which stay.
 
-    External ids, codes, the link and typed texts go; the id becomes another one; all times are shifted
-    together, so that the consent falls on the start of its day (UTC) and every duration stays. Whoever was
-    on the way cannot go on. False where that was done before, or the person was deleted: nothing changes.
+    External IDs, codes, the link and typed texts are removed; the participant ID is replaced; all times are
+    shifted together, so that the consent falls on the start of its day (UTC) and every duration stays. A
+    participant in progress cannot continue.
+
+    Returns:
+        False, and changes nothing, if this was done before or the participant was deleted.
     """
-    found = _locked(participant)
-    if found is None or found.anonymised_on is not None:
+    locked = _locked(participant)
+    if locked is None or locked.anonymised_on is not None:
         return False
-    _anonymise(found)
+    _anonymise(locked)
     events.record(
         kind="participant_anonymised",
-        study=found.version.study,
+        study=locked.version.study,
         by=by,
-        data={"mode": found.mode, "reason": reason},
+        data={"mode": locked.mode, "reason": reason},
     )
     return True
 
 
 @transaction.atomic
 def apply_retention(*, today: date, by: User | None = None) -> dict[str, int]:
-    """Delete or anonymise everybody whose version's last day has passed. Returns how many per study.
+    """Delete or anonymise participants whose retention has ended.
 
-    Doing it again on the same day finds nobody. Old notices of platforms are deleted too.
+    A second call on the same day finds nobody. Old notices of platforms are deleted too.
+
+    Returns:
+        The number of participants by study.
     """
     ReceivedNotice.objects.filter(received_at__lt=timezone.now() - _NOTICES_KEPT).delete()
     done: dict[str, int] = {}
@@ -110,9 +122,10 @@ def _retire(version: StudyVersion, participants: list[Participant], by: User | N
 
 
 def _locked(participant: Participant) -> Participant | None:
-    """The participant as stored now, locked, so that no page is submitted in between; None if deleted.
+    """Return the participant as stored now, locked; None if deleted.
 
-    Nor is any row added that points to it: the one lock of the study app that is for deleting.
+    The lock keeps pages from being submitted in between, and rows that point to the participant from being
+    added. It is the only lock of the study app that is meant for deleting.
     """
     rows = Participant.objects.select_for_update(of=("self",)).select_related("version__study")
     return rows.defer("version__frozen", "version__study__definition").filter(pk=participant.pk).first()
@@ -137,7 +150,10 @@ def _anonymise(participant: Participant) -> None:
 
 
 def _remove_typed_texts(participant: Participant) -> None:
-    """What a person wrote may say who it is; what was chosen or counted stays."""
+    """Remove typed texts, which may identify a person.
+
+    Choices and numbers stay.
+    """
     content = frozen(participant.version)
     asked: dict[Stage, Sequence[Question]] = {
         Stage.SCREENING: content.screening,
@@ -151,7 +167,10 @@ def _remove_typed_texts(participant: Participant) -> None:
 
 
 def _remove_texts(pages: QuerySet[Any], questions: Sequence[Question]) -> None:
-    """Two kinds of pages may give one key to different questions, so each is asked for its own."""
+    """Remove the answers to text questions from pages.
+
+    Two kinds of pages may use one key for different questions, so each has its own questions.
+    """
     typed = {question.key for question in questions if question.kind == "text"}
     for page in pages.filter(answers__isnull=False) if typed else ():
         if typed & page.answers.keys():
@@ -173,12 +192,13 @@ def _shift(rows: QuerySet[Any], by: timedelta) -> None:
 
 
 def _walk(row: Model, act: Callable[[QuerySet[Any]], object]) -> None:
-    """Do something to the rows of every table that points to this row, those that point to them first.
+    """Apply an act to the rows of every table that points to a row.
 
-    The tables are found, not listed: one that is added later is not forgotten.
+    Rows that point to those come first. The tables are discovered, not listed, so that a table added later
+    is not forgotten.
     """
     for relation in row._meta.related_objects:
         rows = relation.related_model._base_manager.filter(**{relation.field.name: row})
-        for found in rows if relation.related_model._meta.related_objects else ():
-            _walk(found, act)
+        for pointing in rows if relation.related_model._meta.related_objects else ():
+            _walk(pointing, act)
         act(rows)

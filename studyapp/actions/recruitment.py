@@ -1,4 +1,4 @@
-"""Writes of recruitment: entering with a platform's ids, coming back, and what a platform tells."""
+"""Write arrivals from recruitment platforms, returns and notices."""
 
 from django.db import transaction
 from django.utils import timezone
@@ -15,10 +15,10 @@ from studyapp.queries.recruitment import known_participant
 def enter(
     *, link: EntryLink, public_id: str | None = None, language: str = "", arrival: Arrival | None = None
 ) -> Participant:
-    """Make the participant who consented, or give the one who came with the same external id before.
+    """Return the participant who consented, or came with the same ID before.
 
     Raises:
-        NotAdmitted: see ``participants.consent``; or (NotArrived) the platform's id is needed and lacks.
+        NotAdmitted: as `participants.consent`; NotArrived if the platform's ID is missing.
     """
     check_arrival(link, arrival)
     if arrival is None:
@@ -29,12 +29,12 @@ def enter(
 @transaction.atomic
 def _enter_as(link: EntryLink, arrival: Arrival, public_id: str | None, language: str) -> Participant:
     _lock(link)
-    known = known_participant(link.study, link.mode, arrival)
-    if known is not None:
-        come_back(participant=known, arrival=arrival)
-        return known
+    earlier = known_participant(link.study, link.mode, arrival)
+    if earlier is not None:
+        come_back(participant=earlier, arrival=arrival)
+        return earlier
     participant = consent(link=link, public_id=public_id, language=language)
-    # One consent page sent twice with two ids, as after a change of the address: the first one stays.
+    # If one consent page is sent twice with two IDs, as after a change of the address, the first ID stays.
     ExternalIds.objects.get_or_create(
         participant=participant,
         defaults={
@@ -50,16 +50,20 @@ def _enter_as(link: EntryLink, arrival: Arrival, public_id: str | None, language
 
 
 def _lock(link: EntryLink) -> None:
-    """Take the lock that consent takes, before looking whether the id is known: two tabs are one person."""
+    """Take the lock of `consent` before the ID is looked up.
+
+    Two tabs of one person must not become two participants.
+    """
     versions = StudyVersion.objects.select_for_update(of=("self",), no_key=True).only("pk")
     versions.filter(study=link.study_id).order_by("-number").first()
 
 
 @transaction.atomic
 def come_back(*, participant: Participant, arrival: Arrival) -> None:
-    """Note under which submission a person is back. A place that was given back is taken again.
+    """Record the submission under which a person is back.
 
-    Coming back under the same submission changes nothing.
+    A participant whose submission was returned counts again. Coming back under the same submission changes
+    nothing.
     """
     hold(participant)
     ids = ExternalIds.objects.filter(participant=participant).exclude(session_id=arrival.session)
@@ -73,18 +77,21 @@ def come_back(*, participant: Participant, arrival: Arrival) -> None:
 
 @transaction.atomic
 def act_on_notice(*, notice: Notice) -> bool:
-    """Give the place of a returned or timed-out submission to others. True if a place was given back now.
+    """Stop counting the participant of a returned or timed-out submission.
 
-    The same notice a second time, a notice about a submission that is not ours, and any other status
-    change nothing. The answers are kept, and the person may still finish.
+    The same notice a second time, a notice about an unknown submission, and any other status change
+    nothing. The answers are kept, and the person may still finish.
+
+    Returns:
+        True if this notice changed a participant.
     """
     _row, is_new = ReceivedNotice.objects.get_or_create(platform="prolific", event_id=notice.event_id[:200])
-    if not is_new or not notice.gives_back_place:
+    if not is_new or not notice.is_returned:
         return False
     ids = ExternalIds.objects.select_related("participant__version__study").filter(
         platform="prolific", session_id=notice.submission
     )
-    given_back = [_give_back(found.participant, notice.status) for found in ids.order_by("participant")]
+    given_back = [_give_back(row.participant, notice.status) for row in ids.order_by("participant")]
     return any(given_back)
 
 

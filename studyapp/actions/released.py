@@ -1,4 +1,4 @@
-"""Brings a study that was run and released elsewhere into the database, closed and complete."""
+"""Import a study that was run and released elsewhere, closed and complete."""
 
 from django.db import transaction
 
@@ -26,7 +26,7 @@ _CODE = "released"
 
 @transaction.atomic
 def import_released_study(*, released: ReleasedStudy, slug: str, by: User | None) -> tuple[Study, bool]:
-    """Store a released study under the name ``slug``; True where it is new, False where it was there.
+    """Store a released study; return it and whether it is new.
 
     Nobody can enter it: it is closed, and so are its conditions.
 
@@ -75,17 +75,19 @@ def _store_items(released: ReleasedStudy, version: StudyVersion) -> dict[str, It
 
 
 def _store_conditions(version: StudyVersion) -> dict[str, Condition]:
-    """The arms, closed to newcomers, and a stimulus of each item about which nothing is known."""
+    """Create the closed conditions, and a stimulus without content per item."""
     conditions = Condition.objects.bulk_create(
         Condition(
             version=version,
             position=position,
-            name=arm["name"],
-            label=arm["label"],
-            system=None if arm["name"] == GROUND_TRUTH else System.objects.get_or_create(name=arm["name"])[0],
+            name=frozen["name"],
+            label=frozen["label"],
+            system=None
+            if frozen["name"] == GROUND_TRUTH
+            else System.objects.get_or_create(name=frozen["name"])[0],
             is_open=False,
         )
-        for position, arm in enumerate(version.frozen["conditions"], start=1)
+        for position, frozen in enumerate(version.frozen["conditions"], start=1)
     )
     Stimulus.objects.bulk_create(
         Stimulus(condition=condition, item=item) for condition in conditions for item in version.items.all()
@@ -99,8 +101,11 @@ def _store_participants(
     items: dict[str, Item],
     conditions: dict[str, Condition],
 ) -> None:
-    """Participants with their pages. The one duration of the file is the browser's."""
-    people = Participant.objects.bulk_create(
+    """Create participants with their pages.
+
+    The only duration in the file was measured by the browser.
+    """
+    participants = Participant.objects.bulk_create(
         Participant(
             version=version,
             public_id=person.public_id(version.study.slug),
@@ -114,7 +119,7 @@ def _store_participants(
         )
         for person in released.participants
     )
-    pairs = list(zip(people, released.participants, strict=True))
+    pairs = list(zip(participants, released.participants, strict=True))
     Trial.objects.bulk_create(
         Trial(
             participant=participant,

@@ -1,4 +1,4 @@
-"""Writes of running studies: pausing, conditions and quotas, notes, archiving, copies."""
+"""Write changes of running studies: pauses, quotas, notes, archiving."""
 
 from django.db import transaction
 from django.utils import timezone
@@ -7,41 +7,45 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from studyapp.actions import events
 from studyapp.actions.drafts import start_draft
+from studyapp.actions.studies import change_status
 from studyapp.errors import StudyappError
 from studyapp.models import Condition, Event, Study
 from studyapp.queries.drafts import edited
-from studyapp.rules import states
 
 
 class CannotRun(StudyappError):
-    """The act does not fit the study as it stands; the message is for the person who asked."""
+    """The act does not fit the state of the study.
+
+    The message is for the person who tried it.
+    """
 
 
 @transaction.atomic
 def pause_study(*, study: Study, by: User | None) -> Study:
-    """Admit nobody for a while; who has begun may finish. Raises ForbiddenTransition unless it is open."""
-    return _turn(study, "pause", "study_paused", by)
+    """Admit no new participants for a while; those in progress may finish.
+
+    Raises:
+        ForbiddenTransition: the study is not open.
+    """
+    return change_status(study, "pause", "study_paused", by)
 
 
 @transaction.atomic
 def resume_study(*, study: Study, by: User | None) -> Study:
-    """Admit participants again after a pause. Raises ForbiddenTransition unless it is paused."""
-    return _turn(study, "resume", "study_resumed", by)
+    """Admit participants again after a pause.
 
-
-def _turn(study: Study, act: str, kind: str, by: User | None) -> Study:
-    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    study.status = states.next_status(states.STUDY, act, study.status)
-    study.save(update_fields=["status"])
-    events.record(kind=kind, study=study, by=by)
-    return study
+    Raises:
+        ForbiddenTransition: the study is not paused.
+    """
+    return change_status(study, "resume", "study_resumed", by)
 
 
 @transaction.atomic
 def set_condition(*, condition: Condition, is_open: bool, quota: int | None, by: User | None) -> Condition:
-    """Open or close one condition, and say how many live participants it may have; None for any number.
+    """Open or close a condition and set its quota of live participants.
 
-    A quota counts those who completed or are active. Lowering it below what is there sends nobody away.
+    A quota counts participants who completed or are active; None is no limit. Lowering it sends nobody
+    away.
     """
     condition = (
         Condition.objects.select_for_update(no_key=True).select_related("version__study").get(pk=condition.pk)
@@ -68,7 +72,11 @@ def set_condition(*, condition: Condition, is_open: bool, quota: int | None, by:
 
 @transaction.atomic
 def write_note(*, study: Study, text: str, by: User | None) -> Event:
-    """Write a note into the log of a study. Raises CannotRun for an empty one."""
+    """Add a note to the log of a study.
+
+    Raises:
+        CannotRun: an empty one.
+    """
     if not text.strip():
         raise CannotRun(_("The note is empty."))
     return events.record(kind="note", study=study, by=by, data={"text": text.strip()})
@@ -76,7 +84,10 @@ def write_note(*, study: Study, text: str, by: User | None) -> Event:
 
 @transaction.atomic
 def archive_study(*, study: Study, by: User | None) -> Study:
-    """Take a study out of the list. Raises CannotRun while people can enter it."""
+    """Archive a study, which removes it from the list.
+
+    Raises CannotRun while people can enter it.
+    """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if study.status in (Study.Status.OPEN, Study.Status.PAUSED):
         raise CannotRun(_("Close the study before you archive it."))
@@ -89,7 +100,7 @@ def archive_study(*, study: Study, by: User | None) -> Study:
 
 @transaction.atomic
 def restore_study(*, study: Study, by: User | None) -> Study:
-    """Take an archived study back into the list."""
+    """Restore an archived study to the list."""
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if study.archived_at is not None:
         study.archived_at = None
@@ -100,15 +111,15 @@ def restore_study(*, study: Study, by: User | None) -> Study:
 
 @transaction.atomic
 def duplicate_study(*, study: Study, slug: str, title: str, by: User | None) -> Study:
-    """Make a new draft with the draft of another study under another name. Nobody's data is copied.
+    """Create a draft from the draft of another study; data is not copied.
 
-    A draft that is not complete is copied as it is.
+    An incomplete draft is copied as it is.
 
     Raises:
         CannotRun: a study has that name already.
     """
     if Study.objects.filter(slug=slug).exists():
-        raise CannotRun(_("There is a study of that name already."))
+        raise CannotRun(_("A study with this name already exists."))
     copy = start_draft(draft={**edited(study).draft, "study": slug, "title": title}, by=by)
     events.record(kind="study_duplicated", study=copy, by=by, data={"from": study.slug})
     return copy

@@ -1,4 +1,4 @@
-"""Writes of simulations of sample sizes."""
+"""Write simulations of sample sizes."""
 
 import time
 
@@ -18,16 +18,16 @@ class TakesLonger(Exception):
 
 @transaction.atomic
 def create_plan(*, settings: SizeSettings, by: User | None) -> SizePlan:
-    """Store what is to be simulated."""
+    """Store the assumptions of a simulation."""
     plan = SizePlan.objects.create(assumptions=settings.model_dump(mode="json"), created_by=by)
     events.record(kind="size_planned", by=by, data={"plan": plan.pk})
     return plan
 
 
 def run_plan(*, plan_id: int, seconds: float | None = None) -> None:
-    """Simulate a plan and store its result; of one that is done nothing happens.
+    """Simulate a pending plan and store its result.
 
-    Not in a transaction, so that its progress is seen.
+    A finished plan stays as it is. This runs outside a transaction, so that its progress is visible.
 
     Raises:
         TakesLonger: it did not end within ``seconds``; the plan is pending again.

@@ -1,4 +1,4 @@
-"""Writes of studies: the draft, the launch that freezes a version, closing and opening again."""
+"""Write studies: definitions, launches that freeze a version, closing."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from studyapp.definition.freezing import Shown
 from studyapp.definition.schema import StudyDefinition
 from studyapp.models import Condition, Item, JudgedAnswer, Stimulus, Study, StudyVersion
 from studyapp.queries.correctness import Answer, decisions, missed_answers_of_design
-from studyapp.queries.designs import Arm, Design, StudyRefused, design
+from studyapp.queries.designs import Design, PlannedCondition, StudyRefused, design
 from studyapp.queries.drafts import definition_of
 from studyapp.rules import states
 from studyapp.studio.drafts import opened
@@ -22,12 +22,13 @@ from studyapp.studio.drafts import opened
 
 @transaction.atomic
 def create_study(*, definition: StudyDefinition, by: User | None) -> Study:
-    """Make a draft study, or give the study of the same name this definition. Versions stay as they are.
+    """Create a draft study, or replace the definition of an existing one.
 
-    Giving a study the definition it has changes nothing; another one becomes a revision of its draft.
+    Versions stay as they are. The same definition again changes nothing; another one becomes a revision of
+    the draft.
 
     Raises:
-        StudyRefused: what the definition refers to is missing; nothing is stored then.
+        StudyRefused: something that the definition refers to is missing; nothing is stored then.
     """
     design(definition)
     draft = definition.model_dump(mode="json")
@@ -48,10 +49,11 @@ def create_study(*, definition: StudyDefinition, by: User | None) -> Study:
 def launch_study(*, study: Study, by: User | None) -> StudyVersion:
     """Freeze the draft into a version and open the study.
 
-    Where the draft, and all that it refers to, gives what the newest version holds, that version is kept.
+    If the newest version holds the same content, that version is kept.
 
     Raises:
-        StudyRefused: what the definition refers to is missing, or it is that of a version replaced since.
+        StudyRefused: something that the definition refers to is missing, or the content is that of a
+            version replaced since.
     """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     plan = design(definition_of(study))
@@ -65,17 +67,30 @@ def launch_study(*, study: Study, by: User | None) -> StudyVersion:
 
 @transaction.atomic
 def close_study(*, study: Study, by: User | None) -> Study:
-    """Admit nobody more; who has consented may finish. Raises ForbiddenTransition unless it is open."""
-    return _turn(study, "close", "study_closed", by)
+    """Close a study; participants in progress may finish.
+
+    Raises:
+        ForbiddenTransition: the study is not open.
+    """
+    return change_status(study, "close", "study_closed", by)
 
 
 @transaction.atomic
 def reopen_study(*, study: Study, by: User | None) -> Study:
-    """Admit participants again. Raises ForbiddenTransition unless it is closed."""
-    return _turn(study, "reopen", "study_reopened", by)
+    """Admit participants again.
+
+    Raises:
+        ForbiddenTransition: the study is not closed.
+    """
+    return change_status(study, "reopen", "study_reopened", by)
 
 
-def _turn(study: Study, act: str, kind: str, by: User | None) -> Study:
+def change_status(study: Study, act: str, kind: str, by: User | None) -> Study:
+    """Change the status of a study by an act, and log it as an event.
+
+    Raises:
+        ForbiddenTransition: the act does not fit the present status.
+    """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     _move(study, act)
     events.record(kind=kind, study=study, by=by)
@@ -88,7 +103,10 @@ def _move(study: Study, act: str) -> None:
 
 
 def _existing(study: Study, plan: Design) -> StudyVersion | None:
-    """The newest version, where it holds the same. An older one cannot be newest again."""
+    """Return the newest version if it holds the same content.
+
+    An older version cannot become the newest again.
+    """
     versions = study.versions.defer("frozen")
     same = versions.filter(hash=plan.content.hash()).first()
     newest = versions.order_by("-number").first()
@@ -112,8 +130,8 @@ def _freeze(study: Study, plan: Design, by: User | None) -> StudyVersion:
     )
     items = _freeze_items(version, plan)
     judged = decisions(missed_answers_of_design(plan))
-    for position, arm in enumerate(plan.arms, start=1):
-        condition = _condition(version, position, arm)
+    for position, planned in enumerate(plan.conditions, start=1):
+        condition = _condition(version, position, planned)
         shown = plan.content.condition(condition.name).shown
         Stimulus.objects.bulk_create(
             _stimulus(condition, item, shown[item.external_id], judged) for item in items
@@ -122,7 +140,10 @@ def _freeze(study: Study, plan: Design, by: User | None) -> StudyVersion:
 
 
 def _freeze_items(version: StudyVersion, plan: Design) -> list[Item]:
-    """Store items, practice items and attention items. Returns the first two, which conditions show."""
+    """Store items, practice items and attention items.
+
+    Returns the first two kinds, which the conditions show.
+    """
     questions = [
         *((question, Item.Kind.ITEM) for question in plan.questions),
         *((question, Item.Kind.PRACTICE) for question in plan.practice),
@@ -156,30 +177,35 @@ def _freeze_items(version: StudyVersion, plan: Design) -> list[Item]:
     return items
 
 
-def _condition(version: StudyVersion, position: int, arm: Arm) -> Condition:
+def _condition(version: StudyVersion, position: int, planned: PlannedCondition) -> Condition:
     return Condition.objects.create(
         version=version,
         position=position,
-        name=arm.definition.name,
-        label=arm.definition.label,
-        system=arm.run.system if arm.run else None,
-        run=arm.run,
-        weight=arm.definition.weight,
+        name=planned.definition.name,
+        label=planned.definition.label,
+        system=planned.run.system if planned.run else None,
+        run=planned.run,
+        weight=planned.definition.weight,
     )
 
 
 def _stimulus(
     condition: Condition, item: Item, shown: Shown, judged: Mapping[Answer, JudgedAnswer]
 ) -> Stimulus:
-    """The gold answer is correct; a system's is where it matches, or where people decided so."""
+    """Return the stimulus of a condition for an item.
+
+    The gold answer is correct; a system's answer is correct if it matches gold or if two judges decided so.
+    """
     assert shown.answer is not None  # a design shows something everywhere
     assert item.gold_answer is not None
     matches = hotpotqa.exact_match(item.gold_answer, shown.answer)
     correct, source, decision = matches, "exact match", None
     if condition.is_ground_truth:
         correct, source = True, "gold"
-    elif (found := judged.get((item.question_id or 0, shown.answer))) and found.is_correct is not None:
-        correct, source, decision = found.is_correct, judged_by(found), found
+    elif (
+        decision_made := judged.get((item.question_id or 0, shown.answer))
+    ) and decision_made.is_correct is not None:
+        correct, source, decision = decision_made.is_correct, judged_by(decision_made), decision_made
     return Stimulus(
         condition=condition,
         item=item,

@@ -1,0 +1,1 @@
+"""Study definitions: what a researcher writes, and what a launch freezes."""

@@ -1,6 +1,6 @@
-"""The wordings of our templates and scales in other languages: language, then original to translation.
+"""Translations of our templates and scales, by language and original.
 
-Pure data. The translations are this project's own; they are not validated versions of the scales.
+These are the project's own translations, not validated versions of the scales.
 """
 
 _TLX = {"Very low": "Sehr gering", "Very high": "Sehr hoch", "Perfect": "Perfekt", "Failure": "Misserfolg"}
@@ -11,7 +11,7 @@ _AGREEMENT_ENDS = {
 
 
 def _ends(points: int, low: str, high: str) -> dict[str, str]:
-    """The labels of the two ends of a scale, as `LikertScale` makes them."""
+    """Return the end labels of a scale, as `LikertScale` makes them."""
     words = {**_TLX, **_AGREEMENT_ENDS}
     return {f"1 – {low}": f"1 – {words[low]}", f"{points} – {high}": f"{points} – {words[high]}"}
 

@@ -1,6 +1,7 @@
-"""The checks on a participant's way: screening, comprehension, attention; as written and as frozen.
+"""Checks of participants: screening, comprehension, attention.
 
-Pure: no Django. Each check is a table with what passes it, and a function that says whether answers pass.
+Pure: no Django. Each check is a table of the answers that pass it and a function that applies it. The
+attention check exists as written and as frozen.
 """
 
 import math
@@ -30,7 +31,7 @@ Given = (
 
 
 class Range(FrozenModel):
-    """The numbers that let pass."""
+    """The numbers that pass."""
 
     at_least: float | None = None
     at_most: float | None = None
@@ -42,6 +43,7 @@ class Range(FrozenModel):
         return self
 
     def holds(self, number: float) -> bool:
+        """Return whether a number lies within the bounds, both included."""
         low, high = self.at_least, self.at_most
         return (low is None or number >= low) and (high is None or number <= high)
 
@@ -53,12 +55,15 @@ Accepted = Annotated[
 
 
 class ScreeningQuestion(Question):
-    """A question after consent. An answer outside ``accept`` screens the participant out."""
+    """A question after consent.
+
+    An answer outside ``accept`` screens the participant out.
+    """
 
     accept: Accepted | None = Field(
         default=None,
-        description="answers that let pass: a list, or for a number a mapping with `at_least` and "
-        "`at_most`; if left out every answer does",
+        description="accepted answers: a list, or for a number a mapping with `at_least` and "
+        "`at_most`; every answer if left out",
     )
 
     @model_validator(mode="after")
@@ -68,26 +73,18 @@ class ScreeningQuestion(Question):
                 say("accept must be a range for a number, and a list of answers for anything else")
             )
         if isinstance(self.accept, Range) and self.passing is None:
-            raise ValueError(say("accept: no number of the scale lies in it"))
+            raise ValueError(say("accept: the range holds no number of the scale"))
         if isinstance(self.accept, list):
             for value in self.accept:
                 alone = [value] if isinstance(self.scale, MultipleChoice) else value
-                if not self.takes(alone):  # type: ignore[arg-type]  # a value out of place is refused here
-                    raise ValueError(
-                        say(
-                            "accept: %(key)s is answered by %(answers)s, not %(value)r",
-                            key=self.key,
-                            answers=self.shown_answers(),
-                            value=value,
-                        )
-                    )
+                self.check_answer(alone, "accept")  # type: ignore[arg-type]  # what does not fit is refused
         if self.accept is not None and not self.required:
             raise ValueError(say("a screening question that decides must be required"))
         return self
 
     @property
     def passing(self) -> Answer | None:
-        """An answer that lets pass; None where every answer does."""
+        """An answer that passes; None if every answer does."""
         if isinstance(self.accept, Range):
             assert isinstance(self.scale, NumberScale)
             low, high = self.scale.min, self.scale.max
@@ -99,7 +96,10 @@ class ScreeningQuestion(Question):
         return [self.accept[0]] if self.kind == "multiple" else self.accept[0]  # type: ignore[list-item]
 
     def passes(self, answer: Answer | None) -> bool:
-        """Whether an answer lets pass. Of several choices, one that is accepted is enough."""
+        """Return whether an answer passes.
+
+        Of several choices, one that is accepted is enough.
+        """
         if self.accept is None:
             return True
         if answer is None:
@@ -127,27 +127,22 @@ class ComprehensionQuestion(Question):
 
     @model_validator(mode="after")
     def _can_be_answered(self) -> Self:
-        if not self.takes(self.correct):
-            raise ValueError(
-                say(
-                    "correct: %(key)s is answered by %(answers)s, not %(value)r",
-                    key=self.key,
-                    answers=self.shown_answers(),
-                    value=self.correct,
-                )
-            )
+        self.check_answer(self.correct, "correct")
         if not self.required:
             raise ValueError(say("a question of the comprehension check must be required"))
         return self
 
 
 class Comprehension(FrozenModel):
-    """Questions about the instructions. Who fails the last try ends there."""
+    """Questions about the instructions.
+
+    Participants who fail the last try end there.
+    """
 
     questions: Annotated[list[ComprehensionQuestion], Field(min_length=1)] = Field(
         description="the questions, each with its `correct` answer"
     )
-    tries: Annotated[int, Field(ge=1, le=10)] = Field(default=2, description="how often it may be tried")
+    tries: Annotated[int, Field(ge=1, le=10)] = Field(default=2, description="number of tries")
 
     @field_validator("questions")
     @classmethod
@@ -157,7 +152,7 @@ class Comprehension(FrozenModel):
 
 
 class AttentionDefinition(FrozenModel):
-    """A page among the items that shows whether somebody reads.
+    """A page among the items that shows whether a participant reads.
 
     `instructed` shows your text in place of a question and asks for certain answers. `contradiction` shows a
     question of the dataset with its gold facts and an answer of yours that they contradict.
@@ -166,19 +161,19 @@ class AttentionDefinition(FrozenModel):
     id: Annotated[str, Field(min_length=1, max_length=100)] = Field(description="name in the tables")
     kind: Literal["instructed", "contradiction"] = Field(description="`instructed` or `contradiction`")
     position: Annotated[int, Field(ge=1, le=2000)] = Field(
-        description="which page it is, counting items and attention items together from 1"
+        description="position among items and attention items, counted together from 1"
     )
     text: Annotated[str, Field(min_length=1, max_length=2000)] | None = Field(
-        default=None, description="of an instructed one: what stands in place of the question"
+        default=None, description="for `instructed`: the text shown in place of the question"
     )
     item: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="of a contradiction: id of a question that is no item of the study"
+        default=None, description="for `contradiction`: ID of a question that is not an item of the study"
     )
     answer: Annotated[str, Field(min_length=1, max_length=2000)] | None = Field(
-        default=None, description="of a contradiction: the wrong answer that is shown"
+        default=None, description="for `contradiction`: the wrong answer that is shown"
     )
     expected: Annotated[dict[str, Given], Field(min_length=1)] = Field(
-        description="what passes: a mapping of item question to answer; other questions do not count"
+        description="answers that pass: a mapping of item question to answer; other questions do not count"
     )
 
     @model_validator(mode="after")
@@ -196,7 +191,10 @@ class AttentionDefinition(FrozenModel):
 
 
 class FrozenAttention(FrozenModel):
-    """An attention item as it is shown. ``context`` and ``facts`` are None for an instructed one."""
+    """An attention item as it is shown.
+
+    ``context`` and ``facts`` are None for an instructed one.
+    """
 
     id: str
     kind: Literal["instructed", "contradiction"]
@@ -210,38 +208,28 @@ class FrozenAttention(FrozenModel):
     expected: dict[str, Given]
 
     def passes(self, answers: Mapping[str, Answer]) -> bool:
-        """Whether all that was asked for was answered so."""
+        """Return whether every expected answer was given."""
         return all(key in answers and _same(answers[key], wanted) for key, wanted in self.expected.items())
 
 
 def check_expected(expected: Mapping[str, Answer], questions: Sequence[Question], name: str) -> None:
-    """Raises ValueError where an expected answer is none that an item question can have."""
+    """Raise ValueError if an item question cannot have an expected answer."""
     asked = {question.key: question for question in questions}
     for key, answer in expected.items():
         if key not in asked:
             raise ValueError(
                 say(
-                    "%(name)s: no item question has the key %(key)r; there is %(known)s",
+                    "%(name)s: no item question has the key %(key)r; known keys: %(known)s",
                     name=name,
                     key=key,
                     known=", ".join(asked),
                 )
             )
-        if not asked[key].takes(answer):
-            shown = asked[key].shown_answers()
-            raise ValueError(
-                say(
-                    "%(name)s: %(key)s is answered by %(answers)s, not %(value)r",
-                    name=name,
-                    key=key,
-                    answers=shown,
-                    value=answer,
-                )
-            )
+        asked[key].check_answer(answer, name)
 
 
 def is_comprehended(check: Comprehension, answers: Mapping[str, Answer]) -> bool:
-    """Whether every question was answered correctly."""
+    """Return whether every question was answered correctly."""
     return all(
         question.key in answers and _same(answers[question.key], question.correct)
         for question in check.questions
@@ -249,11 +237,11 @@ def is_comprehended(check: Comprehension, answers: Mapping[str, Answer]) -> bool
 
 
 def is_admitted(questions: Sequence[ScreeningQuestion], answers: Mapping[str, Answer]) -> bool:
-    """Whether every answer to the screening lets pass."""
+    """Return whether every screening answer passes."""
     return all(question.passes(answers.get(question.key)) for question in questions)
 
 
-def _same(one: Answer, other: Answer) -> bool:
-    if isinstance(one, list) and isinstance(other, list):
-        return sorted(one) == sorted(other)
-    return isinstance(one, bool) == isinstance(other, bool) and one == other
+def _same(answer: Answer, other: Answer) -> bool:
+    if isinstance(answer, list) and isinstance(other, list):
+        return sorted(answer) == sorted(other)
+    return isinstance(answer, bool) == isinstance(other, bool) and answer == other

@@ -1,4 +1,4 @@
-"""Conditions and items as a researcher writes them, and the groups that participants are assigned to.
+"""Conditions, items and groups as a researcher writes them.
 
 Pure: no Django.
 """
@@ -24,7 +24,7 @@ _NAMED_BY: dict[str, str] = {
 
 
 class ConditionDefinition(FrozenModel):
-    """One arm: the answers of a system, or the gold answers, with an explanation or without."""
+    """A condition: answers of a system or gold, with or without explanation."""
 
     system: Annotated[str, Field(min_length=1)] | None = Field(
         default=None, description="name of the system whose answers and facts are shown"
@@ -32,10 +32,10 @@ class ConditionDefinition(FrozenModel):
     ground_truth: bool = Field(default=False, description="show the gold answer and the gold facts instead")
     explanation: Explanation = Field(
         default="facts",
-        description="how it is explained: `facts` (sentences), `tokens` (weighted pieces of text), `both`, "
-        "`none`, or `program`, the steps by which a modular network came to it, one by one",
+        description="explanation shown: `facts` (sentences), `tokens` (weighted pieces of text), `both`, "
+        "`none`, or `program` (the steps of a modular network, one by one)",
     )
-    name: Name = Field(default="", description="name in tables; if left out the system's, or `ground truth`")
+    name: Name = Field(default="", description="name in tables; by default the system's, or `ground truth`")
     label: Annotated[str, Field(max_length=200)] = Field(
         default="", description="name in figures and reports; the name if left out"
     )
@@ -62,26 +62,33 @@ class ConditionDefinition(FrozenModel):
         if self.ground_truth == (self.system is not None):
             raise ValueError(say("a condition has either a system or ground_truth: true"))
         if self.ground_truth and self.explanation in ("tokens", "both"):
-            raise ValueError(say("explanation: nobody knows weights of tokens for the ground truth"))
+            raise ValueError(
+                say("explanation: the ground truth has no token weights; choose facts, program or none")
+            )
         return self
 
 
 class Stratified(FrozenModel):
-    """Draws so that a share of the items is answered correctly by one system, by exact match."""
+    """Draws items with a share of correct answers of one system.
 
-    system: Annotated[str, Field(min_length=1)] = Field(description="the system whose answers are looked at")
+    Correct means exact match.
+    """
+
+    system: Annotated[str, Field(min_length=1)] = Field(
+        description="the system whose answers are compared with gold"
+    )
     correct: Annotated[float, Field(ge=0, le=1)] = Field(
         description="share of items that it answers correctly"
     )
 
 
 class ItemsDefinition(FrozenModel):
-    """Which questions are items: a number drawn by seed, or the ids themselves."""
+    """The items: a number drawn by a seed, or question IDs."""
 
     count: Annotated[int, Field(ge=1, le=1000)] | None = Field(
-        default=None, description="how many questions are drawn; 25 if left out"
+        default=None, description="number of questions to draw; 25 if left out"
     )
-    seed: int | None = Field(default=None, description="decides which questions are drawn; 1 if left out")
+    seed: int | None = Field(default=None, description="seed of the draw; 1 if left out")
     stratify: Stratified | None = Field(
         default=None, description="draw with a share of correct answers: see below"
     )
@@ -106,12 +113,15 @@ class ItemsDefinition(FrozenModel):
 
     @property
     def total(self) -> int:
-        """How many items there are."""
+        """Number of items."""
         return len(self.ids) if self.ids is not None else self.count or 0
 
 
 class PracticeDefinition(ItemsDefinition):
-    """Questions shown before the items for practice. They are marked, and kept apart in the export."""
+    """Practice questions before the items, kept apart in the export.
+
+    They are marked, and kept apart in the export.
+    """
 
     stratify: None = Field(default=None, exclude=True, description="is for items only")
 
@@ -123,7 +133,10 @@ ALL_CONDITIONS = "all conditions"
 def groups_of(
     design: Design, conditions: Sequence[ConditionDefinition]
 ) -> dict[str, list[ConditionDefinition]]:
-    """What participants are assigned to, by name: a condition, all conditions, or those of a mixed group."""
+    """Return the groups that participants are assigned to, by name.
+
+    A group is one condition, all conditions, or those of a group of a mixed design.
+    """
     groups: dict[str, list[ConditionDefinition]] = {}
     for condition in conditions:
         name = {"between": condition.name, "within": ALL_CONDITIONS, "mixed": condition.group}[design]
@@ -132,26 +145,26 @@ def groups_of(
 
 
 def check_groups(conditions: Sequence[ConditionDefinition], design: Design) -> None:
-    """Raises ValueError where the groups do not fit the design, or are of several weights."""
+    """Raise ValueError if groups do not fit the design or mix weights."""
     for condition in conditions:
         if (design == "mixed") != bool(condition.group):
             raise ValueError(
                 say(
-                    "in a mixed design every condition names its group, and %(name)r names none",
+                    "a mixed design needs a group for every condition; %(name)r has none",
                     name=condition.name,
                 )
                 if design == "mixed"
-                else say("%(name)r names a group, which only a mixed design has", name=condition.name)
+                else say("%(name)r has a group, which only a mixed design may have", name=condition.name)
             )
     for name, members in groups_of(design, conditions).items():
         if len({condition.weight for condition in members}) > 1:
             raise ValueError(
-                say("the conditions of %(name)r need one weight, for they are assigned together", name=name)
+                say("the conditions of %(name)r are assigned together and need the same weight", name=name)
             )
 
 
 def check_unique(names: Sequence[str], kind: str) -> None:
-    """Raises ValueError where a name is given twice."""
+    """Raise ValueError if a name is given twice."""
     for name, times in Counter(names).items():
         if times > 1:
             raise ValueError(say("two %(kind)s are named %(name)r", kind=kind, name=name))

@@ -1,9 +1,12 @@
-"""Exclusion rules as a researcher writes them, and what each freezes to. Pure: no Django."""
+"""Exclusion rules as a researcher writes them, and their frozen form.
+
+Pure: no Django.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say
@@ -13,19 +16,29 @@ from studyapp.definition.freezing import Clock
 from studyapp.definition.questionnaires import Questionnaire
 from studyapp.definition.suspicion_flags import FLAGS, Flag
 
+_FROZEN_RULE: TypeAdapter[freezing.Rule] = TypeAdapter(freezing.Rule)
+
 Bound = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)] | None
 
 
-class _Time(FrozenModel):
+class _Definition(FrozenModel):
     name: Name = Field(description="name of the rule in every table")
+
+    def freeze(self) -> freezing.Rule:
+        """Return the rule as a launch freezes it."""
+        return _FROZEN_RULE.validate_python(self.model_dump())
+
+
+class _Time(_Definition):
     clock: Clock = Field(description="`server`, or in the browser `client_total` or `client_visible`")
     seconds: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] = Field(
         description="the bound, in seconds"
     )
 
-    @property
-    def milliseconds(self) -> int:
-        return round(self.seconds * 1000)
+    def freeze(self) -> freezing.Rule:
+        """Return the rule as a launch freezes it, with its bound in milliseconds."""
+        fields = self.model_dump(exclude={"seconds"})
+        return _FROZEN_RULE.validate_python({**fields, "milliseconds": round(self.seconds * 1000)})
 
 
 class MinTimeDefinition(_Time):
@@ -33,37 +46,26 @@ class MinTimeDefinition(_Time):
 
     kind: Literal["min_time"] = Field(description="`min_time`")
 
-    def freeze(self) -> freezing.Rule:
-        return freezing.MinTimeRule(name=self.name, clock=self.clock, milliseconds=self.milliseconds)
-
 
 class MaxTimeDefinition(_Time):
     """Excludes a trial that took more than the bound."""
 
     kind: Literal["max_time"] = Field(description="`max_time`")
 
-    def freeze(self) -> freezing.Rule:
-        return freezing.MaxTimeRule(name=self.name, clock=self.clock, milliseconds=self.milliseconds)
 
+class AnsweredDefinition(_Definition):
+    """Excludes a trial by the answer to an item question."""
 
-class AnsweredDefinition(FrozenModel):
-    """Excludes a trial in which an item question was answered with a certain value."""
-
-    name: Name = Field(description="name of the rule in every table")
     kind: Literal["answered"] = Field(description="`answered`")
     question: str = Field(description="key of the item question")
     value: bool | int | float | str = Field(
         description="the answer that excludes: true, false, a scale point, a choice or a number"
     )
 
-    def freeze(self) -> freezing.Rule:
-        return freezing.AnsweredRule(name=self.name, question=self.question, value=self.value)
 
+class AnsweredNumberDefinition(_Definition):
+    """Excludes a trial by a number answered, within bounds (included)."""
 
-class AnsweredNumberDefinition(FrozenModel):
-    """Excludes a trial in which an item question was answered with a number within bounds, both included."""
-
-    name: Name = Field(description="name of the rule in every table")
     kind: Literal["answered_number"] = Field(description="`answered_number`")
     question: str = Field(description="key of an item question that is answered by a number")
     at_least: Bound = Field(default=None, description="the smallest number that excludes")
@@ -75,36 +77,23 @@ class AnsweredNumberDefinition(FrozenModel):
             raise ValueError(say("give at_least, at_most or both"))
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             raise ValueError(
-                say("at_least is larger than at_most; for what lies outside of two bounds make two rules")
+                say("at_least is larger than at_most; to exclude numbers outside two bounds, make two rules")
             )
         return self
 
-    def freeze(self) -> freezing.Rule:
-        return freezing.AnsweredNumberRule(
-            name=self.name, question=self.question, at_least=self.at_least, at_most=self.at_most
-        )
 
-
-class ItemDefinition(FrozenModel):
+class ItemDefinition(_Definition):
     """Excludes every trial of one item."""
 
-    name: Name = Field(description="name of the rule in every table")
     kind: Literal["item"] = Field(description="`item`")
-    item_id: str = Field(description="id of the item; it must be one of the study's")
-
-    def freeze(self) -> freezing.Rule:
-        return freezing.ItemRule(name=self.name, item_id=self.item_id)
+    item_id: str = Field(description="ID of an item of the study")
 
 
-class FlaggedDefinition(FrozenModel):
+class FlaggedDefinition(_Definition):
     """Excludes every trial of a participant who has a flag."""
 
-    name: Name = Field(description="name of the rule in every table")
     kind: Literal["flagged"] = Field(description="`flagged`")
     flag: Flag = Field(description=", ".join(f"`{flag}`" for flag in FLAGS))
-
-    def freeze(self) -> freezing.Rule:
-        return freezing.FlaggedRule(name=self.name, flag=self.flag)
 
 
 RuleDefinition = Annotated[
@@ -126,12 +115,12 @@ RULES_2020: list[RuleDefinition] = [
 
 
 def check_question(rule: AnsweredDefinition | AnsweredNumberDefinition, questionnaire: Questionnaire) -> None:
-    """Raises ValueError where the rule reads no item question, or an answer that it cannot have."""
+    """Raise ValueError if a rule does not fit the item questions."""
     asked = {question.key: question for question in questionnaire.item}
     if rule.question not in asked:
         raise ValueError(
             say(
-                "rule %(name)r: no item question has the key %(key)r; there is %(known)s",
+                "rule %(name)r: no item question has the key %(key)r; known keys: %(known)s",
                 name=rule.name,
                 key=rule.question,
                 known=", ".join(asked),
@@ -147,27 +136,17 @@ def check_question(rule: AnsweredDefinition | AnsweredNumberDefinition, question
     if question.kind in ("multiple", "text"):
         raise ValueError(
             say(
-                "rule %(name)r: %(key)s has no one answer that a rule could name",
+                "rule %(name)r: %(key)s takes several answers or text, which a rule cannot name",
                 name=rule.name,
                 key=rule.question,
             )
         )
-    if not question.takes(rule.value):
-        shown = question.shown_answers()
-        raise ValueError(
-            say(
-                "rule %(name)r: %(key)s is answered by %(answers)s, not %(value)r",
-                name=rule.name,
-                key=rule.question,
-                answers=shown,
-                value=rule.value,
-            )
-        )
+    question.check_answer(rule.value, say("rule %(name)r", name=rule.name))
 
 
 def check_item_rule(rule: ItemDefinition, item_ids: Sequence[str]) -> None:
-    """Raises ValueError where the rule names an item that the study has not."""
+    """Raise ValueError if the rule names an item that the study lacks."""
     if rule.item_id not in item_ids:
         raise ValueError(
-            say("rule %(name)r: %(item)r is no item of this study", name=rule.name, item=rule.item_id)
+            say("rule %(name)r: %(item)r is not an item of this study", name=rule.name, item=rule.item_id)
         )

@@ -1,6 +1,6 @@
-"""What a launch freezes: its form, its canonical JSON and its hash. Pure: no Django.
+"""The frozen study: its form, its canonical JSON and its hash.
 
-Participants are shown what stands here, so nothing that changes later can change what they see.
+Pure: no Django. Participants see the frozen study, so that no later change can alter what they see.
 """
 
 import hashlib
@@ -50,7 +50,10 @@ class AnsweredRule(FrozenModel):
 
 
 class AnsweredNumberRule(FrozenModel):
-    """Excludes a trial whose answer to ``question`` lies within the bounds, included; None is no bound."""
+    """Excludes a trial by a number within bounds (included).
+
+    None is no bound.
+    """
 
     name: str
     kind: Literal["answered_number"] = "answered_number"
@@ -82,10 +85,10 @@ Rule = Annotated[
 
 
 class Growing(FrozenModel):
-    """What has gained fields since the first version: ``LATER`` names them.
+    """A frozen type that has gained fields since 0.1; ``LATER`` names them.
 
-    One of them that has its default is left out of the JSON, so that a study frozen before the field was
-    known, and one that does not use it, keeps its hash.
+    A later field with its default is left out of the JSON, so that studies frozen before it existed, and
+    those that do not use it, keep their hash.
     """
 
     LATER: ClassVar[frozenset[str]] = frozenset()
@@ -101,7 +104,9 @@ class Growing(FrozenModel):
 
 
 class FrozenItem(Growing):
-    """A question as it is shown. ``context`` is ``[[title, [sentence, ...]], ...]``.
+    """A question as it is shown.
+
+    ``context`` is ``[[title, [sentence, ...]], ...]``.
 
     ``images`` are shown above it, the left one first; the question is then a sentence about them.
     """
@@ -120,11 +125,13 @@ Design = Literal["between", "within", "mixed"]
 
 
 class Shown(Growing):
-    """What a condition shows for an item: the answer, and the facts ``[title, index]`` that explain it.
+    """The answer that a condition shows for an item, and its explanation.
+
+    ``facts`` are ``[title, index]``.
 
     ``tokens`` are the highlighted pieces ``[title, index, start, end, level]``: code points in the sentence,
-    end exclusive, in order and apart from each other; None where the condition highlights no tokens.
-    ``steps`` are those of the program that came to the answer; None where the condition shows none.
+    end exclusive, in order and apart from each other; None if the condition highlights no tokens.
+    ``steps`` are those of the program that came to the answer; None if the condition shows none.
     """
 
     LATER = frozenset({"tokens", "steps"})
@@ -136,11 +143,13 @@ class Shown(Growing):
 
 
 class FrozenCondition(Growing):
-    """One arm. ``shown`` is keyed by item id; ``system`` and ``revision`` are None for the ground truth.
+    """A frozen condition; ``shown`` is keyed by item ID.
+
+    ``system`` and ``revision`` are None for the ground truth.
 
     ``group`` is what participants are assigned to; empty in a between-subject design, where that is the
     condition itself. ``saliency`` names the method that the weights of highlighted tokens come from, empty
-    where they came with the predictions or there are none.
+    if they came with the predictions or there are none.
     """
 
     LATER = frozenset({"explanation", "group", "saliency"})
@@ -158,11 +167,11 @@ class FrozenCondition(Growing):
 
 
 class FrozenStudy(Growing):
-    """All that is hashed. Items stand in the order of the definition.
+    """All that is hashed.
 
-    What is None is unknown, as in a study that was run elsewhere and brought in; a launch knows it all but
-    ``items_seed`` (items may be named), ``assignment_block`` and ``redirect_url`` (optional).
-    ``translations`` holds complete ones only.
+    Items are in the order of the definition. None means unknown, as in an imported study; a launch knows
+    everything but ``items_seed`` (items may be listed by ID), and the optional ``assignment_block`` and
+    ``redirect_url``. ``translations`` holds complete ones only.
     """
 
     LATER = frozenset(
@@ -201,18 +210,23 @@ class FrozenStudy(Growing):
     privacy: Privacy = Privacy()
 
     def canonical(self) -> dict[str, Any]:
-        """The JSON object that is stored and hashed."""
+        """Return the JSON object that is stored and hashed."""
         return self.model_dump(mode="json")
 
     def hash(self) -> str:
+        """Return the SHA-256 of the canonical JSON, in hex."""
         return hash_canonical(self.canonical())
 
     def item(self, item_id: str) -> FrozenItem:
-        """An item or practice item. Raises KeyError for one of another study."""
+        """Return an item or practice item.
+
+        Raises:
+            KeyError: one of another study.
+        """
         return self._only([*self.items, *self.practice], "id", item_id)
 
     def attention_item(self, item_id: str) -> FrozenAttention | None:
-        """The attention item of that id, None where it is none."""
+        """Return the attention item with an ID, or None."""
         return next((row for row in self.attention if row.id == item_id), None)
 
     def condition(self, name: str) -> FrozenCondition:
@@ -221,20 +235,21 @@ class FrozenStudy(Growing):
 
     @property
     def languages(self) -> list[str]:
-        """The languages that participants may choose among, that of the definition first."""
+        """The languages that participants may choose, the definition's first."""
         return [self.language, *sorted(self.translations.keys() - {self.language})]
 
     @property
     def pages(self) -> int:
-        """How many items a participant answers, attention items included and practice items not."""
+        """Number of items and attention items, without practice items."""
         return len(self.items) + len(self.attention)
 
     @property
     def comprehension_questions(self) -> list[Question]:
+        """The questions of the comprehension check; empty without one."""
         return [*self.comprehension.questions] if self.comprehension else []
 
     def in_language(self, language: str) -> "FrozenStudy":
-        """The study with its texts in another of its languages; in a language it has not, as it is."""
+        """Return the study with its texts in another language, if it has it."""
         words = self.translations.get(language)
         if words is None:
             return self
@@ -268,7 +283,7 @@ class FrozenStudy(Growing):
 
 
 def has_stages(content: FrozenStudy) -> bool:
-    """Whether a page lies between the consent and the items."""
+    """Return whether a page lies between the consent and the items."""
     return bool(content.screening or content.instructions_page or content.comprehension or content.pre_survey)
 
 

@@ -1,4 +1,4 @@
-"""What Prolific tells by webhook: the proof that it is from Prolific, and its content.
+"""Notices of Prolific's webhook: signature and content.
 
 Source: Prolific API reference, "Webhooks" (verifying; receiving; idempotency and the X-Event-ID header).
 The signature is Base64(HMAC-SHA256(secret, timestamp + body)); the timestamp is in Unix seconds.
@@ -19,24 +19,29 @@ from studyapp.errors import StudyappError
 SIGNATURE = "X-Prolific-Request-Signature"
 TIMESTAMP = "X-Prolific-Request-Timestamp"
 EVENT_ID = "X-Event-ID"
-# A notice as old as this is a replay; Prolific signs anew each time it tries again.
+# A notice as old as this is a replay; Prolific signs each attempt again.
 WINDOW_SECONDS = 300
 RETURNED = frozenset({"RETURNED", "TIMED-OUT"})
 
 
 class BadNotice(StudyappError):
-    """The request is not proven to be Prolific's, is too old, or is not of the published form."""
+    """The request is not signed by Prolific, too old, or malformed."""
 
 
 class Notice(NamedTuple):
-    """``event_id`` stays when the notice is sent again. ``submission`` is the address's SESSION_ID."""
+    """A notice of Prolific.
+
+    ``event_id`` is the same when the notice is sent again; ``submission`` is the SESSION_ID of the study's
+    address.
+    """
 
     event_id: str
     submission: str
     status: str
 
     @property
-    def gives_back_place(self) -> bool:
+    def is_returned(self) -> bool:
+        """True if the submission was returned or timed out."""
         return self.status in RETURNED
 
 
@@ -47,7 +52,9 @@ class _Body(BaseModel):
 
 
 def read_notice(body: bytes, headers: Mapping[str, str], *, secret: str, now: float) -> Notice:
-    """Check and read a request. ``now`` is in Unix seconds. A status is as Prolific's, such as TIMED-OUT.
+    """Check and parse a request.
+
+    ``now`` is in Unix seconds. The status is spelled as by Prolific, such as TIMED-OUT.
 
     Raises:
         BadNotice: see there.
@@ -68,6 +75,6 @@ def read_notice(body: bytes, headers: Mapping[str, str], *, secret: str, now: fl
 
 
 def sign(body: bytes, timestamp: str, secret: str) -> str:
-    """The signature that fits, in Base64."""
+    """Return the expected signature, in Base64."""
     digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
     return base64.b64encode(digest).decode()

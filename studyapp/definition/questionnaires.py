@@ -1,4 +1,4 @@
-"""Questions that participants answer: their wording, scales, roles and columns.
+"""Questions for participants: wording, scales, roles and columns.
 
 Pure: no Django. Every question declares the columns it fills, so that the codebook is made from here.
 """
@@ -24,7 +24,7 @@ Role = Literal[
     "irrelevant_information",
     "satisfaction",
 ]
-# What is stored of an answer. Several choices are a sorted list; a question left open has none at all.
+# A stored answer. Several choices are a sorted list; an unanswered question stores nothing.
 Answer = bool | int | float | str | list[str]
 
 AGREEMENT = [
@@ -36,7 +36,7 @@ AGREEMENT = [
 ]
 
 CLOCK_COLUMNS = ("client_total_ms", "client_visible_ms", "client_hidden_ms", "hidden_count")
-# Names that the tables, the forms or the columns beside the answers use already.
+# Names already used by the tables, the forms or the columns beside the answers.
 RESERVED_KEYS = frozenset(
     {
         *CLOCK_COLUMNS,
@@ -48,7 +48,7 @@ RESERVED_KEYS = frozenset(
 
 
 class Column(NamedTuple):
-    """One column of an exported table: type as in the bundle, ``unit`` and ``values`` where there are any."""
+    """A column of an exported table, with unit and values if it has them."""
 
     name: str
     type: Literal["boolean", "integer", "number", "string"]
@@ -59,9 +59,9 @@ class Column(NamedTuple):
 
 
 class LikertScale(FrozenModel):
-    """A rating scale of ``points`` steps, 1 to ``points``, each with a word label, lowest first.
+    """A rating scale from 1 to ``points``, lowest first, each with a label.
 
-    ``ends`` in place of the labels names the first and the last: the labels are then "1 – LOW", "2" …
+    ``ends`` in place of the labels names the first and the last point: the labels are then "1 – LOW", "2" …
     """
 
     points: Annotated[int, Field(ge=2, le=101)] = 5
@@ -100,9 +100,9 @@ class Choice(FrozenModel):
     """One of the choices of a question."""
 
     value: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=40)] = Field(
-        description="what is stored: lower-case letters, digits, `_`"
+        description="stored value: lower-case letters, digits, `_`"
     )
-    label: Annotated[str, Field(min_length=1, max_length=300)] = Field(description="what people read")
+    label: Annotated[str, Field(min_length=1, max_length=300)] = Field(description="what participants read")
 
 
 class _Choices(FrozenModel):
@@ -113,7 +113,7 @@ class _Choices(FrozenModel):
     @field_validator("choices", mode="before")
     @classmethod
     def _mapping(cls, choices: Any) -> Any:
-        """A list, for a mapping has no order in the database."""
+        """Turn a mapping into a list, because the database keeps no order."""
         if not isinstance(choices, dict):
             return choices
         return [{"value": value, "label": label} for value, label in choices.items()]
@@ -134,18 +134,24 @@ class SingleChoice(_Choices):
 
 
 class MultipleChoice(_Choices):
-    """Any number of several choices. Stored as a sorted list; every choice has a column of its own."""
+    """Any number of several choices.
+
+    The answer is stored as a sorted list; every choice has a column of its own.
+    """
 
     kind: Literal["multiple"] = Field(description="`multiple`")
 
 
 class NumberScale(FrozenModel):
-    """A number that people write. It is stored as an integer where bounds and step are whole."""
+    """A number that participants type.
+
+    It is stored as an integer if bounds and step are whole.
+    """
 
     kind: Literal["number"] = Field(description="`number`")
-    min: Annotated[float, Field(ge=-1e9, le=1e9)] = Field(description="smallest number taken")
-    max: Annotated[float, Field(ge=-1e9, le=1e9)] = Field(description="largest number taken")
-    step: Annotated[float, Field(gt=0, le=1e9)] = Field(default=1.0, description="numbers lie this far apart")
+    min: Annotated[float, Field(ge=-1e9, le=1e9)] = Field(description="smallest number accepted")
+    max: Annotated[float, Field(ge=-1e9, le=1e9)] = Field(description="largest number accepted")
+    step: Annotated[float, Field(gt=0, le=1e9)] = Field(default=1.0, description="distance between numbers")
     unit: Annotated[str, Field(max_length=40)] | None = Field(
         default=None, description="unit, shown behind the field and in the codebook"
     )
@@ -160,11 +166,14 @@ class NumberScale(FrozenModel):
 
     @property
     def is_whole(self) -> bool:
-        """Whether every number that it takes is an integer."""
+        """True if every number that it takes is an integer."""
         return self.min.is_integer() and self.step.is_integer()
 
     def read(self, sent: str) -> int | float | None:
-        """The number that was written, None where it is not one of the scale's. A comma is a point."""
+        """Return the number that was typed; None if the scale lacks it.
+
+        A comma counts as a decimal point.
+        """
         try:
             number = float(sent.replace(",", ".")) if sent.isascii() and "_" not in sent else math.nan
         except ValueError:
@@ -178,11 +187,11 @@ class NumberScale(FrozenModel):
 
 
 class TextField(FrozenModel):
-    """A text that people write. Blanks around it are left out."""
+    """A text that participants type, without leading and trailing blanks."""
 
     kind: Literal["text"] = Field(description="`text`")
     max_length: Annotated[int, Field(ge=1, le=10_000)] = Field(
-        default=1000, description="most characters taken"
+        default=1000, description="maximum number of characters"
     )
     lines: Annotated[int, Field(ge=1, le=30)] = Field(default=3, description="height of the field, in lines")
 
@@ -194,7 +203,7 @@ def _scale_tag(value: Any) -> str:
     return str(kind)
 
 
-# Told apart by form, so that an error is about the kind of scale that was meant.
+# Discriminated by form, so that an error is about the kind of scale that was meant.
 Scale = Annotated[
     Annotated[Literal["yes_no"], Tag("yes_no")]
     | Annotated[LikertScale, Tag("likert")]
@@ -208,7 +217,10 @@ Kind = Literal["yes_no", "likert", "single", "multiple", "number", "text"]
 
 
 class Question(FrozenModel):
-    """One question put to participants. ``role`` names what the measures read, whatever the key."""
+    """A question for participants.
+
+    Measures find a question by its ``role``, whatever its key.
+    """
 
     key: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
     text: Annotated[str, Field(min_length=1, max_length=1000)]
@@ -235,7 +247,7 @@ class Question(FrozenModel):
 
     @property
     def choices(self) -> tuple[tuple[str, str], ...]:
-        """What a form sends and the label it shows, in order; nothing for what people write."""
+        """The form values and their labels, in order; empty for typed answers."""
         if isinstance(self.scale, str):
             return (("yes", "Yes"), ("no", "No"))
         if isinstance(self.scale, LikertScale):
@@ -246,7 +258,7 @@ class Question(FrozenModel):
 
     @property
     def values(self) -> dict[str, Answer]:
-        """What a form sends and the value it is stored as; of several choices, each alone."""
+        """The stored value of each form value."""
         if isinstance(self.scale, str):
             return {"yes": True, "no": False}
         if isinstance(self.scale, LikertScale):
@@ -285,13 +297,13 @@ class Question(FrozenModel):
                 return (Column(self.key, "boolean", None, values, self.text),)
 
     def cells(self, answer: Answer) -> dict[str, Answer]:
-        """The answer by column name."""
+        """Return the answer by column name."""
         if isinstance(self.scale, MultipleChoice) and isinstance(answer, list):
             return {f"{self.key}_{choice.value}": choice.value in answer for choice in self.scale.choices}
         return {self.key: answer}
 
     def takes(self, answer: Answer) -> bool:
-        """Whether an answer is one that this question can have."""
+        """Return whether an answer is one that this question can have."""
         match self.scale:
             case MultipleChoice():
                 return isinstance(answer, list) and bool(answer) and set(answer) <= self.values.keys()
@@ -300,11 +312,24 @@ class Question(FrozenModel):
                 return number and self.scale.read(repr(answer)) is not None
             case TextField():
                 return isinstance(answer, str) and 0 < len(answer) <= self.scale.max_length
-        # True == 1 in Python, so a truth value and a scale point are told apart by type.
+        # True == 1 in Python, so the type distinguishes a truth value from a scale point.
         return (type(answer), answer) in [(type(value), value) for value in self.values.values()]
 
+    def check_answer(self, answer: Answer, name: str) -> None:
+        """Raise ValueError, naming the field, unless the answer is possible."""
+        if not self.takes(answer):
+            raise ValueError(
+                say(
+                    "%(name)s: %(key)s is answered by %(answers)s, not %(value)r",
+                    name=name,
+                    key=self.key,
+                    answers=self.shown_answers(),
+                    value=answer,
+                )
+            )
+
     def shown_answers(self) -> str:
-        """The answers that it can have, in words for an error."""
+        """Return the possible answers as text for an error."""
         if isinstance(self.scale, NumberScale):
             return say("a number from %(min)g to %(max)g", min=self.scale.min, max=self.scale.max)
         if isinstance(self.scale, TextField):
@@ -314,7 +339,7 @@ class Question(FrozenModel):
 
 
 def check_keys(questions: Sequence[Question], name: str) -> None:
-    """Raises ValueError where two questions would share a column or a role, or a column has a taken name."""
+    """Raise ValueError if questions share a column or role, or take a name."""
     columns = Counter(column.name for question in questions for column in question.columns)
     keys = Counter(question.key for question in questions)
     roles = Counter(question.role for question in questions if question.role)
@@ -334,7 +359,7 @@ def check_keys(questions: Sequence[Question], name: str) -> None:
 
 
 class Questionnaire(FrozenModel):
-    """What is asked beside each item, and once before and after all of them."""
+    """Questions beside each item, and once before and after all items."""
 
     item: Annotated[list[Question], Field(min_length=1)] = Field(
         description="questions asked beside every item"
@@ -347,7 +372,7 @@ class Questionnaire(FrozenModel):
     @model_validator(mode="before")
     @classmethod
     def _fill_from_template(cls, data: Any) -> Any:
-        """What a mapping with ``template`` leaves out is taken from that template."""
+        """Fill fields that a mapping with ``template`` leaves out."""
         if not isinstance(data, dict) or "template" not in data:
             return data
         rest = {key: value for key, value in data.items() if key != "template"}
@@ -366,7 +391,7 @@ class Questionnaire(FrozenModel):
 
     @property
     def all(self) -> list[Question]:
-        """The questions of all three, in the order in which people meet them."""
+        """The questions of all three parts, in the order of the study."""
         return [*self.pre_survey, *self.item, *self.post_survey]
 
 
@@ -404,11 +429,14 @@ TEMPLATES: dict[str, Questionnaire] = {
 
 
 def template_named(name: Any) -> Questionnaire:
-    """The questionnaire of that name. Raises ValueError, which lists those there are."""
+    """Return the questionnaire of that name.
+
+    Raises ValueError, which lists those there are.
+    """
     if not isinstance(name, str) or name not in TEMPLATES:
         raise ValueError(
             say(
-                "there is no template %(name)r; there is %(known)s",
+                "unknown template %(name)r; known templates: %(known)s",
                 name=name,
                 known=", ".join(sorted(TEMPLATES)),
             )

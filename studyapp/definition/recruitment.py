@@ -1,10 +1,10 @@
-"""Where participants are recruited: what each platform sends along, and what takes a person back there.
+"""Recruitment platforms: the IDs they send and how participants return.
 
 Pure: no Django. ``PLATFORMS`` is the one table of platforms. Formats: Prolific, "Integrate your study" and
 researcher help article f0a9b6; CloudResearch Connect help, "Project completion"; Sona Systems, "web-based
 studies: automatic credit granting"; Amazon Mechanical Turk, Requester API, "ExternalQuestion".
 
-Exceptions: `BadArrival`, whose ``why`` says which of `Why` it is.
+Exceptions: `BadArrival`, whose ``why`` is one of `Why`.
 """
 
 import re
@@ -25,11 +25,11 @@ Why = Literal["preview", "missing", "unfilled", "malformed", "unsigned", "badly_
 
 
 class Platform(NamedTuple):
-    """One platform: the address parameters that it fills in, and the address that takes a code back.
+    """A platform: the parameters it fills in and its completion address.
 
-    ``person``, ``study`` and ``session`` name parameters ("" where there is none). ``back`` is the address
+    ``person``, ``study`` and ``session`` name parameters ("" if there is none). ``back`` is the address
     that ends a submission with ``{code}``, "" where each project has one of its own. ``preview`` is a
-    parameter and the value that it has while somebody only looks.
+    parameter and the value that it has in the platform's preview.
     """
 
     label: str
@@ -66,13 +66,13 @@ PLATFORMS: dict[PlatformName, Platform] = {
 }
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:-]{0,99}")
-# What stands for a value that the platform should fill in: {{%PROLIFIC_PID%}}, %SURVEY_CODE%, ${…}, XXXX.
+# Placeholders of values that the platform should fill in: {{%PROLIFIC_PID%}}, %SURVEY_CODE%, ${…}, XXXX.
 _UNFILLED = re.compile(r"\{\{.*\}\}|%.*%|\$\{.*\}|X{4,}")
-_PLACES = ("code", "participant", "session", "study")
+_PLACEHOLDERS = ("code", "participant", "session", "study")
 
 
 class Arrival(NamedTuple):
-    """Who comes from where, in the platform's own ids; "" where it does not say."""
+    """The platform's own IDs of a visitor; "" if it sends none."""
 
     platform: PlatformName
     person: str
@@ -81,7 +81,7 @@ class Arrival(NamedTuple):
 
 
 class BadArrival(StudyappError):
-    """The address by which a person came lacks what the platform should have filled in."""
+    """The address of a visitor lacks an ID that the platform should add."""
 
     def __init__(self, why: Why, parameter: str = "") -> None:
         super().__init__(f"{why}: {parameter}" if parameter else why)
@@ -90,45 +90,44 @@ class BadArrival(StudyappError):
 
 
 class WayBack(NamedTuple):
-    """What a person is shown at an end: a code to type, an address to go on to; "" for none."""
+    """The code and the address shown to a participant who ends; "" for none."""
 
     code: str = ""
     url: str = ""
 
 
 class Ending(FrozenModel):
-    """What takes a person back after one outcome."""
+    """The code and the address of one outcome."""
 
     code: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,60}$")] | None = Field(
         default=None,
-        description="the platform's code for this outcome, the same for everybody; after `done`, if left out,"
-        " each participant has a code of their own",
+        description="the platform's code for this outcome, the same for everybody; for `done`, if left out,"
+        " each participant gets a random code",
     )
     url: str | None = Field(
         default=None,
-        description="an https address to go on to; `{code}`, `{participant}`, `{session}` and `{study}` in "
+        description="https address to continue to; `{code}`, `{participant}`, `{session}` and `{study}` in "
         "it become the code and the ids that came from the platform. Prolific needs none",
     )
 
     @field_validator("url")
     @classmethod
     def _is_a_safe_address(cls, url: str | None) -> str | None:
-        return None if url is None else check_address(url, _PLACES)
+        return None if url is None else check_address(url, _PLACEHOLDERS)
 
 
 class Recruitment(FrozenModel):
-    """Where participants come from, and how they get back."""
+    """The platform of a study, and its codes by outcome."""
 
     platform: PlatformName = Field(
-        description="where participants come from: " + ", ".join(f"`{name}`" for name in PLATFORMS)
+        description="recruitment platform: " + ", ".join(f"`{name}`" for name in PLATFORMS)
     )
     parameter: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,60}$")] | None = Field(
         default=None,
-        description="name of the address parameter that holds the person's id, where it is not the "
-        "platform's usual one",
+        description="address parameter with the participant's ID, if it is not the platform's usual one",
     )
     signed_urls: bool = Field(
-        default=False, description="Prolific only: admit nobody without a valid signature of Prolific"
+        default=False, description="Prolific only: require a valid signature of Prolific"
     )
     outcomes: dict[Outcome, Ending] = Field(
         default={},
@@ -154,12 +153,14 @@ class Recruitment(FrozenModel):
 
     @property
     def person_parameter(self) -> str:
+        """The address parameter that holds a person's ID."""
         return self.parameter or PLATFORMS[self.platform].person
 
     def way_back(self, outcome: Outcome, arrival: Arrival | None, own_code: str = "") -> WayBack:
-        """What takes a person back. ``own_code`` is the participant's own, for an outcome without a code.
+        """Return the code and the address for a participant who ends.
 
-        An address that needs an id of a person who came without one is left out.
+        ``own_code`` is the participant's own, for an outcome without a code. An address that needs a
+        missing ID is left out.
         """
         ending = self.outcomes.get(outcome, Ending())
         code = ending.code or own_code
@@ -167,16 +168,18 @@ class Recruitment(FrozenModel):
         values = {"code": code}
         if arrival is not None:
             values |= {"participant": arrival.person, "session": arrival.session, "study": arrival.study}
-        for place in _PLACES:
-            if f"{{{place}}}" in address:
-                if not values.get(place):
+        for name in _PLACEHOLDERS:
+            if f"{{{name}}}" in address:
+                if not values.get(name):
                     return WayBack(code)
-                address = address.replace(f"{{{place}}}", quote(values[place], safe=""))
+                address = address.replace(f"{{{name}}}", quote(values[name], safe=""))
         return WayBack(code, address)
 
 
-def check_address(url: str, places: tuple[str, ...]) -> str:
-    """A whole https address, in which ``{place}`` may stand anywhere but in the host name.
+def check_address(url: str, placeholders: tuple[str, ...]) -> str:
+    """Check an https address with placeholders outside the host name.
+
+    A placeholder is ``{name}``, for one of ``placeholders``.
 
     Raises:
         ValueError: says what is wrong with it.
@@ -186,26 +189,31 @@ def check_address(url: str, places: tuple[str, ...]) -> str:
     except ValueError as error:
         raise ValueError(say("is not an address: %(error)s", error=str(error))) from error
     if parts.scheme != "https" or not parts.hostname or parts.username is not None:
-        raise ValueError(say("must be a whole address that begins with https://"))
-    if any(f"{{{place}}}" in parts.netloc for place in places):
-        named = ", ".join(f"{{{place}}}" for place in places)
+        raise ValueError(say("must be a full address that begins with https://"))
+    if any(f"{{{name}}}" in parts.netloc for name in placeholders):
+        named = ", ".join(f"{{{name}}}" for name in placeholders)
         raise ValueError(say("%(places)s may not be part of the host name", places=named))
     plain = url
-    for place in places:
-        plain = plain.replace(f"{{{place}}}", "")
+    for name in placeholders:
+        plain = plain.replace(f"{{{name}}}", "")
     if not plain.isascii() or any(sign in plain for sign in "{}<>\"'\\^`| ") or not plain.isprintable():
-        allowed = ", ".join(f"{{{place}}}" for place in places)
+        allowed = ", ".join(f"{{{name}}}" for name in placeholders)
         raise ValueError(
-            say("holds a character that an address may not hold; the only {…} is %(places)s", places=allowed)
+            say(
+                "contains a character that an address may not have; allowed placeholders: %(places)s",
+                places=allowed,
+            )
         )
     return url
 
 
 def read_arrival(recruitment: Recruitment, sent: Mapping[str, str]) -> Arrival | None:
-    """The person's ids from the parameters of the address; None where none came and none is needed.
+    """Return the IDs in the parameters of an address.
+
+    Returns None if there are none and the platform needs none.
 
     Raises:
-        BadArrival: the platform's preview, or a parameter is missing, was not filled in, or is no id.
+        BadArrival: the platform's preview, or a parameter is missing, was not filled in, or is malformed.
     """
     platform = PLATFORMS[recruitment.platform]
     if platform.preview is not None and sent.get(platform.preview[0]) == platform.preview[1]:

@@ -1,4 +1,4 @@
-"""Writes the reference page of study definitions from the definition itself.
+"""Write the reference page of study definitions from the definition.
 
 ``python -m studyapp.definition.reference_page > docs/reference/study-definition.md``; a test compares the
 two.
@@ -34,13 +34,13 @@ _INTRODUCTION = """\
 # The study definition
 
 `python manage.py create_study FILE.yaml` reads a study from a YAML file. \
-[An example](../examples/study.yaml) shows most fields; [how to run a study](../how-to/run-a-study.md) says \
-what to do with it. An unknown field, a field given twice and a value out of place are errors that name \
-file, line and field.
+[An example](../examples/study.yaml) shows most fields; [how to run a study](../how-to/run-a-study.md) \
+explains its use. An unknown field, a repeated field and an invalid value are errors that name file, \
+line and field.
 
 Launching a study freezes everything below, with the texts, answers and facts that it refers to, into a \
-version with a hash. A change makes a new version at the next launch; participants stay in the version they \
-began.
+version with a hash. A change makes a new version at the next launch; participants in progress keep \
+their version.
 """
 
 _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
@@ -91,16 +91,16 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ),
     (
         "attention",
-        "A list of pages among the items that show whether somebody reads. `instructed` shows your text in "
-        "place of a question and asks for certain answers. `contradiction` shows a question of the dataset "
-        "with its gold facts, and an answer of yours that they contradict. They are the same in every "
-        "condition, and no items: the measures never read them.",
+        "A list of pages among the items that show whether participants read. `instructed` shows your text "
+        "in place of a question and asks for certain answers. `contradiction` shows a question of the "
+        "dataset with its gold facts, and an answer of yours that they contradict. They are the same in "
+        "every condition, and never enter the measures.",
         checks.AttentionDefinition,
     ),
     (
         "translations",
         "By language, all texts of the study. Participants choose among the languages that are complete and "
-        "that the site speaks. What our own template and scales ask is known in German already. Items stay "
+        "that the site speaks. Our own template and scales are already translated into German. Items stay "
         "in the language of their dataset; yes and no are the site's own words.",
         Translation,
     ),
@@ -124,22 +124,22 @@ _DESCRIPTIONS = {
     "key": "name of the column: lower-case letters, digits, `_`",
     "text": "the wording",
     "scale": "`yes_no`, or a mapping: `points` with `labels` or `ends`, or a `kind` with its fields",
-    "role": "what the measures take it for: " + ", ".join(f"`{role}`" for role in get_args(Role)),
-    "required": "whether it must be answered to go on",
+    "role": "role in the analysis: " + ", ".join(f"`{role}`" for role in get_args(Role)),
+    "required": "`true` if participants must answer to continue",
     "points": "2 to 101 steps, stored as 1, 2, …",
     "labels": "a word label for each step, lowest first; or in their place `ends`, the two at the ends",
-    "at_least": "the smallest number that lets pass",
-    "at_most": "the largest number that lets pass",
+    "at_least": "the smallest number that passes",
+    "at_most": "the largest number that passes",
 }
 
 
 def page() -> str:
-    """The whole page, in Markdown."""
+    """Return the whole page, in Markdown."""
     return "\n".join([_INTRODUCTION, *(_section(*section) for section in _SECTIONS), _templates()])
 
 
 def _section(title: str, introduction: str, model: type[BaseModel]) -> str:
-    lines = [f"## {title}", "", introduction or str(model.__doc__).splitlines()[0].replace("``", "`"), ""]
+    lines = [f"## {title}", "", introduction or " ".join(str(model.__doc__).split()).replace("``", "`"), ""]
     lines += ["| field | default | meaning |", "|---|---|---|"]
     inherited = Question.model_fields if issubclass(model, Question) and model is not Question else {}
     for name, field in model.model_fields.items():

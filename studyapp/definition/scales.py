@@ -1,8 +1,8 @@
-"""Scales that a questionnaire can name instead of writing them out, with their sources.
+"""Questionnaire scales by name, with their sources.
 
-Pure data: every scale is a table of questions as they would be written in a definition. Where the owners of a
-wording have not given it free, the scale has the form only (points, ends, number of items), and whoever runs
-the study enters the items from the source.
+Every scale is a table of questions as a definition would have them. If the owners have not released a
+wording, the scale has its form only (points, ends, number of items), and the researcher enters the items
+from the source.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,11 @@ Entry = dict[str, Any]
 
 
 class ScaleTemplate(NamedTuple):
-    """A scale by name. ``items`` has the questions, keyed; it is empty where they are to be entered.
+    """A scale by name.
 
-    ``entered`` is how many those are; None where the versions of the scale differ in it.
+    ``items`` has the questions by key; it is empty if they are to be entered.
+
+    ``entered`` is how many those are; None if the versions of the scale differ in it.
     """
 
     title: str
@@ -35,7 +37,7 @@ _WORKLOAD = _likert(21, "Very low", "Very high")
 _NOT_SAID = {"not_said": "I prefer not to say"}
 
 SCALES: dict[str, ScaleTemplate] = {
-    # A work of the United States government, so free to quote.
+    # A work of the United States government, therefore free to quote.
     "nasa-tlx": ScaleTemplate(
         "Raw NASA Task Load Index",
         "workload",
@@ -152,10 +154,13 @@ NEVER_REQUIRED = frozenset({"demographics"})
 
 
 def expand(entries: Any) -> Any:
-    """Replace every entry ``{template: NAME, …}`` of a list by the questions of that scale.
+    """Replace entries ``{template: NAME, …}`` by the questions of that scale.
 
     ``only`` picks questions by key, ``required: false`` makes them optional, and ``items`` are the wordings
-    of a scale whose items are to be entered. Raises ValueError with a sentence.
+    of a scale whose items are to be entered.
+
+    Raises:
+        ValueError: an entry does not fit its scale.
     """
     if not isinstance(entries, list):
         return entries
@@ -167,7 +172,10 @@ def expand(entries: Any) -> Any:
 
 
 def quietly(entries: Any) -> Any:
-    """As `expand`, but what cannot be expanded stays as it is; the field itself says what is wrong."""
+    """Expand entries, but keep those that cannot be expanded.
+
+    The error is reported for the field itself.
+    """
     try:
         return expand(entries)
     except ValueError:
@@ -175,21 +183,25 @@ def quietly(entries: Any) -> Any:
 
 
 def as_written(entries: Any, index: int) -> int:
-    """The place in a list as written of the question that stands at ``index`` once scales are expanded."""
+    """Return the index, in the list as written, of an expanded question."""
     end = 0
-    for place, entry in enumerate(entries if isinstance(entries, list) else []):
+    for position, entry in enumerate(entries if isinstance(entries, list) else []):
         end += len(quietly([entry]))
         if index < end:
-            return place
+            return position
     return index
 
 
 def questions_of(entry: Entry) -> list[Entry]:
-    """The questions of one use of a scale. Raises ValueError with a sentence."""
+    """Return the questions of one use of a scale.
+
+    Raises:
+        ValueError: the entry does not fit its scale.
+    """
     name = entry["template"]
     if not isinstance(name, str) or name not in SCALES:
         raise ValueError(
-            say("there is no scale %(name)r; there is %(known)s", name=name, known=", ".join(SCALES))
+            say("unknown scale %(name)r; known scales: %(known)s", name=name, known=", ".join(SCALES))
         )
     unknown = sorted(entry.keys() - {"template", "only", "required", "items"})
     if unknown:
@@ -211,13 +223,13 @@ def questions_of(entry: Entry) -> list[Entry]:
 
 
 def _entered(name: str, scale: ScaleTemplate, given: Any) -> dict[str, str | tuple[str, Entry]]:
-    """The items that the researcher entered, keyed by the scale and a number."""
+    """Return the researcher's items, keyed by scale and number."""
     texts = given if isinstance(given, list) else []
     is_whole = bool(texts) and len(texts) == (scale.entered or len(texts))
     if not is_whole or not all(isinstance(text, str) and text.strip() for text in texts):
         raise ValueError(
             say(
-                "scale %(name)r: items must be the %(n)s items of the scale, in order; they stand in its "
+                "scale %(name)r: items must be the %(n)s items of the scale, in order, as in its "
                 "source: %(source)s",
                 name=name,
                 n=scale.entered,
@@ -225,7 +237,7 @@ def _entered(name: str, scale: ScaleTemplate, given: Any) -> dict[str, str | tup
             )
             if scale.entered
             else say(
-                "scale %(name)r: items must be the items of the scale, in order; they stand in its source: "
+                "scale %(name)r: items must be the items of the scale, in order, as in its source: "
                 "%(source)s",
                 name=name,
                 source=scale.source,

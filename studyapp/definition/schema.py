@@ -1,6 +1,6 @@
-"""The definition of a study that a researcher writes: its form, its defaults, and reading it from YAML.
+"""The study definition that a researcher writes: form, defaults, YAML.
 
-Pure: no Django. Whether datasets and systems exist is for ``actions.studies`` to say.
+Pure: no Django. ``queries.designs`` looks up the datasets and systems that it names.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ from studyapp.definition.exclusion_rules import (
     check_item_rule,
     check_question,
 )
-from studyapp.definition.freezing import Design
+from studyapp.definition.freezing import Design, FrozenCondition, FrozenItem, FrozenStudy
 from studyapp.definition.privacy import Privacy
 from studyapp.definition.questionnaires import (
     TEMPLATES,
@@ -49,21 +49,22 @@ Location = tuple[int | str, ...]
 
 
 class DefinitionError(StudyappError):
-    """A study definition is wrong; the message has one line per problem: file, line, field, sentence.
+    """A study definition is wrong; one line for each problem.
 
-    ``lines`` has the lines in two parts: the place, and the sentence.
+    A line names file, line and field; ``lines`` holds the lines in two parts: the location and the
+    sentence.
     """
 
     def __init__(self, *lines: tuple[str, str]) -> None:
         self.lines = lines
-        super().__init__("\n".join(f"{place}{message}" for place, message in lines))
+        super().__init__("\n".join(f"{location}{message}" for location, message in lines))
 
 
 class CompletionDefinition(FrozenModel):
-    """What is offered after the completion code is shown."""
+    """The page after the completion code."""
 
     redirect_url: str | None = Field(
-        default=None, description="an https address to go on to; `{code}` in it becomes the completion code"
+        default=None, description="https address to continue to; `{code}` in it becomes the completion code"
     )
 
     @field_validator("redirect_url")
@@ -90,10 +91,11 @@ class StudyDefinition(FrozenModel):
     )
     condition_order: Literal["blocked", "shuffled"] = Field(
         default="blocked",
-        description="where a participant sees several conditions: one after the other, or mixed item by item",
+        description="for participants who see several conditions: `blocked`, one after the other, or "
+        "`shuffled`, mixed item by item",
     )
     conditions: Annotated[list[ConditionDefinition], Field(min_length=1, max_length=50)] = Field(
-        description="the arms of the study"
+        description="the conditions"
     )
     items: ItemsDefinition = Field(
         default=ItemsDefinition(count=25, seed=1), description="which questions are shown"
@@ -115,32 +117,33 @@ class StudyDefinition(FrozenModel):
         "consent; always so with a comprehension check",
     )
     screening: list[ScreeningQuestion] = Field(
-        default=[], description="questions after consent; who may not take part ends there"
+        default=[], description="questions after consent that decide who may take part"
     )
     comprehension: Comprehension | None = Field(
         default=None, description="questions about the instructions that must be answered correctly"
     )
     attention: list[AttentionDefinition] = Field(
-        default=[], description="pages among the items that show whether somebody reads"
+        default=[], description="pages among the items that show whether participants read"
     )
     translations: dict[Language, Translation] = Field(
         default={}, description="the texts in other languages, by language; see below"
     )
     exclusions: list[RuleDefinition] = Field(
-        default=RULES_2020, description="rules by which the report leaves trials out; `[]` for none"
+        default=RULES_2020, description="rules by which the report excludes trials; `[]` for none"
     )
     order_seed: int = Field(
-        default=1, description="decides the order of items of each participant, and ties of assignment"
+        default=1, description="seed of each participant's order of items, and of ties in the assignment"
     )
     assignment_block: Annotated[int, Field(ge=1, le=100)] | None = Field(
         default=None,
-        description="assign in shuffled blocks with each condition this often; else the fewest",
+        description="assign in shuffled blocks that hold each condition this often; if left out, each "
+        "participant gets the condition with the fewest participants",
     )
     stale_after_minutes: Annotated[float, Field(gt=0, le=100_000, allow_inf_nan=False)] = Field(
-        default=60, description="after this long without a page, a participant's place is given again"
+        default=60, description="minutes without activity after which a participant's reservation expires"
     )
     completion: CompletionDefinition = Field(
-        default=CompletionDefinition(), description="what is offered after the completion code"
+        default=CompletionDefinition(), description="what follows the completion code"
     )
     recruitment: Recruitment | None = Field(
         default=None, description="the platform that participants come from, and its codes; see below"
@@ -249,13 +252,16 @@ class StudyDefinition(FrozenModel):
         return _parts({name: getattr(self, name) for name in ("screening", "comprehension", "questionnaire")})
 
     def filled_translations(self) -> dict[str, Translation]:
-        """The translations with what our own templates and scales say put in."""
+        """Return the translations, completed from our templates and scales."""
         return {
             language: filled(words, language, self.parts) for language, words in self.translations.items()
         }
 
     def missing_texts(self) -> dict[str, list[str]]:
-        """By language, the fields that a translation still lacks. One that lacks any is not offered."""
+        """By language, the fields that a translation still lacks.
+
+        One that lacks any is not offered.
+        """
         return {
             language: missing(
                 words,
@@ -266,10 +272,44 @@ class StudyDefinition(FrozenModel):
             for language, words in self.filled_translations().items()
         }
 
+    def freeze(
+        self, *, items: Sequence[FrozenItem], conditions: Sequence[FrozenCondition], **fields: Any
+    ) -> FrozenStudy:
+        """Return the frozen study of this definition.
+
+        Args:
+            items: The items, in order.
+            conditions: The conditions with what each shows.
+            fields: Further fields of `FrozenStudy` that a definition alone does not decide.
+        """
+        return FrozenStudy(
+            title=self.title,
+            language=self.language,
+            dataset=self.dataset,
+            items_seed=self.items.seed,
+            items=list(items),
+            conditions=list(conditions),
+            screening=self.screening,
+            comprehension=self.comprehension,
+            pre_survey=self.questionnaire.pre_survey,
+            item_questionnaire=self.questionnaire.item,
+            post_survey=self.questionnaire.post_survey,
+            consent=self.consent,
+            instructions=self.instructions,
+            instructions_page=self.instructions_page or self.comprehension is not None,
+            order_seed=self.order_seed,
+            assignment_block=self.assignment_block,
+            stale_after_minutes=self.stale_after_minutes,
+            redirect_url=self.completion.redirect_url,
+            recruitment=self.recruitment,
+            privacy=self.privacy,
+            **fields,
+        )
+
     @model_validator(mode="before")
     @classmethod
     def _default_rules_fit(cls, data: Any) -> Any:
-        """A questionnaire without known_before takes the default rules without the one that reads it."""
+        """Leave out the default rule that reads known_before if it is not asked."""
         if not isinstance(data, dict) or "exclusions" in data:
             return data
         questionnaire = data.get("questionnaire")
@@ -285,7 +325,7 @@ def _check_attention(
     items: ItemsDefinition | None,
     questionnaire: Questionnaire | None,
 ) -> None:
-    """Positions are taken once and lie among the items; the item questions have the expected answers."""
+    """Check positions and expected answers of attention items."""
     check_unique([str(row.position) for row in attention], say("attention positions"))
     for row in attention:
         if questionnaire is not None:
@@ -329,17 +369,26 @@ def load_definition(path: Path) -> StudyDefinition:
 
 
 def read_definition(text: str, name: str) -> StudyDefinition:
-    """Read a definition from the text of a YAML file that goes by a name. Raises as `load_definition`."""
+    """Read a definition from the text of a YAML file that goes by a name.
+
+    Raises as `load_definition`.
+    """
     node, data = read_document(text, name)
     try:
         return StudyDefinition.model_validate(data)
     except ValidationError as error:
-        found = [(as_written(node, one), sentence(one)) for one in error.errors(include_url=False)]
-        raise located(name, node, found) from error
+        problems = [
+            (as_written(node, problem), sentence(problem)) for problem in error.errors(include_url=False)
+        ]
+        raise located(name, node, problems) from error
 
 
 def read_document(text: str, name: str) -> tuple[yaml.Node | None, Any]:
-    """A YAML file with its places, and as plain data. Raises DefinitionError where it is none."""
+    """Return a YAML file as nodes, which know their lines, and as plain data.
+
+    Raises:
+        DefinitionError: it is not valid YAML, or repeats a key.
+    """
     node, data = _read(text, name)
     problems = [
         Problem(line, "", say("the key %(key)r is given twice", key=key))
@@ -350,23 +399,23 @@ def read_document(text: str, name: str) -> tuple[yaml.Node | None, Any]:
     return node, data
 
 
-def located(name: str, node: yaml.Node | None, found: Sequence[tuple[Location, str]]) -> DefinitionError:
-    """The error about fields of a document, each with the line on which the field stands."""
-    return _error(name, [Problem(*_place(node, location), message) for location, message in found])
+def located(name: str, node: yaml.Node | None, problems: Sequence[tuple[Location, str]]) -> DefinitionError:
+    """Return the error about fields of a document, with their lines."""
+    return _error(name, [Problem(*_place(node, location), message) for location, message in problems])
 
 
-def as_written(node: yaml.Node | None, found: Any) -> Location:
-    """Where the file has what pydantic complains of.
+def as_written(node: yaml.Node | None, error: Any) -> Location:
+    """Return the location in the file of an error of pydantic.
 
-    It names the chosen member of a union too, of which the file has no such field, and counts the questions
-    of a scale that the file only names.
+    Pydantic also names the chosen member of a union, which is no field of the file, and counts the
+    questions of a scale that the file only names.
     """
     location: list[int | str] = []
-    for place, part in enumerate(found["loc"]):
-        is_last = place == len(found["loc"]) - 1
+    for depth, part in enumerate(error["loc"]):
+        is_last = depth == len(error["loc"]) - 1
         if isinstance(part, int):
             part = scales.as_written(_plain(node), part)
-        elif _child(node, part) is None and not (is_last and found["type"] == "missing"):
+        elif _child(node, part) is None and not (is_last and error["type"] == "missing"):
             continue
         location.append(part)
         node = (_child(node, part) or (0, None))[1]
@@ -374,22 +423,22 @@ def as_written(node: yaml.Node | None, found: Any) -> Location:
 
 
 def _plain(node: yaml.Node | None) -> Any:
-    """A part of the file as plain data."""
+    """Return a part of the file as plain data."""
     return None if node is None else yaml.SafeLoader("").construct_document(node)
 
 
 class Problem(NamedTuple):
-    """One thing wrong: 1-based line, dotted field ("" for the whole), sentence."""
+    """A problem: 1-based line, dotted field ("" for the file), sentence."""
 
     line: int
     field: str
     message: str
 
 
-def definition_error(path: Path, found: Sequence[tuple[Location, str]]) -> DefinitionError:
-    """The error about fields of a file, each with the line on which the field stands."""
+def definition_error(path: Path, problems: Sequence[tuple[Location, str]]) -> DefinitionError:
+    """Return the error about fields of a file, with their lines."""
     node, _data = _read(_text(path), str(path))
-    return located(str(path), node, found)
+    return located(str(path), node, problems)
 
 
 def _error(name: str, problems: Sequence[Problem]) -> DefinitionError:
@@ -408,7 +457,7 @@ def _text(path: Path) -> str:
 
 
 def _read(text: str, name: str) -> tuple[yaml.Node | None, Any]:
-    """The document with its places, and as plain data."""
+    """Return the document as nodes and as plain data."""
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
@@ -416,18 +465,21 @@ def _read(text: str, name: str) -> tuple[yaml.Node | None, Any]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise _error(
-            name, [Problem(line, "", say("is no valid YAML: %(problem)s", problem=str(error.problem)))]
+            name, [Problem(line, "", say("is not valid YAML: %(problem)s", problem=str(error.problem)))]
         ) from error
     except RecursionError as error:
         raise _error(name, [Problem(1, "", say("is nested too deeply"))]) from error
     except yaml.YAMLError as error:
         raise _error(
-            name, [Problem(1, "", say("is no valid YAML: %(problem)s", problem=str(error).splitlines()[0]))]
+            name, [Problem(1, "", say("is not valid YAML: %(problem)s", problem=str(error).splitlines()[0]))]
         ) from error
 
 
 def _repeated(node: yaml.Node | None, walked: set[int]) -> Iterator[tuple[int, str]]:
-    """Keys that a mapping gives twice; YAML would silently take the last. Aliases are walked once."""
+    """Keys that a mapping gives twice; YAML would silently take the last.
+
+    Aliases are walked once.
+    """
     if id(node) in walked:
         return
     walked.add(id(node))
@@ -445,7 +497,10 @@ def _repeated(node: yaml.Node | None, walked: set[int]) -> Iterator[tuple[int, s
 
 
 def _place(node: yaml.Node | None, location: Location) -> tuple[int, str]:
-    """Line and dotted field. What the file has not, such as a missing key, stands where its parent does."""
+    """Return line and dotted field of a location.
+
+    A field that the file lacks, such as a missing key, has the line of its parent.
+    """
     line = node.start_mark.line + 1 if node is not None else 1
     field = ""
     for part in location:

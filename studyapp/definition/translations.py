@@ -1,4 +1,4 @@
-"""The texts of a study in other languages: as written, what is missing, and a question in another language.
+"""Translations of a study: texts, missing texts, translated questions.
 
 Pure: no Django. A translation counts once it is complete; participants then choose among the languages. Items
 stay in the language of their dataset.
@@ -21,16 +21,19 @@ from studyapp.definition.questionnaires import (
 
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z0-9]+)*$", max_length=10)]
 Texts = dict[str, Annotated[str, Field(min_length=1)]]
-# The parts of a study that ask questions, as their fields are named everywhere.
+# The parts of a study that ask questions, by the names of their fields.
 PARTS = ("screening", "comprehension", "pre_survey", "item", "post_survey")
 
 
 class Translation(FrozenModel):
-    """All texts of a study in one language. What a template or scale of ours says is known already."""
+    """All texts of a study in one language.
+
+    Texts of our own templates and scales are known already.
+    """
 
     title: str | None = Field(default=None, description="the title")
     consent: str | None = Field(default=None, description="the consent")
-    instructions: str | None = Field(default=None, description="the instructions, where there are any")
+    instructions: str | None = Field(default=None, description="the instructions, if there are any")
     screening: Texts = Field(default={}, description="wording of screening questions, by key")
     comprehension: Texts = Field(default={}, description="wording of comprehension questions, by key")
     pre_survey: Texts = Field(default={}, description="wording of questions before the items, by key")
@@ -43,7 +46,10 @@ class Translation(FrozenModel):
 
 
 def labels_of(question: Question) -> list[str]:
-    """The labels and units of a question. Yes and no are the site's own words."""
+    """Return the labels and units of a question.
+
+    Yes and no are the site's own words.
+    """
     match question.scale:
         case LikertScale(labels=labels):
             return [label for label in labels if not label.isdecimal()]
@@ -55,20 +61,23 @@ def labels_of(question: Question) -> list[str]:
 
 
 def filled(translation: Translation, language: str, parts: Mapping[str, Sequence[Question]]) -> Translation:
-    """The translation with the wordings that are known for templates and scales put in where it has none.
+    """Return a translation, completed with texts of templates and scales.
 
-    parts: the questions of each of `PARTS`; one that is left out has none.
+    Args:
+        translation: The translation as written; its own texts are kept.
+        language: Code of its language.
+        parts: The questions of each of `PARTS`; a part that is left out has none.
     """
-    known = WORDINGS.get(language, {})
+    builtin = WORDINGS.get(language, {})
     texts: dict[str, Texts] = {}
     labels = dict(translation.labels)
     for part in PARTS:
         questions = parts.get(part, ())
-        given: Texts = getattr(translation, part)
-        texts[part] = {q.key: known[q.text] for q in questions if q.text in known} | given
+        written: Texts = getattr(translation, part)
+        texts[part] = {q.key: builtin[q.text] for q in questions if q.text in builtin} | written
         for label in (label for question in questions for label in labels_of(question)):
-            if label in known:
-                labels.setdefault(label, known[label])
+            if label in builtin:
+                labels.setdefault(label, builtin[label])
     return translation.model_copy(update={**texts, "labels": labels})
 
 
@@ -79,7 +88,7 @@ def missing(
     instructions: str,
     attention: Sequence[str] = (),
 ) -> list[str]:
-    """The fields of a filled translation that are still to be written, as dotted names."""
+    """Return the fields that a filled translation lacks, as dotted names."""
     return list(_missing(translation, parts, instructions, attention))
 
 
@@ -104,18 +113,21 @@ def _missing(
 def unknown(
     translation: Translation, parts: Mapping[str, Sequence[Question]], attention: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """The part and key of each text that belongs to nothing in the study: a slip, for it would be lost."""
-    found = []
+    """Return part and key of texts that belong to nothing in the study.
+
+    Such a text is a slip, because it would be lost.
+    """
+    lost = []
     for part in PARTS:
         keys = {question.key for question in parts.get(part, ())}
-        found += [(part, key) for key in getattr(translation, part) if key not in keys]
-    found += [("attention", key) for key in translation.attention if key not in attention]
+        lost += [(part, key) for key in getattr(translation, part) if key not in keys]
+    lost += [("attention", key) for key in translation.attention if key not in attention]
     used = {label for part in PARTS for q in parts.get(part, ()) for label in labels_of(q)}
-    return found + [("labels", label) for label in translation.labels if label not in used]
+    return lost + [("labels", label) for label in translation.labels if label not in used]
 
 
 def translate(question: Question, text: str, labels: Mapping[str, str]) -> Question:
-    """The question in another language; what is stored of its answers stays the same."""
+    """Return the question in another language; stored answers stay the same."""
     scale = question.scale
     match scale:
         case LikertScale():

@@ -1,17 +1,20 @@
-"""What a form that is filled in wrongly is told, as sentences of ours. Pure: no Django."""
+"""Messages about invalid fields, in our own words.
+
+Pure: no Django.
+"""
 
 from typing import Any
 
 from foundation.messages import message_of, say
 
-# By pydantic's type of problem, with the names of the values that it tells. What is not here is said in its
-# own words. Where the number is one, the form is that with `_1`.
+# Message by pydantic's type of error, with its values. Errors without an entry keep pydantic's own message.
+# If the number is one, the entry with `_1` is used.
 FORMS: dict[str, str] = {
     "missing": "is missing",
     "none_required": "there is no such field",
     "extra_forbidden": "there is no such field",
     "union_tag_not_found": "kind is missing",
-    "union_tag_invalid": "there is no kind %(tag)r; there is %(expected_tags)s",
+    "union_tag_invalid": "unknown kind %(tag)r; known kinds: %(expected_tags)s",
     "model_type": "must be a mapping of fields",
     "model_attributes_type": "must be a mapping of fields",
     "dict_type": "must be a mapping of fields",
@@ -48,21 +51,21 @@ FORMS: dict[str, str] = {
 }
 
 
-def sentence(found: Any) -> str:
-    """A problem that pydantic found, in words for people where its own are for programmers."""
-    kind, told = found["type"], dict(found.get("ctx", {}))
+def sentence(error: Any) -> str:
+    """Return the message of an error of pydantic, in plain language."""
+    kind, values = error["type"], dict(error.get("ctx", {}))
     if kind == "value_error":
-        return message_of(told["error"])
-    if kind == "string_type" and not isinstance(found["input"], dict | list) and found["input"] is not None:
-        kind, told = "string_unquoted", {"text": str(found["input"])}
+        return message_of(values["error"])
+    if kind == "string_type" and not isinstance(error["input"], dict | list) and error["input"] is not None:
+        kind, values = "string_unquoted", {"text": str(error["input"])}
     if kind in ("too_short", "too_long"):
-        kind = f"{'mapping' if told['field_type'] == 'Dictionary' else 'list'}_{kind}"
-    if kind == "literal_error" and " or " in told["expected"]:
+        kind = f"{'mapping' if values['field_type'] == 'Dictionary' else 'list'}_{kind}"
+    if kind == "literal_error" and " or " in values["expected"]:
         kind = "literal_errors"
-        told["expected"], _or, told["last"] = told["expected"].rpartition(" or ")
-    if told.get("min_length") == 1:
+        values["expected"], _or, values["last"] = values["expected"].rpartition(" or ")
+    if values.get("min_length") == 1:
         kind += "_1"
     if kind in FORMS:
-        return say(FORMS[kind], **told)
-    message = str(found["msg"])
+        return say(FORMS[kind], **values)
+    message = str(error["msg"])
     return message[:1].lower() + message[1:]

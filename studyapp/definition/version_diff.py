@@ -1,7 +1,7 @@
-"""What differs between two frozen studies, field by field, for people to read. Pure: no Django.
+"""Differences between two frozen studies, field by field.
 
-Lists of things with a name are compared by it, so that one item more is one difference and not one per item
-that moved down.
+Pure: no Django. Lists of things with a name are compared by name, so that one item more is one difference
+and not one per item that moved down.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,10 @@ _ABSENT = object()
 
 
 class Difference(NamedTuple):
-    """One field. ``path`` leads to it, outermost first; what was added has no ``before``."""
+    """One field.
+
+    ``path`` leads to it, outermost first; what was added has no ``before``.
+    """
 
     path: tuple[str, ...]
     kind: Literal["added", "removed", "changed", "moved"]
@@ -21,7 +24,9 @@ class Difference(NamedTuple):
 
 
 def differences(before: Any, after: Any) -> list[Difference]:
-    """The differences between two JSON values, in the order of the first, then what is only in the second.
+    """Return the differences between two JSON values.
+
+    They are in the order of the first value, then what only the second has.
 
     >>> differences({"a": [{"id": "q", "n": 1}]}, {"a": [{"id": "q", "n": 2}]})
     [Difference(path=('a', 'q', 'n'), kind='changed', before=1, after=2)]
@@ -57,11 +62,11 @@ def _fields(
 
 
 def _named(value: Any) -> dict[str, Any] | None:
-    """A list of things with a name as a mapping by that name; None for any other value."""
+    """Return a list of named things by name; None for any other value."""
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         return None
     for field in NAMES:
         if all(isinstance(entry, Mapping) and isinstance(entry.get(field), str) for entry in value):
-            found = {entry[field]: entry for entry in value}
-            return found if len(found) == len(value) else None
+            by_name = {entry[field]: entry for entry in value}
+            return by_name if len(by_name) == len(value) else None
     return None

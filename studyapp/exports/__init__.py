@@ -1,1 +1,4 @@
-"""The export bundle of a study: plain tables and JSON with a codebook (docs/reference/bundle.md)."""
+"""The export bundle of a study: tables and JSON with a codebook.
+
+See docs/reference/bundle.md.
+"""

@@ -1,4 +1,4 @@
-"""Writes a study's bundle: all files in a temporary folder, then moved into place at once."""
+"""Write a study's bundle to a temporary folder and move it into place."""
 
 import json
 import os
@@ -30,14 +30,16 @@ FILES = _PLAIN | {f"{table}.{suffix}" for table in TABLES for suffix in FORMATS}
 
 @dataclass(frozen=True)
 class Written:
-    """What was written: number of rows per table, and systems without any score, with the reason."""
+    """Rows per table, and the reason for each system without any score."""
 
     rows: dict[str, int]
     missing_scores: dict[str, str]
 
 
 def write_bundle(study: Study, out: Path, *, public: bool = False, file_format: Format = "csv") -> Written:
-    """Write the bundle of a study to the folder ``out``, which it replaces where that is such a bundle.
+    """Write the bundle of a study to a folder.
+
+    An earlier bundle of the study in ``out`` is replaced.
 
     Raises:
         BadFile: ``out`` exists and is not a bundle of this study, or cannot be written.
@@ -101,7 +103,10 @@ def _json(path: Path, document: dict[str, Any]) -> None:
 
 
 def _check_replaceable(out: Path, slug: str) -> None:
-    """A folder may be replaced when it is empty or a bundle of this study and holds nothing else."""
+    """Check that a folder may be replaced.
+
+    It may if it is empty, or a bundle of this study and nothing else.
+    """
     if not out.exists() and not out.is_symlink():
         return
     if out.is_symlink() or not out.is_dir():
@@ -111,7 +116,7 @@ def _check_replaceable(out: Path, slug: str) -> None:
         return
     foreign = sorted(names - FILES)
     if foreign:
-        raise BadFile(out, f"holds {foreign[0]!r}, which is no file of a bundle; give --out another folder")
+        raise BadFile(out, f"holds {foreign[0]!r}, which is not part of a bundle; give --out another folder")
     owner = _study_of(out / "study_version.json")
     if owner != slug:
         what = "is no bundle" if owner is None else f"is the bundle of study {owner!r}"
@@ -128,9 +133,9 @@ def _study_of(path: Path) -> str | None:
 
 
 def _swap(new: Path, out: Path) -> None:
-    """Put ``new`` in the place of ``out``; whoever reads ``out`` finds the old bundle or the new one.
+    """Move ``new`` to ``out``, so that readers find the old or the new bundle.
 
-    Between the two renames there is none for a moment; if the second fails, the old one is put back.
+    Between the two renames there is neither for a moment; if the second fails, the old one is restored.
     """
     old = new.with_name(new.name + ".old")
     replaces = out.exists()

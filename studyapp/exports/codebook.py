@@ -1,4 +1,7 @@
-"""The codebook of a bundle: every column of every table, as JSON and for people, from the declarations."""
+"""The codebook of a bundle: every column of every table.
+
+It is written as JSON and as a page, both from the declarations of columns.
+"""
 
 from typing import Any
 
@@ -14,14 +17,14 @@ _DIFFERS = {
 
 
 def table_columns(data: StudyData, name: str) -> tuple[Column, ...]:
-    """The columns of a table of this study, those of its questionnaire included."""
+    """Return the columns of a table, with those of the questionnaire."""
     table = TABLES[name]
     questions = data.questions(table.questionnaire) if table.questionnaire else ()
     return table.columns(questions)
 
 
 def codebook(data: StudyData) -> dict[str, Any]:
-    """codebook.json."""
+    """Return codebook.json."""
     return {
         "study": data.study.slug,
         "variant": "public" if data.public else "internal",
@@ -48,7 +51,7 @@ def _column(column: Column) -> dict[str, str | None]:
 
 
 def codebook_page(document: dict[str, Any]) -> str:
-    """codebook.md: the same for people."""
+    """Return codebook.md, the codebook as a page."""
     lines = [
         f"# Codebook of {document['study']}",
         "",

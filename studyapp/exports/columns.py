@@ -1,4 +1,9 @@
-"""Every column of every exported table: rows, files and codebook are made from these. Pure: no Django."""
+"""Every column of every exported table.
+
+Rows, files and codebook are made from these.
+
+Pure: no Django.
+"""
 
 from typing import Literal, NamedTuple
 
@@ -13,8 +18,11 @@ Public = Literal["as is", "date", "pseudonym", "withheld"]
 
 
 class Column(NamedTuple):
-    """One column: ``source`` is the model field it comes from ("" where computed), ``public`` what the
-    public variant does with it."""
+    """A column of an exported table.
+
+    ``source`` is the model field that it comes from ("" if computed), ``public`` is what the public variant
+    does with it.
+    """
 
     name: str
     type: ColumnType
@@ -26,7 +34,10 @@ class Column(NamedTuple):
 
 
 class Table(NamedTuple):
-    """One table: a row per ``row``; a questionnaire's columns come between ``before`` and ``after``."""
+    """A table with one row per ``row``.
+
+    The columns of a questionnaire come between ``before`` and ``after``.
+    """
 
     row: str
     before: tuple[Column, ...]
@@ -34,11 +45,12 @@ class Table(NamedTuple):
     questionnaire: Literal["item_questionnaire", "pre_survey", "post_survey", "stages"] | None = None
 
     def columns(self, questions: tuple[Column, ...]) -> tuple[Column, ...]:
+        """Return all columns, with those of the questionnaire in between."""
         return (*self.before, *questions, *self.after)
 
 
 _MODES = "live; pilot; bot"
-_CONDITION = "name of the condition; of a participant empty before the assignment and where there are several"
+_CONDITION = "name of the condition; empty for a participant before the assignment or with several conditions"
 _WHO = (
     Column(
         "participant_id",
@@ -54,7 +66,10 @@ _WHO = (
 
 
 def _clocks(model: str) -> tuple[Column, ...]:
-    """The two clocks of a page; the browser's columns are empty without JavaScript."""
+    """Return the two clocks of a page.
+
+    The browser's columns are empty without JavaScript.
+    """
 
     def client(name: str, meaning: str, unit: str = "ms") -> Column:
         return Column(name, "integer", meaning, f"{model}.{name}", unit)
@@ -87,11 +102,11 @@ def _moment(name: str, meaning: str) -> Column:
 _FLAGS = Column(
     "flags",
     "string",
-    "signs that the participant did not take part in earnest, joined by ;",
+    "signs that the participant may not have taken part seriously, joined by ;",
     values="; ".join(f"{flag} = {meaning}" for flag, meaning in MEANINGS.items()),
 )
 
-# One column per part, in words; empty where the score that it belongs to is not given.
+# The meaning of each part's column, which is empty if its score is not given.
 _PARTS = {
     **{score.key: f"{score.label} of this question" for score in SCORES if score.key in hotpotqa.KEYS},
     "span_answer": "1 where the answer is a span, else 0",
@@ -110,7 +125,7 @@ TABLES: dict[str, Table] = {
         before=(
             *_WHO,
             Column("item_id", "string", "external id of the question", "Item.external_id"),
-            Column("position", "integer", "1-based place in this participant's order", "Trial.position"),
+            Column("position", "integer", "1-based position in this participant's order", "Trial.position"),
             *_clocks("Trial"),
         ),
         questionnaire="item_questionnaire",
@@ -118,7 +133,7 @@ TABLES: dict[str, Table] = {
             Column(
                 "system_correct",
                 "boolean",
-                "whether the shown answer is correct: as people decided, else by exact match",
+                "whether the shown answer is correct: as two judges decided, else by exact match",
                 "Stimulus.system_correct",
             ),
             _FLAGS,
@@ -136,21 +151,21 @@ TABLES: dict[str, Table] = {
             Column(
                 "status",
                 "string",
-                "how far the participant came",
+                "status of the participant",
                 "Participant.status",
                 values="active; completed; ended; withdrawn",
             ),
             Column(
                 "outcome",
                 "string",
-                "how the participant's way ended; empty while it goes on",
+                "outcome of the participant; empty while in progress",
                 "Participant.outcome",
                 values="done; screened_out; failed_comprehension; full",
             ),
             Column(
                 "stage",
                 "string",
-                "the last part of the way that the participant came to",
+                "the last stage that the participant reached",
                 "Participant.stage",
                 values="screening; instructions; comprehension; pre_survey; items",
             ),
@@ -158,7 +173,7 @@ TABLES: dict[str, Table] = {
             Column(
                 "group",
                 "string",
-                "what the participant was assigned to: the condition, or a group of several",
+                "the participant's assignment: the condition, or a group of several",
                 "Participant.group",
             ),
             Column(
@@ -184,8 +199,8 @@ TABLES: dict[str, Table] = {
             _moment("assigned_at", "server clock at the assignment"),
             _moment("started_at", "server clock when the first item was shown"),
             _moment("completed_at", "server clock when the post survey was stored"),
-            _moment("ended_at", "server clock when the way ended, completed or not"),
-            _moment("returned_at", "server clock when the platform told that the place was given back"),
+            _moment("ended_at", "server clock when the participant ended, completed or not"),
+            _moment("returned_at", "server clock when the platform reported the submission as returned"),
             Column("finished_late", "boolean", "whether the participant completed after returned_at"),
             Column(
                 "items_submitted", "integer", "items submitted", "Participant.items_submitted", unit="count"
@@ -195,13 +210,13 @@ TABLES: dict[str, Table] = {
                 "integer",
                 "seed of this participant's order of items",
                 "Participant.order_seed",
-                public="withheld",  # old ones tell who came when: they were derived from the place
+                public="withheld",  # old ones reveal the order of arrival, from which they were derived
             ),
             _FLAGS,
             Column(
                 "excluded_by",
                 "string",
-                "names of the rules that drop the whole participant, joined by ;. No rule does so yet",
+                "names of the rules that exclude the whole participant, joined by ;. No rule does so yet",
             ),
         ),
     ),
@@ -216,7 +231,7 @@ TABLES: dict[str, Table] = {
             Column(
                 "position",
                 "integer",
-                "1-based place among the practice items, or among the others",
+                "1-based position among the practice items, or among the others",
                 "Trial.position",
             ),
             *_clocks("Trial"),
@@ -226,7 +241,7 @@ TABLES: dict[str, Table] = {
             Column(
                 "check_passed",
                 "boolean",
-                "whether an attention item was answered as it asks; empty for practice",
+                "whether an attention item was answered as instructed; empty for practice",
                 "Trial.passed",
             ),
         ),
@@ -251,7 +266,7 @@ TABLES: dict[str, Table] = {
             Column(
                 "passed",
                 "boolean",
-                "whether the answers let pass; empty where there is nothing to pass",
+                "whether the answers passed; empty if there is nothing to pass",
                 "StageResponse.passed",
             ),
         ),
@@ -291,7 +306,7 @@ TABLES: dict[str, Table] = {
             Column(
                 "kind", "string", "whether it counts or is for practice", "Item.kind", values="item; practice"
             ),
-            Column("position", "integer", "1-based place in the definition", "Item.position"),
+            Column("position", "integer", "1-based position in the definition", "Item.position"),
             Column("question", "string", "the question as shown", "Item.text"),
             Column("gold_answer", "string", "the annotated answer", "Item.gold_answer"),
             Column("shown_answer", "string", "the answer that participants saw", "Stimulus.shown_answer"),
@@ -311,20 +326,20 @@ TABLES: dict[str, Table] = {
             Column(
                 "system_correct",
                 "boolean",
-                "whether the shown answer is correct: as people decided, else by exact match",
+                "whether the shown answer is correct: as two judges decided, else by exact match",
                 "Stimulus.system_correct",
             ),
             Column(
                 "judged_by",
                 "string",
-                "where system_correct comes from: exact match, gold, or people; brought-in data may say more",
+                "source of system_correct: exact match, gold, or judges; imported data may say more",
                 "Stimulus.judged_by",
-                public="withheld",  # a member of staff by name, in data that was brought in
+                public="withheld",  # the name of a member of staff, in imported data
             ),
             Column(
                 "settled_how",
                 "string",
-                "how people decided; empty where they did not",
+                "how judges decided; empty if they did not",
                 "JudgedAnswer.settled_how",
                 values="agreement; third judge; discussion",
             ),
@@ -339,29 +354,29 @@ TABLES: dict[str, Table] = {
             Column(
                 "settled_by",
                 "string",
-                "user name of who stored the decision",
+                "user name of the person who stored the decision",
                 "JudgedAnswer.settled_by",
                 public="withheld",
             ),
             Column(
                 "settled_note",
                 "string",
-                "why a disagreement was settled so",
+                "reason for the decision about a disagreement",
                 "JudgedAnswer.note",
                 public="withheld",
             ),
         ),
     ),
     "judgements": Table(
-        "version, condition, item and judgement, where system_correct is what people decided",
+        "version, condition, item and judgement, if judges decided system_correct",
         before=(
             Column("version", "integer", "version of the study", "StudyVersion.number"),
             Column("condition", "string", "name of the condition", "Condition.name"),
             Column("item_id", "string", "external id of the question", "Item.external_id"),
             Column("place", "integer", "1 for the first judge, 2 for the second", "Judgement.place"),
             Column("judge", "string", "user name of the judge", "Judgement.judge", public="withheld"),
-            Column("is_correct", "boolean", "what the judge said", "Judgement.is_correct"),
-            Column("note", "string", "what the judge added", "Judgement.note", public="withheld"),
+            Column("is_correct", "boolean", "the judge's decision", "Judgement.is_correct"),
+            Column("note", "string", "the judge's note", "Judgement.note", public="withheld"),
             Column("at", "time", "server clock", "Judgement.at", "UTC", public="date"),
         ),
     ),
@@ -380,9 +395,10 @@ TABLES: dict[str, Table] = {
 
 
 def question_columns(questions: list[Question]) -> tuple[Column, ...]:
-    """Answer columns, then the columns that count changes, for the questions of all versions together.
+    """Return the answer columns, then the columns that count changes.
 
-    A key whose scale differs between versions is one column of type "mixed".
+    The questions of all versions share columns. A key whose scale differs between versions is one column of
+    type "mixed".
     """
     answers: dict[str, Column] = {}
     changes: dict[str, Column] = {}
@@ -390,7 +406,7 @@ def question_columns(questions: list[Question]) -> tuple[Column, ...]:
         *of_question, change = question.columns
         for answer in of_question:
             values = "; ".join(f"{_text(value)} = {label}" for value, label in answer.values)
-            # What people write may name somebody.
+            # Typed text may name a person.
             public: Public = "withheld" if answer.is_free_text else "as is"
             column = Column(answer.name, answer.type, answer.meaning, "", answer.unit or "", values, public)
             earlier = answers.setdefault(answer.name, column)

@@ -1,4 +1,4 @@
-"""The JSON files of a bundle: frozen versions, exclusion rules with their counts, flow, model scores."""
+"""The JSON files of a bundle: versions, rules, flow and model scores."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,18 +17,18 @@ Document = dict[str, Any]
 
 
 def study_version(data: StudyData) -> Document:
-    """study_version.json."""
-    arms: dict[int, list[Condition]] = {}
+    """Return study_version.json."""
+    conditions: dict[int, list[Condition]] = {}
     for condition in data.conditions:
-        arms.setdefault(condition.version_id, []).append(condition)
+        conditions.setdefault(condition.version_id, []).append(condition)
     return {
         "study": data.study.slug,
         "title": data.study.title,
-        "versions": [_version(data, version, arms.get(version.pk, [])) for version in data.versions],
+        "versions": [_version(data, version, conditions.get(version.pk, [])) for version in data.versions],
     }
 
 
-def _version(data: StudyData, version: StudyVersion, arms: list[Condition]) -> Document:
+def _version(data: StudyData, version: StudyVersion, conditions: list[Condition]) -> Document:
     frozen = version.frozen
     return {
         "version": version.number,
@@ -36,14 +36,14 @@ def _version(data: StudyData, version: StudyVersion, arms: list[Condition]) -> D
         "frozen_at": text(version.frozen_at.date() if data.public else version.frozen_at),
         "conditions": [
             {
-                "name": arm.name,
-                "label": arm.label,
-                "system": arm.system.name if arm.system else None,
-                "ground_truth": arm.is_ground_truth,
-                "explanation": data.frozen[version.number].condition(arm.name).explanation,
-                "group": data.frozen[version.number].condition(arm.name).group or arm.name,
+                "name": condition.name,
+                "label": condition.label,
+                "system": condition.system.name if condition.system else None,
+                "ground_truth": condition.is_ground_truth,
+                "explanation": data.frozen[version.number].condition(condition.name).explanation,
+                "group": data.frozen[version.number].condition(condition.name).group or condition.name,
             }
-            for arm in arms
+            for condition in conditions
         ],
         "design": data.frozen[version.number].design,
         "item_questionnaire": frozen["item_questionnaire"],
@@ -55,14 +55,20 @@ def _version(data: StudyData, version: StudyVersion, arms: list[Condition]) -> D
 
 
 def _published(version: StudyVersion) -> Document | None:
-    """What a publication says of the study; the scores it gives stand in scores.json."""
+    """Return the publication's facts about the study, without its scores.
+
+    The scores are in scores.json.
+    """
     if version.published is None:
         return None
     return {key: value for key, value in version.published.items() if key != "scores"}
 
 
 def rules(data: StudyData, tally: Tally) -> Document:
-    """rules.json. ``tally`` has counted all trials."""
+    """Return rules.json, after ``tally`` has counted all trials.
+
+    ``tally`` has counted all trials.
+    """
     by_version = {str(version.number): version.frozen["rules"] for version in data.versions}
     latest = data.versions[-1].frozen["rules"]
     document: Document = {"rules": latest, "counts": dict(sorted(tally.counts.items()))}
@@ -72,9 +78,16 @@ def rules(data: StudyData, tally: Tally) -> Document:
 
 
 def flow(data: StudyData) -> Document:
-    """flow.json. Who was never assigned is counted by outcome, and as waiting while still on the way."""
+    """Return flow.json.
+
+    Participants who were never assigned are counted by outcome, or as waiting while in progress.
+    """
     names = list(
-        dict.fromkeys(arm.group or arm.name for content in data.frozen.values() for arm in content.conditions)
+        dict.fromkeys(
+            condition.group or condition.name
+            for content in data.frozen.values()
+            for condition in content.conditions
+        )
     )
     modes: dict[str, Document] = {}
     for row in results.flow_counts(data.study):
@@ -113,7 +126,7 @@ def _no_flow() -> Document:
 
 
 def scores(data: StudyData) -> Document:
-    """scores.json: of each system in the study the scores of its newest run, and what was published."""
+    """Return scores.json: scores of each system's newest run, and published."""
     entries: dict[str, Document] = {}
     datasets: set[str] = set()
     for condition in data.conditions:
@@ -121,7 +134,7 @@ def scores(data: StudyData) -> Document:
             entries[condition.run.system.name] = _run_scores(condition.run)
             datasets.add(condition.run.dataset.name)
         elif condition.system is not None:
-            entries.setdefault(condition.system.name, _no_scores("nobody gave scores of this system"))
+            entries.setdefault(condition.system.name, _no_scores("no scores of this system are known"))
     for published in _published_scores(data):
         entries.update(published["systems"])
         datasets.add(published["dataset"])
@@ -133,8 +146,13 @@ def scores(data: StudyData) -> Document:
 
 
 def question_scores(data: StudyData) -> Iterator[Row]:
-    """question_scores: the questions of the runs whose scores stand in scores.json, by system."""
-    runs = {arm.run.system.name: arm.run for arm in data.conditions if arm.run is not None}
+    """Yield the rows of question_scores, by system.
+
+    They are the questions of the runs whose scores are in scores.json.
+    """
+    runs = {
+        condition.run.system.name: condition.run for condition in data.conditions if condition.run is not None
+    }
     elsewhere = {name for published in _published_scores(data) for name in published["systems"]}
     for system in sorted(runs.keys() - elsewhere):
         for question_id, parts in results.question_scores(runs[system]):
@@ -142,15 +160,15 @@ def question_scores(data: StudyData) -> Iterator[Row]:
 
 
 def _published_scores(data: StudyData) -> list[Document]:
-    """The scores that publications give, oldest version first."""
-    found = [(version.published or {}).get("scores") for version in data.versions]
-    return [scores for scores in found if scores]
+    """Return the scores that publications give, oldest version first."""
+    published = [(version.published or {}).get("scores") for version in data.versions]
+    return [scores for scores in published if scores]
 
 
 def _run_scores(run: PredictionRun) -> Document:
-    found: Document = scores_document([run])["systems"]
-    if run.system.name in found:
-        return found[run.system.name]
+    systems: Document = scores_document([run])["systems"]
+    if run.system.name in systems:
+        return systems[run.system.name]
     command = f"manage.py score --dataset {run.dataset.name} --system {run.system.name}"
     return {**_no_scores(f"not computed yet; run: {command}"), "revision": run.revision}
 
@@ -167,7 +185,7 @@ def _no_scores(reason: str) -> Document:
 
 
 def missing_scores(document: Document) -> dict[str, str]:
-    """Systems of a scores document that have no score at all, with the reason."""
+    """Return the reason for each system of a document without any score."""
     return {
         name: next(iter(entry["reasons"].values()), "")
         for name, entry in document["systems"].items()

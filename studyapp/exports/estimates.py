@@ -1,4 +1,7 @@
-"""Estimates of a running study: the measures of the report over the rows that an export would hold now."""
+"""Interim estimates of a running study, with the measures of the report.
+
+They are computed over the rows that an export would hold now.
+"""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,7 +26,10 @@ SEED = 1  # the same data give the same intervals
 
 @dataclass(frozen=True)
 class RunningEstimates:
-    """Measure by condition, participant level, of one version. ``excluded`` of ``trials`` were left out."""
+    """Measure by condition, participant level, of one version.
+
+    ``excluded`` of ``trials`` were left out.
+    """
 
     version: int
     trials: int
@@ -33,35 +39,45 @@ class RunningEstimates:
 
 
 def running_estimates(study: Study, mode: str = Mode.LIVE) -> RunningEstimates | None:
-    """The estimates so far, of the newest version with a submitted item; None before the first.
+    """Return the estimates so far; None before the first submitted item.
 
-    The study's own exclusion rules are applied, and who withdrew is left out, as in the report.
+    They are of the newest version with a submitted item. The study's exclusion rules are applied and
+    participants who withdrew are left out, as in the report.
     """
     of_mode = Trial.objects.filter(participant__version__study=study, participant__mode=mode)
     now = of_mode.filter(answers__isnull=False).aggregate(n=Count("pk"), last=Max("submitted_at"))
     if not now["n"]:
         return None
-    people = Participant.objects.filter(version__study=study, mode=mode)
-    withdrawn = people.filter(status=Participant.Status.WITHDRAWN).count()
+    participants = Participant.objects.filter(version__study=study, mode=mode)
+    withdrawn = participants.filter(status=Participant.Status.WITHDRAWN).count()
     judged = Event.objects.filter(study=study, kind="decisions_applied").count()
     return _estimates(study.pk, mode, (now["n"], now["last"], withdrawn, judged))
 
 
 @lru_cache(maxsize=16)
 def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEstimates | None:
-    """Kept until ``state`` changes: another item, somebody withdraws, correctness is decided."""
+    """Compute the estimates, cached until ``state`` changes.
+
+    It changes with another item, a withdrawal or a decision about correctness.
+    """
     data = rows.load(Study.objects.get(pk=study_pk), public=False)
-    gone = {row["participant_id"] for row in data.people if row["status"] == Participant.Status.WITHDRAWN}
-    found = pd.DataFrame(
+    gone = {
+        row["participant_id"] for row in data.participants if row["status"] == Participant.Status.WITHDRAWN
+    }
+    answered = pd.DataFrame(
         row
         for row in rows.trial_rows(data, rows.Tally(data))
         if row["mode"] == mode and row["submitted_at"] is not None and row["participant_id"] not in gone
     )
-    if found.empty:
+    if answered.empty:
         return None
-    number = int(found["version"].max())
-    trials = found[found["version"] == number].reset_index(drop=True)
-    document = next(one for one in documents.study_version(data)["versions"] if one["version"] == number)
+    number = int(answered["version"].max())
+    trials = answered[answered["version"] == number].reset_index(drop=True)
+    document = next(
+        version_document
+        for version_document in documents.study_version(data)["versions"]
+        if version_document["version"] == number
+    )
     version = Version.model_validate(document)
     kept = trials[trials["excluded_by"].isna()]
     clock = choose_clock(parse_rules(document["definition"]["rules"]), trials)
@@ -69,23 +85,23 @@ def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEs
     numbers = [*questions.values(), "system_correct", *CLOCK_COLUMNS.values()]
     used = (trials if kept.empty else kept).copy()
     used[numbers] = used[numbers].astype(float)
-    people = trials[["participant_id"]].drop_duplicates().assign(condition=None)
+    participants = trials[["participant_id"]].drop_duplicates().assign(condition=None)
     grids = build_grids(
         used,
-        allocate(version, people, trials).membership(),
+        allocate(version, participants, trials).membership(),
         None,
-        conditions=[arm.name for arm in version.conditions],
+        conditions=[condition.name for condition in version.conditions],
         clock=CLOCK_COLUMNS[clock] if clock else None,
         item_columns=questions,
         post_columns={},
     )
     measures = [measure for key in SHOWN if (measure := find_measure(key)) is not None]
     result = estimate(grids, measures, rng=np.random.default_rng(SEED), resamples=RESAMPLES)
-    names = [arm.name for arm in version.conditions]
+    names = [condition.name for condition in version.conditions]
     return RunningEstimates(
         number,
         len(trials),
         len(trials) - len(kept),
-        {arm.name: arm.title for arm in version.conditions},
+        {condition.name: condition.title for condition in version.conditions},
         [(measure, [result.get(measure.key, name) for name in names]) for measure in measures],
     )

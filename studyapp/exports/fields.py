@@ -1,4 +1,7 @@
-"""Every field of every model of a study, and whether it leaves the database. Pure: no Django."""
+"""Every field of every model of a study, and whether it is exported.
+
+Pure: no Django.
+"""
 
 from typing import Literal, NamedTuple
 
@@ -6,7 +9,7 @@ Disposition = Literal["exported", "pseudonymised", "withheld"]
 
 
 class Field(NamedTuple):
-    """What the internal and the public variant do with a model field, and where it goes or why it stays."""
+    """Disposition of a model field in both variants, with target or reason."""
 
     internal: Disposition
     public: Disposition
@@ -41,9 +44,8 @@ def _page_fields(model: str, table: str) -> dict[str, Field]:
     return {f"{model}.{name}": field for name, field in {**times, **clocks, **answers}.items()}
 
 
-# Every field of every model that a study is stored in. tests/studyapp/exports/test_codebook.py fails on
-# one that
-# is missing here, so that nothing new leaves the database unnoticed.
+# Every field of every model that stores a study. tests/studyapp/exports/test_codebook.py fails if one is
+# missing here, so that nothing new is exported unnoticed.
 FIELDS: dict[str, Field] = {
     "Study.id": _KEY,
     "Study.slug": _out("study_version.json"),

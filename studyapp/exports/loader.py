@@ -1,4 +1,6 @@
-"""Loads every table of a bundle with the types its codebook declares. A bundle holds a copy as load.py.
+"""Load every table of a bundle with the types of its codebook.
+
+A bundle holds a copy as load.py.
 
 Needs pandas only (and pyarrow for Parquet); knows nothing of the site.
 
@@ -25,7 +27,10 @@ TRUTH = {"true": True, "false": False, True: True, False: False}
 
 
 def load(folder: str | Path = ".") -> dict[str, pd.DataFrame]:
-    """A data frame per table. Times are in UTC, a missing value is NA, JSON columns stay text."""
+    """Return a data frame per table.
+
+    Times are in UTC, a missing value is NA, JSON columns stay text.
+    """
     folder = Path(folder)
     codebook = json.loads((folder / "codebook.json").read_text(encoding="utf-8"))
     return {name: _table(folder, name, table["columns"]) for name, table in codebook["tables"].items()}
@@ -34,7 +39,7 @@ def load(folder: str | Path = ".") -> dict[str, pd.DataFrame]:
 def _table(folder: Path, name: str, columns: list[dict[str, str]]) -> pd.DataFrame:
     path = next(path for path in sorted(folder.glob(f"{name}.*")) if path.suffix in _READERS)
     frame = _READERS[path.suffix](path)
-    if frame.empty:  # without rows JSON Lines tells no columns
+    if frame.empty:  # JSON Lines without rows has no columns
         frame = frame.reindex(columns=[column["name"] for column in columns])
     typed = {column["name"]: _typed(frame[column["name"]], column["type"]) for column in columns}
     return pd.DataFrame(typed)

@@ -1,4 +1,7 @@
-"""The rows of every exported table, made from what the database holds. Trials and events come in chunks."""
+"""Rows of every exported table, read from the database in chunks.
+
+Trials and events come in chunks.
+"""
 
 import hashlib
 import hmac
@@ -25,7 +28,10 @@ CHUNK = 200
 
 @dataclass(frozen=True)
 class StudyData:
-    """A study with its verified versions. ``frozen`` is keyed by version number."""
+    """A study with its verified versions.
+
+    ``frozen`` is keyed by version number.
+    """
 
     study: Study
     versions: list[StudyVersion]
@@ -33,12 +39,12 @@ class StudyData:
     public: bool
 
     @cached_property
-    def people(self) -> list[Row]:
+    def participants(self) -> list[Row]:
         """Participants with their pseudonym, in the order of every table.
 
-        The public variant is ordered by its own pseudonyms: the order of arrival would give people away.
+        The public variant is ordered by its own pseudonyms: the order of arrival would reveal who came when.
         """
-        rows = results.people(self.study)
+        rows = results.participants(self.study)
         for row in rows:
             row["participant_id"] = self._pseudonym(row["public_id"])
             row["version"], row["condition"] = row["version_number"], row["condition_name"]
@@ -58,13 +64,16 @@ class StudyData:
         return results.conditions(self.study)
 
     def questions(self, questionnaire: str) -> tuple[Column, ...]:
-        """The columns of a questionnaire over all versions."""
+        """Return the columns of a questionnaire over all versions."""
         return question_columns(
             [question for version in self.versions for question in self.asked(version.number, questionnaire)]
         )
 
     def asked(self, version: int, questionnaire: str) -> list[Question]:
-        """The questions of a questionnaire in one version; "stages" has screening and comprehension."""
+        """Return the questions of a questionnaire in one version.
+
+        "stages" has the questions of screening and comprehension check.
+        """
         content = self.frozen[version]
         by_name: dict[str, list[Question]] = {
             "item_questionnaire": content.item_questionnaire,
@@ -75,7 +84,7 @@ class StudyData:
         return by_name[questionnaire]
 
     def flags_of(self, person: Row) -> str | None:
-        """The flags of a participant, joined by ;."""
+        """Return the flags of a participant, joined by ;."""
         return ";".join(self._flags.get(person["pk"], ())) or None
 
     @cached_property
@@ -83,21 +92,26 @@ class StudyData:
         return participant_flags(self.study)
 
     def chunks(self) -> Iterator[list[Row]]:
-        """Those whose pages and events are exported: all but who has withdrawn."""
-        people = (person for person in self.people if person["status"] != "withdrawn")
-        while chunk := list(islice(people, CHUNK)):
+        """Yield participants in chunks, without those who withdrew."""
+        participants = (
+            participant for participant in self.participants if participant["status"] != "withdrawn"
+        )
+        while chunk := list(islice(participants, CHUNK)):
             yield chunk
 
 
 def load(study: Study, *, public: bool) -> StudyData:
-    """Raises NotFound or AlteredVersion as `results.verified_versions`."""
+    """Load a study with its verified versions.
+
+    Raises as `results.verified_versions`.
+    """
     versions = results.verified_versions(study)
     frozen = {version.number: FrozenStudy.model_validate(version.frozen) for version in versions}
     return StudyData(study, versions, frozen, public)
 
 
 class Tally:
-    """Applies each version's exclusion rules to its trials and counts, per mode, what they hit."""
+    """Applies exclusion rules to trials and counts the trials hit, by mode."""
 
     def __init__(self, data: StudyData) -> None:
         self._rules = {
@@ -107,7 +121,10 @@ class Tally:
         self.counts: dict[str, dict[str, Any]] = {}
 
     def mark(self, rows: list[Row]) -> None:
-        """Fill ``excluded_by`` of trial rows; those not submitted are left out of rules and counts."""
+        """Fill ``excluded_by`` of trial rows.
+
+        Trials that are not submitted are left out of rules and counts.
+        """
         groups: dict[tuple[int, str], list[Row]] = {}
         for row in rows:
             if row.pop("is_submitted"):
@@ -124,16 +141,20 @@ class Tally:
         self.counts[mode] = counts
 
 
-def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested counts added up, keys sorted: the order in which participants are met must not show."""
-    total = dict(one)
-    for key, value in other.items():
+def _sum(counts: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Add nested counts, with sorted keys.
+
+    Sorting hides the order in which participants came.
+    """
+    total = dict(counts)
+    for key, value in more.items():
         total[key] = _sum(total.get(key, {}), value) if isinstance(value, dict) else total.get(key, 0) + value
     return dict(sorted(total.items()))
 
 
 def participant_rows(data: StudyData) -> Iterator[Row]:
-    for person in data.people:
+    """Yield a row per participant."""
+    for person in data.participants:
         yield {
             **person,
             "finished_late": _finished_late(person),
@@ -143,13 +164,16 @@ def participant_rows(data: StudyData) -> Iterator[Row]:
 
 
 def _finished_late(person: Row) -> bool:
-    """Whether a person finished after the recruitment platform had told that the place was given back."""
+    """Return whether a participant finished after the platform's return."""
     returned, completed = person["returned_at"], person["completed_at"]
     return returned is not None and completed is not None and returned <= completed
 
 
 def trial_rows(data: StudyData, tally: Tally) -> Iterator[Row]:
-    """Every assigned trial. ``tally`` has counted all of them once this is used up."""
+    """Return every assigned trial.
+
+    ``tally`` has counted all of them once this is used up.
+    """
     correct = results.judgements(data.study)
     for chunk in data.chunks():
         rows = [
@@ -166,7 +190,7 @@ def trial_rows(data: StudyData, tally: Tally) -> Iterator[Row]:
 
 
 def check_rows(data: StudyData) -> Iterator[Row]:
-    """Every practice and attention item that was laid out."""
+    """Return every practice and attention item that was laid out."""
     if not any(content.practice or content.attention for content in data.frozen.values()):
         return
     for chunk in data.chunks():
@@ -176,7 +200,10 @@ def check_rows(data: StudyData) -> Iterator[Row]:
 
 
 def _trials(data: StudyData, chunk: list[Row]) -> Iterator[Row]:
-    """All trials of some participants, each with its own condition. Practice items are counted apart."""
+    """Return all trials of some participants, each with its own condition.
+
+    Practice items are counted apart.
+    """
     trials = results.trials([person["pk"] for person in chunk])
     columns = data.questions("item_questionnaire")
     for person in chunk:
@@ -199,7 +226,7 @@ def _trials(data: StudyData, chunk: list[Row]) -> Iterator[Row]:
 
 
 def stage_rows(data: StudyData) -> Iterator[Row]:
-    """Pages before the items but the survey, in the order in which each participant came to them."""
+    """Yield pages before the items, except the survey, in each one's order."""
     for person, page in _stages(data):
         if page["stage"] != "pre_survey":
             yield {
@@ -210,6 +237,7 @@ def stage_rows(data: StudyData) -> Iterator[Row]:
 
 
 def pre_survey_rows(data: StudyData) -> Iterator[Row]:
+    """Yield submitted surveys before the items."""
     columns = data.questions("pre_survey")
     for person, page in _stages(data):
         if page["stage"] == "pre_survey" and page["answers"] is not None:
@@ -227,6 +255,7 @@ def _stages(data: StudyData) -> Iterator[tuple[Row, Row]]:
 
 
 def post_survey_rows(data: StudyData) -> Iterator[Row]:
+    """Yield submitted post surveys."""
     columns = data.questions("post_survey")
     for chunk in data.chunks():
         surveys = results.surveys([person["pk"] for person in chunk])
@@ -236,6 +265,7 @@ def post_survey_rows(data: StudyData) -> Iterator[Row]:
 
 
 def event_rows(data: StudyData) -> Iterator[Row]:
+    """Yield the events of staff, then those of each participant."""
     for event in results.staff_events(data.study):
         yield {**event, "participant_id": None}
     for chunk in data.chunks():
@@ -246,6 +276,7 @@ def event_rows(data: StudyData) -> Iterator[Row]:
 
 
 def item_rows(data: StudyData) -> Iterator[Row]:
+    """Yield what each condition shows for each item."""
     for row in results.stimuli(data.study):
         yield {
             **row,
@@ -260,7 +291,10 @@ def _who(person: Row) -> Row:
 
 
 def _page(data: StudyData, person: Row, page: Row, questionnaire: str, columns: tuple[Column, ...]) -> Row:
-    """Clock and answer columns of a page; what was not answered, or not asked in this version, is None."""
+    """Return the clock and answer columns of a page.
+
+    A question that was not answered, or not asked in this version, is None.
+    """
     answers, changes = page["answers"] or {}, page["changes"] or {}
     row = {name: page[name] for name in CLOCKS} | dict.fromkeys(column.name for column in columns)
     for question in data.asked(person["version"], questionnaire):

@@ -1,6 +1,7 @@
-"""Tables to files, row by row: CSV, JSON Lines and Parquet with the same columns and values.
+"""Write tables row by row as CSV, JSON Lines and Parquet.
 
-The same rows give the same bytes: no clock, no counter, no order of a set goes into a file.
+Each format has the same columns and values. The same rows give the same bytes: no clock, no counter and no
+order of a set goes into a file.
 """
 
 import csv
@@ -25,9 +26,12 @@ BATCH = 5000
 def write_table(
     path: Path, columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], *, public: bool
 ) -> int:
-    """Write the rows to ``path``, whose suffix names the format. Returns how many rows there were.
+    """Write the rows to ``path``, whose suffix names the format.
 
-    Raises KeyError where a row lacks a column: what is declared is what is written.
+    Returns how many rows there were.
+
+    Raises:
+        KeyError: a row lacks a column: what is declared is what is written.
     """
     values = ([prepare(column, row[column.name], public=public) for column in columns] for row in rows)
     write = {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[path.suffix]
@@ -35,7 +39,10 @@ def write_table(
 
 
 def prepare(column: Column, value: Any, *, public: bool) -> Any:
-    """The value as exported: times in UTC, JSON as text, coarsened or withheld in the public variant."""
+    """Return the value as exported.
+
+    Times are in UTC, JSON is text, and the public variant coarsens or withholds.
+    """
     if value is None or (public and column.public == "withheld"):
         return None
     if column.type == "time":
@@ -51,7 +58,10 @@ def dump(value: Any) -> str:
 
 
 def text(value: Any) -> str:
-    """A value as text: missing is empty, truth values in lower case, times in ISO 8601."""
+    """Return a value as text; a missing value is empty.
+
+    Truth values are in lower case, times in ISO 8601.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -97,7 +107,10 @@ _ARROW: dict[str, pa.DataType] = {
 
 
 def _parquet(path: Path, columns: Sequence[Column], rows: Iterable[list[Any]]) -> int:
-    """Times are text as in the other formats, so that a date and a moment read alike."""
+    """Write a Parquet file.
+
+    Times are text as in the other formats, so that a date and a moment read alike.
+    """
     schema = pa.schema([(column.name, _ARROW[column.type]) for column in columns])
     iterator, count = iter(rows), 0
     with pq.ParquetWriter(path, schema) as writer:

@@ -1,4 +1,4 @@
-"""Tables of the study app: studies, their versions and links, participants, judgements."""
+"""Tables of studies, versions, links, participants and judgements."""
 
 from studyapp.models.correctness import JudgedAnswer, Judgement
 from studyapp.models.drafts import DraftRevision

@@ -1,4 +1,7 @@
-"""Whether answers that miss the gold answer are correct all the same: two judges each, and the decision."""
+"""Judgements of answers that miss the gold answer.
+
+Two judges decide whether an answer is correct all the same.
+"""
 
 from django.conf import settings
 from django.db import models
@@ -10,7 +13,9 @@ from studyapp.models.studies import Frozen
 
 
 class JudgedAnswer(models.Model):
-    """An answer to a question that is no exact match. Whoever gave it, it is judged once.
+    """An answer to a question that is not an exact match.
+
+    It is judged once, whichever systems gave it.
 
     ``digest`` is the SHA-256 of the answer, so that texts of any length can be unique. The decision is
     ``is_correct``, NULL until it is settled; it is written once.
@@ -54,7 +59,10 @@ class JudgedAnswer(models.Model):
 
 
 class Judgement(Frozen):
-    """What one person says of an answer. ``place`` is 1 or 2: there is no third, and nobody has both."""
+    """A judgement of an answer.
+
+    ``place`` is 1 or 2: there is no third judgement, and nobody gives both.
+    """
 
     judged = models.ForeignKey(JudgedAnswer, on_delete=models.PROTECT, related_name="judgements")
     place = models.PositiveSmallIntegerField()

@@ -1,4 +1,4 @@
-"""The revisions of a study's draft, so that every change in the studio can be undone."""
+"""Revisions of a study's draft, so that changes can be undone."""
 
 from django.conf import settings
 from django.db import models
@@ -7,12 +7,11 @@ from studyapp.models.studies import Study
 
 
 class DraftRevision(models.Model):
-    """What the draft of a study was after a change. It need not be complete, nor right.
+    """The draft of a study after a change; it may be incomplete or invalid.
 
     ``content`` has the fields of `studyapp.definition.schema.StudyDefinition`. ``before`` is the number of
-    the
-    revision that was changed: undoing goes there and deletes nothing. ``changed`` names the step of the
-    studio, or the act. ``Study.draft_number`` is the revision that counts.
+    the revision that was changed: undoing goes there and deletes nothing. ``changed`` names the step of the
+    studio, or the act. ``Study.draft_number`` is the current revision.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="revisions")

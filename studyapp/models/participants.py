@@ -8,7 +8,10 @@ from studyapp.models.studies import Condition, EntryLink, Item, Mode, Study, Stu
 
 
 class Stage(models.TextChoices):
-    """The parts of a participant's way after consent, in order. The post survey follows the last item."""
+    """Stages of a participant after consent, in order.
+
+    The post survey follows the last item.
+    """
 
     SCREENING = "screening"
     INSTRUCTIONS = "instructions"
@@ -18,7 +21,10 @@ class Stage(models.TextChoices):
 
 
 class Outcome(models.TextChoices):
-    """How a way ended. Who does not consent is not stored, so "no consent" is of pages and codes only."""
+    """Outcomes of a participant.
+
+    Visitors who do not consent are not stored, so "no consent" is for pages and codes only.
+    """
 
     DONE = "done"
     NO_CONSENT = "no_consent"
@@ -28,15 +34,16 @@ class Outcome(models.TextChoices):
 
 
 class Participant(models.Model):
-    """A person, or bot, who consented. Who it is in the world is not stored here.
+    """A person or bot who consented, without their identity.
 
-    ``group`` names what was assigned: the condition, or in a within-subject or mixed design the group whose
-    conditions the participant sees one after the other; ``condition`` is NULL where there are several.
-    ``order_row`` and ``rotation`` are the rows of the Latin squares that decide the order of the conditions
-    and which items go with which. ``assignment_counts`` is what the assignment counted: ``{group: count}``.
-    ``stage`` is where an active participant is; ``outcome`` is empty until the way has ended.
-    ``returned_at`` is when the recruitment platform told that the person gave the place back; who finishes
-    after that is kept. ``withdrawal_code`` is NULL for people of imported studies and for anonymised ones.
+    ``group`` names the assignment: the condition, or in a within-subject or mixed design the group of
+    conditions that the participant sees; ``condition`` is NULL if there are several. ``order_row`` and
+    ``rotation`` are the rows of the Latin squares that counterbalance the order of the conditions and which
+    items go with which. ``assignment_counts`` is what the assignment counted: ``{group: count}``. ``stage``
+    is the stage of an active participant; ``outcome`` is empty until the participant has ended.
+    ``returned_at`` is the time at which the recruitment platform reported a returned submission;
+    participants who finish after that are kept. ``withdrawal_code`` is NULL for imported and anonymised
+    participants.
     """
 
     class Status(models.TextChoices):
@@ -91,10 +98,10 @@ class Participant(models.Model):
 
 
 class TimedPage(models.Model):
-    """A page that a participant fills once: two clocks, and one final answer per question.
+    """A page that a participant submits once, with two clocks.
 
     Client columns are NULL without JavaScript. ``answers`` and ``changes`` are keyed by the frozen
-    questionnaire; a question left open has no key. NULL ``answers`` means not submitted.
+    questionnaire; an unanswered question has no key. NULL ``answers`` means not submitted.
     """
 
     shown_at = models.DateTimeField(null=True)
@@ -112,6 +119,7 @@ class TimedPage(models.Model):
 
     @property
     def is_submitted(self) -> bool:
+        """True once the page has answers."""
         return self.answers is not None
 
 
@@ -129,9 +137,9 @@ def _page_constraints(name: str) -> list[models.BaseConstraint]:
 
 
 class StageResponse(TimedPage):
-    """A page before the items: laid out when the participant comes to it, filled once.
+    """A page before the items, created when the participant reaches it.
 
-    ``attempt`` counts from 1. ``passed`` is NULL where the page has nothing to pass, or is not submitted.
+    ``attempt`` counts from 1. ``passed`` is NULL if the page has nothing to pass, or is not submitted.
     """
 
     participant = models.ForeignKey(Participant, on_delete=models.PROTECT, related_name="stages")
@@ -151,7 +159,9 @@ class StageResponse(TimedPage):
 
 
 class Trial(TimedPage):
-    """One item of one participant. All trials are laid out at assignment, in that participant's order.
+    """An item of a participant.
+
+    All trials are created at assignment, in the participant's order.
 
     ``condition`` is NULL for an attention item, which is the same in all. ``passed`` is NULL but for an
     attention item that was submitted.
@@ -178,7 +188,7 @@ class Trial(TimedPage):
 
 
 class SurveyResponse(TimedPage):
-    """The post survey of one participant; laid out at assignment, filled once."""
+    """The post survey of a participant, created at assignment and filled once."""
 
     participant = models.OneToOneField(Participant, on_delete=models.PROTECT, related_name="survey")
 
@@ -190,7 +200,10 @@ class SurveyResponse(TimedPage):
 
 
 class Event(models.Model):
-    """One act, by staff or participant. Append-only."""
+    """One act, by staff or participant.
+
+    Append-only.
+    """
 
     study = models.ForeignKey(Study, null=True, on_delete=models.PROTECT, related_name="events")
     participant = models.ForeignKey(Participant, null=True, on_delete=models.PROTECT, related_name="events")

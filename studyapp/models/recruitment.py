@@ -1,4 +1,4 @@
-"""What ties participants to a recruitment platform, apart from all other data; and its notices."""
+"""IDs of recruitment platforms, apart from other data, and notices."""
 
 from django.db import models
 from django.db.models import Q
@@ -8,9 +8,9 @@ from studyapp.models.studies import Mode, Study
 
 
 class ExternalIds(models.Model):
-    """A platform's ids of one participant, in a table of their own, so that they can be deleted alone.
+    """A platform's IDs of a participant, in a table that can be deleted alone.
 
-    ``session_id`` is the submission or assignment; "" where the platform gives none. A person is in a study
+    ``session_id`` is the submission or assignment; "" if the platform gives none. A person is in a study
     once per mode.
     """
 
@@ -37,7 +37,10 @@ class ExternalIds(models.Model):
 
 
 class ReceivedNotice(models.Model):
-    """A notice of a platform that was acted on; kept for a while, so that it is not acted on twice."""
+    """A notice of a platform that was acted on.
+
+    It is kept for a while, so that it is not acted on twice.
+    """
 
     platform = models.CharField(max_length=20)
     event_id = models.CharField(max_length=200)

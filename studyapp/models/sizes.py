@@ -7,11 +7,11 @@ from django.utils.translation import pgettext_lazy
 
 
 class SizePlan(models.Model):
-    """One simulation.
+    """A simulation of the sample size of a planned study.
 
     ``assumptions`` has the form of `studyapp.rules.sample_sizes.SizeSettings`, ``result`` that of
-    `SizeResult`. The
-    pending row is the job: any worker may compute it, twice does no harm. ``progress`` is in percent.
+    `SizeResult`. The pending row is the job: any worker may compute it, and computing it twice does no harm.
+    ``progress`` is in percent.
     """
 
     class Status(models.TextChoices):

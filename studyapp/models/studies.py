@@ -1,4 +1,4 @@
-"""Studies: a draft definition, its frozen versions with conditions, items and stimuli, and entry links."""
+"""Studies, their frozen versions, conditions, items, stimuli and links."""
 
 import secrets
 from typing import Any
@@ -13,7 +13,10 @@ from predictions.models.predictions import PredictionRun, System
 
 
 class Mode(models.TextChoices):
-    """How a participant came. Only live rows count in the assignment of live participants."""
+    """How a participant came.
+
+    Only live rows count in the assignment of live participants.
+    """
 
     LIVE = "live", _("Live")
     PILOT = "pilot", _("Pilot")
@@ -21,12 +24,14 @@ class Mode(models.TextChoices):
 
 
 def new_pseudonym_key() -> str:
-    """A random key, so that nobody outside can compute the public pseudonyms of a study."""
+    """Return a random key, so that outsiders cannot compute pseudonyms."""
     return secrets.token_hex(32)
 
 
 class Study(models.Model):
-    """A study. ``definition`` is the draft; what participants see is always a frozen version.
+    """A study.
+
+    ``definition`` is the draft; what participants see is always a frozen version.
 
     ``draft_number`` is the `DraftRevision` that ``definition`` was made from, NULL for one that never was in
     the studio.
@@ -65,14 +70,19 @@ class FrozenRows(models.QuerySet):
     """Rows that can be read and added, but neither changed nor deleted."""
 
     def update(self, **kwargs: Any) -> int:
+        """Refuse the update."""
         raise FrozenRow(f"{self.model._meta.verbose_name}: what a launch froze is never changed")
 
     def delete(self) -> tuple[int, dict[str, int]]:
+        """Refuse the deletion."""
         raise FrozenRow(f"{self.model._meta.verbose_name}: what a launch froze is never deleted")
 
 
 class Frozen(models.Model):
-    """A row written once. SQL can still change it: ``verify_version`` finds that out at every export."""
+    """A row written once.
+
+    SQL can still change it: ``verify_version`` finds that out at every export.
+    """
 
     objects = FrozenRows.as_manager()
 
@@ -80,16 +90,21 @@ class Frozen(models.Model):
         abstract = True
 
     def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save a new row; refuse to change a stored one."""
         if not self._state.adding:
             raise FrozenRow(f"{self._meta.verbose_name} {self}: what a launch froze is never changed")
         super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Refuse the deletion."""
         raise FrozenRow(f"{self._meta.verbose_name} {self}: what a launch froze is never deleted")
 
 
 class StudyVersion(Frozen):
-    """What was frozen at a launch. ``hash`` is the SHA-256 of the canonical JSON of ``frozen``."""
+    """The content that a launch froze.
+
+    ``hash`` is the SHA-256 of the canonical JSON of ``frozen``.
+    """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField()
@@ -111,7 +126,7 @@ class StudyVersion(Frozen):
 
 
 class Condition(models.Model):
-    """One arm of a version: the predictions of a run, or the ground truth.
+    """A condition of a version: the predictions of a run, or the ground truth.
 
     ``quota`` is how many live participants it may have who completed or are active; NULL for any number.
     """
@@ -146,7 +161,9 @@ class Condition(models.Model):
 
 
 class Item(Frozen):
-    """A question of a version. Its text is copied, so that nothing outside can change it.
+    """A question of a version.
+
+    Its text is copied, so that nothing outside can change it.
 
     ``position`` counts the items, then the practice items, then the attention items of the definition.
     """
@@ -161,7 +178,7 @@ class Item(Frozen):
     position = models.PositiveSmallIntegerField()
     external_id = models.CharField(max_length=200)
     question = models.ForeignKey(Question, null=True, blank=True, on_delete=models.PROTECT)
-    text = models.TextField(null=True)  # noqa: DJ001 (a released study may not tell it)
+    text = models.TextField(null=True)  # noqa: DJ001 (unknown in a released study)
     gold_answer = models.TextField(null=True)  # noqa: DJ001
     context = models.JSONField(null=True)
 
@@ -177,15 +194,15 @@ class Item(Frozen):
 
 
 class Stimulus(models.Model):
-    """What a condition shows for an item, and whether a person judges that answer correct.
+    """The answer that a condition shows for an item, and its correctness.
 
     ``system_correct`` is what two judges decided before the launch, else exact match (``judged_by`` "exact
-    match"), and NULL where unknown. ``decision`` is where it comes from when people judged.
+    match"), and NULL if unknown. ``decision`` is the judges' decision.
     """
 
     condition = models.ForeignKey(Condition, on_delete=models.PROTECT, related_name="stimuli")
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="stimuli")
-    shown_answer = models.TextField(null=True)  # noqa: DJ001 (a released study may not tell it)
+    shown_answer = models.TextField(null=True)  # noqa: DJ001 (unknown in a released study)
     facts = models.JSONField(null=True)
     exact_match = models.BooleanField(null=True)
     answer_f1 = models.FloatField(null=True)
@@ -209,10 +226,12 @@ class Stimulus(models.Model):
 
 
 class EntryLink(models.Model):
-    """A shareable way into a study. Only the SHA-256 of its token is kept.
+    """A shareable entry link of a study.
 
-    ``quota`` is how many may come by it at most, None for any number. ``recruitment`` stands in for the
-    study's own where it is set; it has the form of ``studyapp.definition.recruitment.Recruitment``.
+    Only the SHA-256 of its token is stored.
+
+    ``quota`` limits the number of participants of the link, None does not. ``recruitment`` replaces that
+    of the study if it is set; it has the form of ``studyapp.definition.recruitment.Recruitment``.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="links")

@@ -1,6 +1,6 @@
-"""What simulated participants need to know: the frozen questions, and which shown answers are correct.
+"""Frozen questions and correct answers that simulated participants know.
 
-Bots look this up by the question and the answer that they are shown, as a person would judge the answer.
+Bots look an answer up by the question and the answer that they are shown, as a person would judge it.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,11 @@ from studyapp.simulation.walk import StudyPlan
 
 
 def plan_of(study: Study) -> StudyPlan:
-    """The plan of the newest version. Raises NotFound where the study was never launched."""
+    """Return the plan of the newest version.
+
+    Raises:
+        NotFound: the study was never launched.
+    """
     version = latest_version(study)
     if version is None:
         raise NotFound(f"study {study.slug!r} was never launched; run launch_study first")
@@ -38,7 +42,7 @@ def plan_of(study: Study) -> StudyPlan:
 
 
 def _stages(content: FrozenStudy) -> dict[str, Sequence[Question]]:
-    """The questions of the pages before the items, in order."""
+    """Return the questions of the pages before the items, in order."""
     asked: dict[str, Sequence[Question]] = {
         Stage.SCREENING.value: content.screening,
         Stage.INSTRUCTIONS.value: [],
@@ -50,7 +54,7 @@ def _stages(content: FrozenStudy) -> dict[str, Sequence[Question]]:
 
 
 def _heeded(content: FrozenStudy) -> dict[str, dict[str, Answer]]:
-    """The answers that pass each check."""
+    """Return the answers that pass each check."""
     comprehension = content.comprehension.questions if content.comprehension else []
     return {
         Stage.SCREENING.value: {
@@ -64,7 +68,9 @@ def _heeded(content: FrozenStudy) -> dict[str, dict[str, Answer]]:
 
 
 def condition_of(cookie: str) -> str:
-    """The name of the condition that the participant whom a cookie names is shown now, empty for none.
+    """Return the name of the condition now shown; empty for none.
+
+    The cookie names the participant.
 
     In a within-subject or mixed design it is that of the item on the page.
     """
@@ -80,13 +86,13 @@ def condition_of(cookie: str) -> str:
 
 
 def stored(link: EntryLink) -> dict[str, int]:
-    """How many participants came by a link, and how many pages, completions and early ends are stored."""
-    people = link.participants.all()
+    """Count the participants of a link and their stored pages and endings."""
+    participants = link.participants.all()
     return {
-        "participants": people.count(),
+        "participants": participants.count(),
         "stages": StageResponse.objects.filter(participant__link=link, answers__isnull=False).count(),
         "items": Trial.objects.filter(participant__link=link, answers__isnull=False).count(),
         "surveys": SurveyResponse.objects.filter(participant__link=link, answers__isnull=False).count(),
-        "completed": people.filter(status="completed").count(),
-        "ended": people.filter(status="ended").count(),
+        "completed": participants.filter(status="completed").count(),
+        "ended": participants.filter(status="ended").count(),
     }

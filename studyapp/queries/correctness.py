@@ -1,4 +1,4 @@
-"""Reads of the judging of answers: the queue of a run, who may judge next, agreement, what a study shows."""
+"""Reads of judged answers: queue, next answer, inter-annotator agreement."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ Answer = tuple[int, str]  # key of the question, text of the answer
 
 @dataclass(frozen=True)
 class QueueCounts:
-    """How far the answers of a run are judged; all of them missed the gold answer.
+    """Progress of judging the answers of a run that missed the gold answer.
 
     ``disagreed`` have two judgements that differ and are not settled.
     """
@@ -35,10 +35,10 @@ class QueueCounts:
 
 @dataclass(frozen=True)
 class JudgeAgreement:
-    """Of the answers with two judgements: how many, the share of equal ones, and Krippendorff's alpha.
+    """Agreement of two judges: pairs, share of equal judgements, alpha.
 
-    ``share`` is None without any. With two judges whose parts change from answer to answer alpha is the
-    nominal coefficient for two raters of which Scott's pi is the large-sample form.
+    ``share`` is None without any. With two judges whose order changes from answer to answer, Krippendorff's
+    alpha is the nominal coefficient for two raters of which Scott's pi is the large-sample form.
     """
 
     pairs: int
@@ -48,7 +48,10 @@ class JudgeAgreement:
 
 @dataclass(frozen=True)
 class ConditionCorrectness:
-    """What is known of the answers that a condition shows, in items. ``waiting`` are in the queue."""
+    """Correctness of the answers that a condition shows, in items.
+
+    ``waiting`` are in the queue.
+    """
 
     condition: str
     label: str
@@ -66,7 +69,10 @@ def digest(answer: str) -> str:
 
 
 def missed_answers(run: PredictionRun) -> Iterator[Answer]:
-    """The answers of a run that are no exact match with gold. An empty answer is none to judge."""
+    """Yield the answers of a run that miss the gold answer.
+
+    An empty answer cannot be judged.
+    """
     rows = Prediction.objects.filter(run=run).exclude(answer="")
     for question, answer, gold in rows.values_list("question_id", "answer", "question__answer").iterator():
         if not hotpotqa.exact_match(gold, answer):
@@ -74,11 +80,11 @@ def missed_answers(run: PredictionRun) -> Iterator[Answer]:
 
 
 def missed_answers_of_design(plan: Design) -> Iterator[Answer]:
-    """The same of what the conditions of a design show."""
-    for arm in plan.arms:
-        if arm.run is None:
+    """Yield the answers shown by a design that miss the gold answer."""
+    for condition in plan.conditions:
+        if condition.run is None:
             continue
-        shown = plan.content.condition(arm.definition.name).shown
+        shown = plan.content.condition(condition.definition.name).shown
         for question in plan.questions:
             answer = shown[question.external_id].answer
             if answer and not hotpotqa.exact_match(question.answer, answer):
@@ -86,7 +92,7 @@ def missed_answers_of_design(plan: Design) -> Iterator[Answer]:
 
 
 def queue(run: PredictionRun) -> QuerySet[JudgedAnswer]:
-    """The queued answers that a run gave."""
+    """Return the queued answers that a run gave."""
     # Both conditions in one filter: they are about the same prediction.
     return JudgedAnswer.objects.filter(
         question__predictions__run=run, question__predictions__answer=F("answer")
@@ -94,7 +100,7 @@ def queue(run: PredictionRun) -> QuerySet[JudgedAnswer]:
 
 
 def queue_counts() -> dict[int, QueueCounts]:
-    """The counts of every run that has a queue, by its key."""
+    """Return the counts of every run that has a queue, by its key."""
     rows = (
         JudgedAnswer.objects.filter(question__predictions__answer=F("answer"))
         .annotate(run=F("question__predictions__run"), given=Count("judgements"))
@@ -107,7 +113,7 @@ def queue_counts() -> dict[int, QueueCounts]:
 
 
 def counts_of(run: PredictionRun) -> QueueCounts:
-    """The counts of one run."""
+    """Return the counts of one run."""
     counts = QueueCounts()
     rows = queue(run).annotate(given=Count("judgements")).values_list("given", "is_correct")
     for given, decided in rows:
@@ -121,9 +127,10 @@ def _counted(counts: QueueCounts, given: int, decided: bool | None) -> QueueCoun
 
 
 def next_answer(run: PredictionRun, judge: User) -> JudgedAnswer | None:
-    """An answer that still needs this judge: those that lack only one judgement first.
+    """Return an answer that this judge has to judge next.
 
-    The order is that of the digests, so that it tells nothing about the answers.
+    Answers that lack only one judgement come first. The order is that of the digests, so that it reveals
+    nothing about the answers.
     """
     return (
         queue(run)
@@ -138,7 +145,10 @@ def next_answer(run: PredictionRun, judge: User) -> JudgedAnswer | None:
 
 
 def disagreements(run: PredictionRun) -> list[JudgedAnswer]:
-    """Answers whose two judgements differ, with both; only now does anybody see what another judge said."""
+    """Return answers whose two judgements differ, with both judgements.
+
+    Only now can a judge see what another one said.
+    """
     return list(
         queue(run)
         .filter(is_correct__isnull=True)
@@ -151,17 +161,17 @@ def disagreements(run: PredictionRun) -> list[JudgedAnswer]:
 
 
 def settled(run: PredictionRun) -> list[JudgedAnswer]:
-    """The answers of a run with their decisions, the latest first."""
+    """Return the answers of a run with their decisions, the latest first."""
     rows = queue(run).filter(is_correct__isnull=False).select_related("question", "settled_by")
     return list(rows.order_by("-settled_at", "-pk"))
 
 
 def judge_agreement(run: PredictionRun) -> JudgeAgreement:
-    """How well two judges agree on the answers of a run, before anything was settled otherwise."""
+    """Compute the agreement of two judges before disagreements were settled."""
     rows = Judgement.objects.filter(judged__in=queue(run)).values_list("judged", "place", "is_correct")
     given: dict[int, dict[int, bool]] = {}
-    for judged, place, verdict in rows:
-        given.setdefault(judged, {})[place] = verdict
+    for judged, number, verdict in rows:
+        given.setdefault(judged, {})[number] = verdict
     pairs = [(both[1], both[2]) for _key, both in sorted(given.items()) if len(both) == 2]
     ratings = np.array(pairs, dtype=float).reshape(-1, 2).T
     alpha = krippendorff_alpha(ratings, "nominal", rng=np.random.default_rng(SEED), resamples=RESAMPLES)
@@ -170,41 +180,45 @@ def judge_agreement(run: PredictionRun) -> JudgeAgreement:
 
 
 def decisions(answers: Iterable[Answer]) -> dict[Answer, JudgedAnswer]:
-    """What was queued of these answers, decided or not, by question and answer."""
-    wanted = {(question, digest(answer)): (question, answer) for question, answer in answers}
-    rows = JudgedAnswer.objects.filter(question__in={question for question, _digest in wanted})
-    found = {(row.question_id, row.digest): row for row in rows}
-    return {wanted[key]: row for key, row in found.items() if key in wanted}
+    """Return the queued ones of these answers, by question and answer."""
+    answer_of = {(question, digest(answer)): (question, answer) for question, answer in answers}
+    rows = JudgedAnswer.objects.filter(question__in={question for question, _digest in answer_of})
+    queued = {(row.question_id, row.digest): row for row in rows}
+    return {answer_of[key]: row for key, row in queued.items() if key in answer_of}
 
 
 def correctness_of_design(plan: Design) -> list[ConditionCorrectness]:
-    """What a launch would freeze now, for each condition that shows a system."""
-    known = decisions(missed_answers_of_design(plan))
-    found = []
-    for arm in plan.arms:
-        if arm.run is None:
+    """Return the correctness that a launch would freeze, by condition."""
+    judged = decisions(missed_answers_of_design(plan))
+    rows = []
+    for condition in plan.conditions:
+        if condition.run is None:
             continue
-        shown = plan.content.condition(arm.definition.name).shown
+        shown = plan.content.condition(condition.definition.name).shown
         states = [
-            _state(known, question.pk, question.answer, shown[question.external_id].answer or "")
+            _state(judged, question.pk, question.answer, shown[question.external_id].answer or "")
             for question in plan.questions
         ]
         counts = {name: states.count(name) for name in ("exact", "correct", "wrong", "waiting", "not_queued")}
-        found.append(ConditionCorrectness(arm.definition.name, arm.definition.label, arm.run, **counts))
-    return found
+        rows.append(
+            ConditionCorrectness(
+                condition.definition.name, condition.definition.label, condition.run, **counts
+            )
+        )
+    return rows
 
 
-def _state(known: Mapping[Answer, JudgedAnswer], question: int, gold: str, answer: str) -> str:
+def _state(judged: Mapping[Answer, JudgedAnswer], question: int, gold: str, answer: str) -> str:
     if hotpotqa.exact_match(gold, answer):
         return "exact"
-    row = known.get((question, answer))
+    row = judged.get((question, answer))
     if row is None:
         return "not_queued"
     return {True: "correct", False: "wrong", None: "waiting"}[row.is_correct]
 
 
 def later_decisions(version: StudyVersion) -> list[tuple[Stimulus, JudgedAnswer]]:
-    """What was decided since the launch of a version, about the answers that it shows."""
+    """Return decisions about a version's answers that came after its launch."""
     stimuli = Stimulus.objects.filter(
         Q(condition__run__isnull=False),
         condition__version=version,
@@ -217,10 +231,10 @@ def later_decisions(version: StudyVersion) -> list[tuple[Stimulus, JudgedAnswer]
     for row in stimuli:
         if row.item.question_id and row.shown_answer:
             rows.setdefault((row.item.question_id, row.shown_answer), []).append(row)
-    known = decisions(rows)
+    judged = decisions(rows)
     return [
         (stimulus, decision)
-        for key, decision in known.items()
+        for key, decision in judged.items()
         if decision.is_correct is not None
         for stimulus in rows[key]
     ]

@@ -1,4 +1,4 @@
-"""What a definition would freeze now: its dataset, runs and items, and the whole content."""
+"""The content that a definition would freeze now: dataset, runs and items."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from studyapp.errors import StudyappError
 
 
 class StudyRefused(StudyappError):
-    """A definition cannot become a study; ``location`` is the field that has to change."""
+    """A definition cannot become a study; ``location`` is the field to change."""
 
     def __init__(self, location: Location, message: str) -> None:
         self.location = location
@@ -35,8 +35,8 @@ class StudyRefused(StudyappError):
 
 
 @dataclass(frozen=True)
-class Arm:
-    """A condition with the run whose predictions it shows; None for the ground truth."""
+class PlannedCondition:
+    """A condition with the run that it shows; None for the ground truth."""
 
     definition: ConditionDefinition
     run: PredictionRun | None
@@ -44,10 +44,13 @@ class Arm:
 
 @dataclass(frozen=True)
 class Design:
-    """A definition with what it refers to. ``questions`` are the items, in order; ``practice`` come first."""
+    """A definition with all that it refers to.
+
+    ``questions`` are the items, in order; ``practice`` come first.
+    """
 
     dataset: Dataset
-    arms: list[Arm]
+    conditions: list[PlannedCondition]
     questions: list[Question]
     practice: list[Question]
     content: FrozenStudy
@@ -65,9 +68,9 @@ def design(definition: StudyDefinition) -> Design:
     except NotFound as error:
         raise StudyRefused(("dataset",), message_of(error)) from error
     _check_language(definition)
-    arms = [_arm(dataset, place, condition) for place, condition in enumerate(definition.conditions)]
-    pool = _pool(dataset, arms)
-    attention = [_attention(dataset, place, row) for place, row in enumerate(definition.attention)]
+    conditions = [_planned(dataset, index, written) for index, written in enumerate(definition.conditions)]
+    pool = _pool(dataset, conditions)
+    attention = [_attention(dataset, index, row) for index, row in enumerate(definition.attention)]
     taken = {row.item for row in attention if row.item is not None}
     questions = _items(pool, "items", definition.items, taken)
     taken |= {question.external_id for question in questions}
@@ -75,8 +78,8 @@ def design(definition: StudyDefinition) -> Design:
     ids = [question.external_id for question in (*questions, *practice)]
     _check_attention(definition, attention, ids)
     _check_item_rules(definition, ids[: len(questions)])
-    content = _content(definition, arms, questions, practice, attention)
-    return Design(dataset, arms, questions, practice, content)
+    content = _content(definition, conditions, questions, practice, attention)
+    return Design(dataset, conditions, questions, practice, content)
 
 
 def _check_language(definition: StudyDefinition) -> None:
@@ -85,39 +88,39 @@ def _check_language(definition: StudyDefinition) -> None:
         raise StudyRefused(
             ("language",),
             say(
-                "the pages of this site do not speak %(language)r; they speak %(spoken)s",
+                "the pages of this site are not available in %(language)r; available: %(spoken)s",
                 language=definition.language,
                 spoken=", ".join(spoken),
             ),
         )
 
 
-def _arm(dataset: Dataset, place: int, condition: ConditionDefinition) -> Arm:
-    if condition.system is None:
-        return Arm(condition, None)
-    location = ("conditions", place, "system")
-    if not System.objects.filter(name=condition.system).exists():
+def _planned(dataset: Dataset, index: int, definition: ConditionDefinition) -> PlannedCondition:
+    if definition.system is None:
+        return PlannedCondition(definition, None)
+    location = ("conditions", index, "system")
+    if not System.objects.filter(name=definition.system).exists():
         names = ", ".join(System.objects.order_by("name").values_list("name", flat=True))
         raise StudyRefused(
             location,
             say(
-                "there is no system %(system)r; there is %(known)s",
-                system=condition.system,
+                "unknown system %(system)r; known systems: %(known)s",
+                system=definition.system,
                 known=names or say("none yet"),
             ),
         )
-    run = latest_run(dataset, condition.system)
+    run = latest_run(dataset, definition.system)
     if run is None:
         raise StudyRefused(
             location,
             say(
                 "condition %(condition)r has no finished predictions on %(dataset)s; run: %(command)s",
-                condition=condition.name,
+                condition=definition.name,
                 dataset=str(dataset),
-                command=_predict(dataset, condition),
+                command=_predict(dataset, definition),
             ),
         )
-    return Arm(condition, run)
+    return PlannedCondition(definition, run)
 
 
 def _predict(dataset: Dataset, condition: ConditionDefinition) -> str:
@@ -126,48 +129,55 @@ def _predict(dataset: Dataset, condition: ConditionDefinition) -> str:
 
 @dataclass(frozen=True)
 class _Pool:
-    """What can be shown. ``known`` maps the ids of all questions to keys; ``shows`` has keys by condition."""
+    """The questions that can be shown.
+
+    ``keys`` maps the ids of all questions to keys; ``shows`` has keys by condition.
+    """
 
     dataset: Dataset
-    arms: Sequence[Arm]
-    known: Mapping[str, int]
+    conditions: Sequence[PlannedCondition]
+    keys: Mapping[str, int]
     shows: Mapping[str, set[int]]
 
     @property
     def usable(self) -> list[str]:
         """Ids of the questions that every condition can show."""
         return [
-            external_id for external_id, pk in self.known.items()
+            external_id for external_id, pk in self.keys.items()
             if all(pk in shown for shown in self.shows.values())
         ]  # fmt: skip
 
 
-def _pool(dataset: Dataset, arms: Sequence[Arm]) -> _Pool:
-    known = dict(Question.objects.filter(dataset=dataset).values_list("external_id", "pk"))
+def _pool(dataset: Dataset, conditions: Sequence[PlannedCondition]) -> _Pool:
+    keys = dict(Question.objects.filter(dataset=dataset).values_list("external_id", "pk"))
     shows = {}
-    for place, arm in enumerate(arms):
-        shows[arm.definition.name] = _can_show(dataset, arm)
-        if arm.definition.explanation in ("tokens", "both") and not shows[arm.definition.name]:
+    for index, condition in enumerate(conditions):
+        shows[condition.definition.name] = _can_show(dataset, condition)
+        if condition.definition.explanation in ("tokens", "both") and not shows[condition.definition.name]:
             raise StudyRefused(
-                ("conditions", place, "explanation"),
+                ("conditions", index, "explanation"),
                 say(
-                    "%(run)s came with neither weights of tokens nor probabilities of facts", run=str(arm.run)
+                    "%(run)s has neither token weights nor fact probabilities",
+                    run=str(condition.run),
                 ),
             )
-        if arm.definition.explanation == "program" and not shows[arm.definition.name]:
+        if condition.definition.explanation == "program" and not shows[condition.definition.name]:
             raise StudyRefused(
-                ("conditions", place, "explanation"),
-                say("%(whose)s has no steps of programs", whose=_whose(arm)),
+                ("conditions", index, "explanation"),
+                say("%(whose)s has no program steps", whose=_whose(condition)),
             )
-    return _Pool(dataset, arms, known, shows)
+    return _Pool(dataset, conditions, keys, shows)
 
 
-def _whose(arm: Arm) -> str:
-    return str(arm.run) if arm.run else say("the gold of this dataset")
+def _whose(condition: PlannedCondition) -> str:
+    return str(condition.run) if condition.run else say("the gold of this dataset")
 
 
 def _items(pool: _Pool, field: str, items: ItemsDefinition, taken: set[str]) -> list[Question]:
-    """The questions named, or those drawn among what every arm can show and nothing else has taken."""
+    """Return the questions listed by ID, or drawn among the usable ones.
+
+    A usable question can be shown by every condition and is not taken.
+    """
     if items.ids is not None:
         _check_named(items.ids, field, pool, taken)
         ids = items.ids
@@ -181,12 +191,15 @@ def _items(pool: _Pool, field: str, items: ItemsDefinition, taken: set[str]) -> 
             if items.stratify
             else draw(usable, items.count, items.seed or 0)
         )
-    by_key = Question.objects.in_bulk([pool.known[external_id] for external_id in ids])
-    return [by_key[pool.known[external_id]] for external_id in ids]
+    by_key = Question.objects.in_bulk([pool.keys[external_id] for external_id in ids])
+    return [by_key[pool.keys[external_id]] for external_id in ids]
 
 
 def draw(external_ids: Sequence[str], count: int, seed: int) -> list[str]:
-    """Draw ids by a hash of seed and id: whatever their order, and a question more changes little."""
+    """Draw IDs by a hash of seed and ID.
+
+    Their order does not matter, and one question more changes little.
+    """
     return sorted(
         external_ids, key=lambda external_id: hashlib.sha256(f"{seed}/{external_id}".encode()).digest()
     )[:count]
@@ -195,7 +208,7 @@ def draw(external_ids: Sequence[str], count: int, seed: int) -> list[str]:
 def _draw_stratified(
     pool: _Pool, usable: Sequence[str], items: ItemsDefinition, stratify: Stratified
 ) -> list[str]:
-    """The share of items that the system answers correctly, and the rest of those that it does not."""
+    """Draw a share of items that a system answers correctly, and the rest."""
     correct = _answered_correctly(pool.dataset, stratify.system)
     count = items.count or 0
     wanted = {True: round(count * stratify.correct)}
@@ -207,8 +220,8 @@ def _draw_stratified(
             raise StudyRefused(
                 ("items", "stratify"),
                 say(
-                    "%(n)s questions wanted that %(system)s answers %(word)s, but of those that every "
-                    "condition can show it answers %(there)s so",
+                    "stratify needs %(n)s questions that %(system)s answers %(word)s, but every condition "
+                    "can show only %(there)s of them",
                     n=number,
                     system=stratify.system,
                     word=say("correctly") if is_correct else say("wrongly"),
@@ -236,30 +249,35 @@ def _answered_correctly(dataset: Dataset, system: str) -> dict[str, bool]:
     return {external_id: hotpotqa.exact_match(gold, answer) for external_id, gold, answer in rows}
 
 
-def _can_show(dataset: Dataset, arm: Arm) -> set[int]:
-    """Keys of the questions that an arm can show. An empty answer shows nothing."""
-    if arm.run is None:
-        known = Question.objects.filter(dataset=dataset).exclude(answer="")
-        if arm.definition.explanation == "program":
-            known = known.filter(steps__isnull=False)
-        elif arm.definition.explanation != "none":
-            known = known.filter(supporting_facts__isnull=False)
-        return set(known.values_list("pk", flat=True))
-    predictions = Prediction.objects.filter(run=arm.run).exclude(answer="")
-    if arm.definition.explanation == "program":
+def _can_show(dataset: Dataset, condition: PlannedCondition) -> set[int]:
+    """Return the keys of the questions that a condition can show.
+
+    An empty answer shows nothing.
+    """
+    if condition.run is None:
+        questions = Question.objects.filter(dataset=dataset).exclude(answer="")
+        if condition.definition.explanation == "program":
+            questions = questions.filter(steps__isnull=False)
+        elif condition.definition.explanation != "none":
+            questions = questions.filter(supporting_facts__isnull=False)
+        return set(questions.values_list("pk", flat=True))
+    predictions = Prediction.objects.filter(run=condition.run).exclude(answer="")
+    if condition.definition.explanation == "program":
         predictions = predictions.filter(steps__isnull=False)
-    if arm.definition.explanation in ("tokens", "both"):
+    if condition.definition.explanation in ("tokens", "both"):
         weighed = Q(explanation_weights__isnull=False)
-        if arm.run.saliency is None:  # else an item without weights would be highlighted by another measure
+        if (
+            condition.run.saliency is None
+        ):  # else an item without weights would be highlighted by another measure
             weighed |= Q(fact_probabilities__isnull=False)
         predictions = predictions.filter(weighed)
     return set(predictions.values_list("question", flat=True))
 
 
 def _check_named(ids: Sequence[str], field: str, pool: _Pool, taken: set[str]) -> None:
-    for place, external_id in enumerate(ids):
-        location = (field, "ids", place)
-        if external_id not in pool.known:
+    for index, external_id in enumerate(ids):
+        location = (field, "ids", index)
+        if external_id not in pool.keys:
             raise StudyRefused(
                 location,
                 say(
@@ -272,65 +290,72 @@ def _check_named(ids: Sequence[str], field: str, pool: _Pool, taken: set[str]) -
             raise StudyRefused(
                 location, say("%(id)r is an item or an attention item already", id=external_id)
             )
-        for arm in pool.arms:
-            if pool.known[external_id] not in pool.shows[arm.definition.name]:
+        for condition in pool.conditions:
+            if pool.keys[external_id] not in pool.shows[condition.definition.name]:
                 raise StudyRefused(
                     location,
                     say(
                         "condition %(condition)r cannot show %(id)r: %(lack)s",
-                        condition=arm.definition.name,
+                        condition=condition.definition.name,
                         id=external_id,
-                        lack=_lack(pool, arm),
+                        lack=_lack(pool, condition),
                     ),
                 )
 
 
-def _lack(pool: _Pool, arm: Arm) -> str:
-    if arm.run is None:
-        if arm.definition.explanation == "program":
+def _lack(pool: _Pool, condition: PlannedCondition) -> str:
+    if condition.run is None:
+        if condition.definition.explanation == "program":
             return say("its gold answer or its gold steps are unknown")
         return say("its gold answer or its gold facts are unknown")
-    if arm.definition.explanation == "program":
-        return say("no answer with the steps of a program from %(run)s", run=str(arm.run))
-    told = {"run": str(arm.run), "command": _predict(pool.dataset, arm.definition)}
-    if arm.definition.explanation in ("facts", "none"):
-        return say("no answer from %(run)s; run: %(command)s", **told)
-    return say("no answer with weights from %(run)s; run: %(command)s", **told)
+    if condition.definition.explanation == "program":
+        return say("no answer with the steps of a program from %(run)s", run=str(condition.run))
+    values = {"run": str(condition.run), "command": _predict(pool.dataset, condition.definition)}
+    if condition.definition.explanation in ("facts", "none"):
+        return say("no answer from %(run)s; run: %(command)s", **values)
+    return say("no answer with weights from %(run)s; run: %(command)s", **values)
 
 
 def _too_few(wanted: int, usable: int, pool: _Pool) -> str:
     each = ", ".join(f"{name} {len(shown)}" for name, shown in pool.shows.items())
     return say(
-        "%(wanted)s wanted, but every condition can show only %(usable)s of the %(all)s questions of "
-        "%(dataset)s (each alone: %(each)s); `python manage.py predict --dataset %(dataset)s --system NAME` "
-        "fills gaps",
+        "%(wanted)s questions requested, but every condition can show only %(usable)s of the %(all)s "
+        "questions of %(dataset)s (each alone: %(each)s); `python manage.py predict --dataset %(dataset)s "
+        "--system NAME` fills gaps",
         wanted=wanted,
         usable=usable,
-        all=len(pool.known),
+        all=len(pool.keys),
         dataset=str(pool.dataset),
         each=each,
     )
 
 
-def _attention(dataset: Dataset, place: int, row: AttentionDefinition) -> FrozenAttention:
-    """The attention item as it will be shown. Raises StudyRefused where it contradicts nothing."""
+def _attention(dataset: Dataset, index: int, row: AttentionDefinition) -> FrozenAttention:
+    """Return the attention item as it will be shown.
+
+    Raises:
+        StudyRefused: it contradicts nothing.
+    """
     question = None
     if row.item is not None:
         question = Question.objects.filter(dataset=dataset, external_id=row.item).first()
         if question is None:
             raise StudyRefused(
-                ("attention", place, "item"),
+                ("attention", index, "item"),
                 say("%(dataset)s has no question with the id %(id)r", dataset=str(dataset), id=row.item),
             )
         if not question.answer or not question.supporting_facts:
             raise StudyRefused(
-                ("attention", place, "item"),
+                ("attention", index, "item"),
                 say("the gold answer or facts of %(id)r are unknown", id=row.item),
             )
         if hotpotqa.exact_match(question.answer, row.answer or ""):
             raise StudyRefused(
-                ("attention", place, "answer"),
-                say("is the gold answer of %(id)r; it contradicts nothing", id=row.item),
+                ("attention", index, "answer"),
+                say(
+                    "is the gold answer of %(id)r, which contradicts nothing; give a wrong answer",
+                    id=row.item,
+                ),
             )
     return FrozenAttention(
         id=row.id,
@@ -349,27 +374,27 @@ def _attention(dataset: Dataset, place: int, row: AttentionDefinition) -> Frozen
 def _check_attention(
     definition: StudyDefinition, attention: Sequence[FrozenAttention], ids: Sequence[str]
 ) -> None:
-    for place, row in enumerate(attention):
+    for index, row in enumerate(attention):
         if row.id in ids:
-            raise StudyRefused(("attention", place, "id"), say("%(id)r is the id of an item", id=row.id))
+            raise StudyRefused(("attention", index, "id"), say("%(id)r is the id of an item", id=row.id))
         if row.item in ids:
             raise StudyRefused(
-                ("attention", place, "item"), say("%(id)r is an item of the study already", id=row.item)
+                ("attention", index, "item"), say("%(id)r is an item of the study already", id=row.item)
             )
 
 
 def _check_item_rules(definition: StudyDefinition, item_ids: Sequence[str]) -> None:
-    for place, rule in enumerate(definition.exclusions):
+    for index, rule in enumerate(definition.exclusions):
         if isinstance(rule, ItemDefinition):
             try:
                 check_item_rule(rule, item_ids)
             except ValueError as error:
-                raise StudyRefused(("exclusions", place, "item_id"), message_of(error)) from error
+                raise StudyRefused(("exclusions", index, "item_id"), message_of(error)) from error
 
 
 def _content(
     definition: StudyDefinition,
-    arms: Sequence[Arm],
+    conditions: Sequence[PlannedCondition],
     questions: Sequence[Question],
     practice: Sequence[Question],
     attention: Sequence[FrozenAttention],
@@ -379,45 +404,31 @@ def _content(
         if lacking:
             del complete[language]
     groups = {
-        condition.name: name if definition.design != "between" else ""
+        member.name: name if definition.design != "between" else ""
         for name, members in groups_of(definition.design, definition.conditions).items()
-        for condition in members
+        for member in members
     }
-    return FrozenStudy(
-        title=definition.title,
-        language=definition.language,
+    return definition.freeze(
         translations=complete,
-        dataset=definition.dataset,
-        items_seed=definition.items.seed,
         items=[_frozen_item(question) for question in questions],
         practice=[_frozen_item(question) for question in practice],
         attention=list(attention),
         design=definition.design,
         condition_order=definition.condition_order,
         conditions=[
-            _frozen_arm(arm, place, groups[arm.definition.name], [*questions, *practice])
-            for place, arm in enumerate(arms)
+            _frozen_condition(condition, index, groups[condition.definition.name], [*questions, *practice])
+            for index, condition in enumerate(conditions)
         ],
-        screening=definition.screening,
-        comprehension=definition.comprehension,
-        pre_survey=definition.questionnaire.pre_survey,
-        item_questionnaire=definition.questionnaire.item,
-        post_survey=definition.questionnaire.post_survey,
-        consent=definition.consent,
-        instructions=definition.instructions,
-        instructions_page=definition.instructions_page or definition.comprehension is not None,
         rules=[rule.freeze() for rule in definition.exclusions],
-        order_seed=definition.order_seed,
-        assignment_block=definition.assignment_block,
-        stale_after_minutes=definition.stale_after_minutes,
-        redirect_url=definition.completion.redirect_url,
-        recruitment=definition.recruitment,
-        privacy=definition.privacy,
     )
 
 
 def _frozen_item(question: Question) -> FrozenItem:
-    """A question as participants will see it. Raises StudyRefused where an image is gone."""
+    """Return a question as participants will see it.
+
+    Raises:
+        StudyRefused: an image is gone.
+    """
     images = IMAGES.validate_python(question.images)
     for image in images:
         if not (folder() / image.path).is_file():
@@ -438,33 +449,42 @@ def _frozen_item(question: Question) -> FrozenItem:
     )
 
 
-def _frozen_arm(arm: Arm, place: int, group: str, questions: Sequence[Question]) -> FrozenCondition:
+def _frozen_condition(
+    condition: PlannedCondition, index: int, group: str, questions: Sequence[Question]
+) -> FrozenCondition:
     return FrozenCondition(
-        name=arm.definition.name,
-        label=arm.definition.label,
-        system=arm.definition.system,
-        revision=arm.run.revision if arm.run else None,
-        ground_truth=arm.run is None,
-        weight=arm.definition.weight,
-        explanation=arm.definition.explanation,
+        name=condition.definition.name,
+        label=condition.definition.label,
+        system=condition.definition.system,
+        revision=condition.run.revision if condition.run else None,
+        ground_truth=condition.run is None,
+        weight=condition.definition.weight,
+        explanation=condition.definition.explanation,
         group=group,
-        saliency=_saliency(arm),
-        shown=_shown(arm, place, questions),
+        saliency=_saliency(condition),
+        shown=_shown(condition, index, questions),
     )
 
 
-def _saliency(arm: Arm) -> str:
-    """The method behind the highlighted words, where they come from the model server's saliency."""
-    if arm.run is None or arm.run.saliency is None or arm.definition.explanation not in ("tokens", "both"):
+def _saliency(condition: PlannedCondition) -> str:
+    """Return the saliency method behind highlighted words; empty for none."""
+    if (
+        condition.run is None
+        or condition.run.saliency is None
+        or condition.definition.explanation not in ("tokens", "both")
+    ):
         return ""
-    return method_name(SaliencyOptions.model_validate(arm.run.saliency))
+    return method_name(SaliencyOptions.model_validate(condition.run.saliency))
 
 
-def _shown(arm: Arm, place: int, questions: Sequence[Question]) -> dict[str, Shown]:
-    """What the arm shows, by item id. The ground truth shows the gold answer and the gold facts."""
-    has_facts = arm.definition.explanation in ("facts", "both")
-    has_steps = arm.definition.explanation == "program"
-    if arm.run is None:
+def _shown(condition: PlannedCondition, index: int, questions: Sequence[Question]) -> dict[str, Shown]:
+    """Return the content that the condition shows, by item ID.
+
+    The ground truth shows the gold answer and the gold facts.
+    """
+    has_facts = condition.definition.explanation in ("facts", "both")
+    has_steps = condition.definition.explanation == "program"
+    if condition.run is None:
         return {
             question.external_id: Shown(
                 answer=question.answer,
@@ -473,21 +493,28 @@ def _shown(arm: Arm, place: int, questions: Sequence[Question]) -> dict[str, Sho
             )
             for question in questions
         }
-    predictions = Prediction.objects.filter(run=arm.run, question__in=questions).select_related("question")
+    predictions = Prediction.objects.filter(run=condition.run, question__in=questions).select_related(
+        "question"
+    )
     return {
         row.question.external_id: Shown(
             answer=row.answer,
             facts=row.facts if has_facts else None,
-            tokens=_tokens(arm, place, row),
+            tokens=_tokens(condition, index, row),
             steps=row.steps if has_steps else None,
         )
         for row in predictions
     }
 
 
-def _tokens(arm: Arm, place: int, prediction: Prediction) -> list[tuple[str, int, int, int, int]] | None:
-    """The pieces that the arm highlights: by weights of tokens, else by the probabilities of facts."""
-    if arm.definition.explanation not in ("tokens", "both"):
+def _tokens(
+    condition: PlannedCondition, index: int, prediction: Prediction
+) -> list[tuple[str, int, int, int, int]] | None:
+    """Return the highlighted pieces of a prediction.
+
+    They come from weights of tokens, else from the probabilities of facts.
+    """
+    if condition.definition.explanation not in ("tokens", "both"):
         return None
     context = prediction.question.context
     if prediction.explanation_weights is None:
@@ -497,7 +524,7 @@ def _tokens(arm: Arm, place: int, prediction: Prediction) -> list[tuple[str, int
         check_places(context, weights)
     except ValueError as error:
         raise StudyRefused(
-            ("conditions", place, "explanation"),
-            say("the weights of %(run)s do not fit: %(error)s", run=str(arm.run), error=str(error)),
+            ("conditions", index, "explanation"),
+            say("the weights of %(run)s do not fit: %(error)s", run=str(condition.run), error=str(error)),
         ) from error
     return highlights(weights)

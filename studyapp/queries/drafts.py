@@ -1,4 +1,4 @@
-"""Reads of the draft of a study: as a definition, as the studio edits it, and what it would show."""
+"""Reads of a study's draft: definition, edited draft and preview."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,11 +19,15 @@ from studyapp.models import DraftRevision, Study
 from studyapp.queries.designs import StudyRefused, design
 from studyapp.studio import sample
 from studyapp.studio.drafts import Draft, Problem, opened, problems, stored, valid
-from studyapp.studio.forms import Known
+from studyapp.studio.forms import KnownNames
 
 
 def definition_of(study: Study) -> StudyDefinition:
-    """The draft as a definition. Raises StudyRefused where it is none."""
+    """Return the draft as a definition.
+
+    Raises:
+        StudyRefused: it is not a valid definition.
+    """
     try:
         return StudyDefinition.model_validate(study.definition)
     except ValidationError as error:
@@ -39,14 +43,20 @@ def definition_of(study: Study) -> StudyDefinition:
 
 @dataclass(frozen=True)
 class Edited:
-    """A draft as the studio edits it. ``number`` is its revision, 0 where it is not one yet."""
+    """A draft as the studio edits it.
+
+    ``number`` is its revision, 0 if it is not one yet.
+    """
 
     number: int
     draft: Draft
 
 
 def edited(study: Study) -> Edited:
-    """The revision that counts; where the study was given another definition since, that definition."""
+    """Return the current revision, or the definition that replaced it.
+
+    The study may have been given another definition outside the studio.
+    """
     revision = current_revision(study)
     if revision is not None and stored(revision.content) == study.definition:
         return Edited(revision.number, revision.content)
@@ -54,12 +64,13 @@ def edited(study: Study) -> Edited:
 
 
 def current_revision(study: Study) -> DraftRevision | None:
+    """Return the current revision of a draft, if it has one."""
     number = study.draft_number
     return None if number is None else study.revisions.filter(number=number).first()
 
 
 def undoable(study: Study, now: Edited) -> DraftRevision | None:
-    """The revision that undoing goes back to; None where there is none."""
+    """Return the revision that undoing goes back to; None if there is none."""
     revision = current_revision(study) if now.number else None
     if revision is None or revision.before is None:
         return None
@@ -67,21 +78,24 @@ def undoable(study: Study, now: Edited) -> DraftRevision | None:
 
 
 def redoable(study: Study, now: Edited) -> DraftRevision | None:
-    """The newest revision that was made from the one that counts."""
+    """Return the newest revision that was made from the one that counts."""
     if not now.number:
         return None
     return study.revisions.filter(before=now.number).order_by("-number").first()
 
 
 def revisions(study: Study) -> QuerySet[DraftRevision]:
-    """The revisions without their content, newest first."""
+    """Return the revisions without their content, newest first."""
     return study.revisions.defer("content").select_related("made_by").order_by("-number")
 
 
-def known(dataset: str) -> Known:
-    """What a draft over a dataset can refer to: systems are those with finished predictions on it."""
+def known_names(dataset: str) -> KnownNames:
+    """Return the names that a draft over a dataset can refer to.
+
+    Systems are those with finished predictions on the dataset.
+    """
     done = PredictionRun.objects.filter(status=PredictionRun.Status.DONE, dataset__name=dataset)
-    return Known(
+    return KnownNames(
         datasets=list(Dataset.objects.order_by("name").values_list("name", flat=True)),
         systems=list(
             System.objects.filter(pk__in=done.values("system"))
@@ -94,9 +108,11 @@ def known(dataset: str) -> Known:
 
 @dataclass(frozen=True)
 class Look:
-    """What a draft comes to. ``problems`` keep it from being launched: what the definition says of it, else
-    what it refers to and is not there. ``content`` is what participants would see; ``made_up`` says why it
-    has a made-up item, where it has one. Both are told in the active language.
+    """The preview of a draft.
+
+    ``problems`` prevent a launch: those of the definition itself, else what it refers to and is missing.
+    ``content`` is what participants would see; ``made_up`` is the reason for a made-up item, if there is
+    one. Both are in the active language.
     """
 
     problems: list[Problem]
@@ -105,19 +121,22 @@ class Look:
 
 
 def look(draft: Draft) -> Look:
-    """What a launch would freeze now, or as much of it as can be shown."""
-    found = [Problem(one.location, in_words(one.message)) for one in problems(draft)]
+    """Return the preview of a draft: what a launch would freeze now."""
+    problems_found = [Problem(problem.location, in_words(problem.message)) for problem in problems(draft)]
     definition = sample.rest(draft)
     try:
-        return Look(found, design(definition).content)
+        return Look(problems_found, design(definition).content)
     except StudyRefused as error:
         refused = Problem(error.location, told(error))
-        return Look(found or [refused], sample.content(definition), told(error))
+        return Look(problems_found or [refused], sample.content(definition), told(error))
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A question that may be an item. ``right`` says of each system whether its answer matches."""
+    """A question that may be an item.
+
+    ``right`` says of each system whether its answer matches.
+    """
 
     external_id: str
     text: str
@@ -126,7 +145,10 @@ class Candidate:
 
 
 def candidates(dataset: str, systems: Sequence[str], wanted: str, limit: int) -> tuple[list[Candidate], int]:
-    """Questions of a dataset whose id, text or answer holds some words, and how many there are in all."""
+    """Return matching questions of a dataset, and the number of all matches.
+
+    Every word must occur in the text or answer, or be the ID.
+    """
     rows = Question.objects.filter(dataset__name=dataset).order_by("pk")
     for word in wanted.split():
         rows = rows.filter(Q(external_id=word) | Q(text__icontains=word) | Q(answer__icontains=word))
@@ -134,27 +156,34 @@ def candidates(dataset: str, systems: Sequence[str], wanted: str, limit: int) ->
 
 
 def drawn(draft: Draft) -> list[Candidate]:
-    """The items that a launch would take now. Raises StudyRefused where it cannot tell yet."""
+    """Return the items that a launch would take now.
+
+    Raises:
+        StudyRefused: the draft is not complete.
+    """
     definition = valid(draft)
     if definition is None:
         raise StudyRefused((), say("the draft is not complete yet"))
-    systems = [one for arm in definition.conditions if (one := arm.system) is not None]
+    systems = [system for condition in definition.conditions if (system := condition.system) is not None]
     return _described(design(definition).questions, definition.dataset, list(dict.fromkeys(systems)))
 
 
 def named(dataset: str, systems: Sequence[str], ids: Sequence[str]) -> list[Candidate]:
-    """The questions of these ids, in their order; those that the dataset has not are left out."""
-    found = Question.objects.filter(dataset__name=dataset, external_id__in=ids)
-    by_id = {question.external_id: question for question in found}
-    return _described([by_id[one] for one in ids if one in by_id], dataset, systems)
+    """Return the questions of these IDs in order, without unknown ones."""
+    questions = Question.objects.filter(dataset__name=dataset, external_id__in=ids)
+    by_id = {question.external_id: question for question in questions}
+    return _described([by_id[external_id] for external_id in ids if external_id in by_id], dataset, systems)
 
 
 def _described(questions: Sequence[Question], dataset: str, systems: Sequence[str]) -> list[Candidate]:
-    """The questions with what the systems answer. A run per system is read, and its answers at once."""
-    found = Dataset.objects.filter(name=dataset).first()
+    """Return the questions with the answers of systems.
+
+    Each system's latest run is read once.
+    """
+    stored_dataset = Dataset.objects.filter(name=dataset).first()
     answers: dict[str, dict[int, str]] = {}
     for system in systems:
-        run = latest_run(found, system) if found else None
+        run = latest_run(stored_dataset, system) if stored_dataset else None
         rows = (
             Prediction.objects.filter(run=run, question__in=questions) if run else Prediction.objects.none()
         )
@@ -175,7 +204,7 @@ def _is_right(question: Question, answer: str | None) -> bool | None:
 
 
 def correct_counts(items: Sequence[Candidate]) -> list[tuple[str, int]]:
-    """How many of the items each system answers correctly, by exact match."""
+    """Count the items that each system answers correctly, by exact match."""
     counts: Counter[str] = Counter()
     for item in items:
         for system, is_right in item.right:

@@ -1,5 +1,7 @@
-"""Which participants of a study are flagged, and why: `studyapp.definition.suspicion_flags` over what is
-stored."""
+"""Flags of a study's participants, computed from what is stored.
+
+See `studyapp.definition.suspicion_flags`.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -27,62 +29,67 @@ class Flagged:
 
 
 def participant_flags(study: Study) -> dict[int, list[Flag]]:
-    """The flags of every participant who has any, by key; none of who withdrew.
+    """Return the flags of every flagged participant, by key.
+
+    Participants who withdrew have none.
 
     Patterns are compared within version and mode.
     """
-    found: dict[int, set[Flag]] = defaultdict(set)
+    flags: dict[int, set[Flag]] = defaultdict(set)
     patterns: dict[tuple[int, str], dict[int, str | None]] = defaultdict(dict)
     for participant, among, pages in _pages(study):
-        found[participant].update(suspicion_flags.own_flags(pages))
+        flags[participant].update(suspicion_flags.own_flags(pages))
         patterns[among][participant] = suspicion_flags.pattern(pages)
-    for of_people in patterns.values():
-        twice = suspicion_flags.shared(of_people.values())
-        for participant, one in of_people.items():
-            if one in twice:
-                found[participant].add("identical_pattern")
-    for flag, people in _stored(study):
-        for participant in people:
-            found[participant].add(flag)
-    return {participant: suspicion_flags.in_order(own) for participant, own in found.items() if own}
+    for digests in patterns.values():
+        twice = suspicion_flags.shared(digests.values())
+        for participant, pattern_digest in digests.items():
+            if pattern_digest in twice:
+                flags[participant].add("identical_pattern")
+    for flag, participants in _stored(study):
+        for participant in participants:
+            flags[participant].add(flag)
+    return {participant: suspicion_flags.in_order(own) for participant, own in flags.items() if own}
 
 
 def _stored(study: Study) -> Iterator[tuple[Flag, Iterable[int]]]:
-    """The flags that were found out while the participant was there: the trap, and the checks that failed."""
+    """Yield flags with participants that were detected on the pages.
+
+    They are the honeypot and failed checks.
+    """
     trapped = Event.objects.filter(study=study, kind=HONEYPOT, participant__isnull=False)
     checks = Trial.objects.filter(participant__version__study=study, passed=False)
     comprehension = StageResponse.objects.filter(
         participant__version__study=study, stage=Stage.COMPREHENSION, passed=False
     )
-    found: list[tuple[Flag, QuerySet[Any]]] = [
+    detected: list[tuple[Flag, QuerySet[Any]]] = [
         ("honeypot", trapped),
         ("failed_attention", checks),
         ("failed_comprehension", comprehension),
     ]
-    for flag, rows in found:
+    for flag, rows in detected:
         stayed = rows.exclude(participant__status=Participant.Status.WITHDRAWN)
         yield flag, stayed.order_by().values_list("participant", flat=True).distinct()
 
 
 def flagged_participants(study: Study, mode: str = Mode.LIVE) -> list[Flagged]:
-    """The flagged participants of a mode, in the order in which they came."""
-    found = participant_flags(study)
+    """Return the flagged participants of a mode, in order of arrival."""
+    flags = participant_flags(study)
     rows = Participant.objects.filter(version__study=study, mode=mode).order_by("pk")
     return [
-        Flagged(public_id, group, status, found[pk])
+        Flagged(public_id, group, status, flags[pk])
         for pk, public_id, group, status in rows.values_list("pk", "public_id", "group", "status")
-        if pk in found
+        if pk in flags
     ]
 
 
 def flag_counts(rows: list[Flagged]) -> list[tuple[Flag, str, int]]:
-    """Every flag with its meaning and how many participants have it."""
+    """Return every flag with its meaning and how many participants have it."""
     counts = Counter(flag for row in rows for flag in row.flags)
     return [(flag, suspicion_flags.MEANINGS[flag], counts[flag]) for flag in suspicion_flags.FLAGS]
 
 
 def _pages(study: Study) -> Iterator[tuple[int, tuple[int, str], list[ItemPage]]]:
-    """The submitted items of each participant, practice and attention items left out."""
+    """Yield each participant's submitted items, without practice and checks."""
     rows = (
         Trial.objects.filter(
             participant__version__study=study, answers__isnull=False, item__kind=Item.Kind.ITEM

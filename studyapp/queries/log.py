@@ -10,7 +10,9 @@ from studyapp.models import Event, Study
 
 @dataclass(frozen=True)
 class LogFilter:
-    """What of the log is wanted. ``who`` is a user name, "participants", or "" for everybody.
+    """Filter of the log.
+
+    ``who`` is a user name, "participants", or "" for everybody.
 
     The days are those of UTC, ends included.
     """
@@ -22,7 +24,7 @@ class LogFilter:
 
 
 def log(study: Study, wanted: LogFilter) -> QuerySet[Event]:
-    """The events of a study that a filter wants, newest first."""
+    """Return the events of a study that match a filter, newest first."""
     rows = Event.objects.filter(study=study).select_related("actor", "participant").order_by("-pk")
     if wanted.kind:
         rows = rows.filter(kind=wanted.kind)
@@ -38,7 +40,7 @@ def log(study: Study, wanted: LogFilter) -> QuerySet[Event]:
 
 
 def kinds(study: Study) -> list[str]:
-    """The kinds of events that a study has."""
+    """Return the kinds of events that a study has."""
     return list(Event.objects.filter(study=study).order_by("kind").values_list("kind", flat=True).distinct())
 
 
@@ -49,5 +51,5 @@ def actors(study: Study) -> list[str]:
 
 
 def notes(study: Study) -> QuerySet[Event]:
-    """The notes of a study, newest first."""
+    """Return the notes of a study, newest first."""
     return log(study, LogFilter(kind="note"))

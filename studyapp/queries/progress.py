@@ -1,4 +1,4 @@
-"""How far a study is: participants per mode, version and condition, and the time that items take."""
+"""Progress of a study: participants by mode, version and condition."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ STATES = ("completed", "active", "stale", "returned", "ended", "withdrawn")
 
 
 class BarPart(NamedTuple):
-    """A part of a bar, in participants: it begins at ``start`` and is ``length`` long."""
+    """A part of a bar, in participants, from ``start`` for ``length``."""
 
     name: str
     start: int
@@ -27,13 +27,11 @@ class BarPart(NamedTuple):
 
 @dataclass(frozen=True)
 class ConditionProgress:
-    """Counts of participants of a condition, or of a group whose participants see several.
+    """Counts of participants of a condition, or of a group of conditions.
 
-    ``active`` were seen within the stale window, ``stale`` were not; ``returned`` gave their
-    place back on the recruitment platform; ``ended`` were sent away after their
-    assignment. ``quota`` is the smallest of the group.
-
-    ``median_seconds`` is the median server time of a submitted item, None before the first.
+    ``active`` were seen within the stale window, ``stale`` were not; ``returned`` returned their submission
+    on the recruitment platform; ``ended`` were sent away after their assignment. ``quota`` is the smallest
+    of the group. ``median_seconds`` is the median server time of a submitted item, None before the first.
     """
 
     version: int
@@ -65,7 +63,7 @@ class ConditionProgress:
 class ModeProgress:
     """All conditions for the participants who came in one mode.
 
-    ``unassigned`` counts those who consented and have no place, by how their way ended ("" is under way).
+    ``unassigned`` counts participants who consented and were not assigned, by outcome ("" is in progress).
     """
 
     mode: str
@@ -89,7 +87,7 @@ class ModeProgress:
 
 
 def studies_with_counts() -> QuerySet[Study]:
-    """The studies that are not archived, newest first.
+    """Return the studies that are not archived, newest first.
 
     Their live participants are counted as ``assigned`` and ``completed``.
     """
@@ -107,7 +105,10 @@ def studies_with_counts() -> QuerySet[Study]:
 
 
 def study_progress(study: Study, *, now: datetime | None = None) -> list[ModeProgress]:
-    """The live participants of every condition, then the pilots and bots where there are any."""
+    """Return the progress of live participants, then of pilots and bots.
+
+    Pilots and bots are left out if there are none.
+    """
     versions = {version.pk: version for version in study.versions.defer("frozen")}
     groups = _groups(versions)
     counts = _counts(versions.values(), now or timezone.now())
@@ -117,9 +118,9 @@ def study_progress(study: Study, *, now: datetime | None = None) -> list[ModePro
             mode,
             [
                 _condition_progress(
-                    arms, versions[version].number, name, counts, seconds, (mode, version, name)
+                    conditions, versions[version].number, name, counts, seconds, (mode, version, name)
                 )
-                for (version, name), arms in groups.items()
+                for (version, name), conditions in groups.items()
             ],
             _unassigned(counts, mode),
         )
@@ -129,40 +130,42 @@ def study_progress(study: Study, *, now: datetime | None = None) -> list[ModePro
 
 
 def _groups(versions: Mapping[int, StudyVersion]) -> dict[tuple[int, str], list[Condition]]:
-    """The conditions of each group, by version and name of the group, in order."""
-    found: dict[tuple[int, str], list[Condition]] = {}
-    for arm in Condition.objects.filter(version__in=versions).order_by("version_id", "position"):
-        group = frozen(versions[arm.version_id]).condition(arm.name).group or arm.name
-        found.setdefault((arm.version_id, group), []).append(arm)
-    return found
+    """Return the conditions of each group, by version and group name."""
+    groups: dict[tuple[int, str], list[Condition]] = {}
+    for condition in Condition.objects.filter(version__in=versions).order_by("version_id", "position"):
+        group = frozen(versions[condition.version_id]).condition(condition.name).group or condition.name
+        groups.setdefault((condition.version_id, group), []).append(condition)
+    return groups
 
 
 def _unassigned(counts: Mapping[Key, Mapping[str, int]], mode: str) -> dict[str, int]:
-    """Those of a mode without a group, by outcome."""
-    found: dict[str, int] = defaultdict(int)
+    """Return those of a mode without a group, by outcome."""
+    by_outcome: dict[str, int] = defaultdict(int)
     for (of_mode, _version, group), numbers in counts.items():
         if of_mode == mode and not group:
             for outcome, n in numbers.items():
-                found[outcome] += n
-    return {outcome: n for outcome, n in sorted(found.items()) if n}
+                by_outcome[outcome] += n
+    return {outcome: n for outcome, n in sorted(by_outcome.items()) if n}
 
 
 def _condition_progress(
-    arms: Sequence[Condition],
+    conditions: Sequence[Condition],
     version: int,
     group: str,
     counts: dict[Key, dict[str, int]],
     seconds: dict[Key, float],
     key: Key,
 ) -> ConditionProgress:
-    found = counts.get(key, {})
-    numbers = {name: found.get(name, 0) for name in STATES}
-    quotas = [arm.quota for arm in arms if arm.quota is not None]
+    own = counts.get(key, {})
+    numbers = {name: own.get(name, 0) for name in STATES}
+    quotas = [condition.quota for condition in conditions if condition.quota is not None]
     return ConditionProgress(
         version=version,
         condition=group,
-        label=arms[0].label if len(arms) == 1 else " + ".join(arm.label or arm.name for arm in arms),
-        is_open=all(arm.is_open for arm in arms),
+        label=conditions[0].label
+        if len(conditions) == 1
+        else " + ".join(condition.label or condition.name for condition in conditions),
+        is_open=all(condition.is_open for condition in conditions),
         quota=min(quotas, default=None),
         assigned=sum(numbers.values()),
         median_seconds=seconds.get(key),
@@ -171,12 +174,12 @@ def _condition_progress(
 
 
 def _counts(versions: Iterable[StudyVersion], now: datetime) -> dict[Key, dict[str, int]]:
-    """By state for those with a group; by outcome for those without."""
+    """Count participants with a group by state, those without by outcome."""
     counts: dict[Key, dict[str, int]] = {}
     for version in versions:
         minutes = frozen(version).stale_after_minutes
         fresh = Q() if minutes is None else Q(last_seen_at__gte=now - timedelta(minutes=minutes))
-        found = (
+        rows = (
             Participant.objects.filter(version=version)
             .values_list("mode", "group", "status", "outcome")
             .annotate(
@@ -185,7 +188,7 @@ def _counts(versions: Iterable[StudyVersion], now: datetime) -> dict[Key, dict[s
                 returned=Count("pk", filter=Q(returned_at__isnull=False)),
             )
         )
-        for mode, group, status, outcome, n, fresh_ones, returned in found:
+        for mode, group, status, outcome, n, fresh_ones, returned in rows:
             own = counts.setdefault((mode, version.pk, group), defaultdict(int))
             if not group:
                 own[outcome] += n
@@ -199,7 +202,10 @@ def _counts(versions: Iterable[StudyVersion], now: datetime) -> dict[Key, dict[s
 
 
 def _median_seconds(study: Study) -> dict[Key, float]:
-    """In Python, for the databases share no median; one narrow row per submitted item."""
+    """Return the median server time of an item in seconds.
+
+    It is computed in Python because the databases share no median.
+    """
     times: dict[Key, list[float]] = defaultdict(list)
     duration = ExpressionWrapper(F("submitted_at") - F("shown_at"), DurationField())
     submitted = (
@@ -214,7 +220,7 @@ def _median_seconds(study: Study) -> dict[Key, float]:
 
 @dataclass(frozen=True)
 class DropOut:
-    """Live participants of one version who stopped after ``items`` submitted items, by group."""
+    """Live participants of a version who stopped after ``items`` items."""
 
     version: int
     items: int
@@ -222,12 +228,16 @@ class DropOut:
 
     @property
     def total(self) -> int:
+        """Number of participants of all groups."""
         return sum(self.groups.values())
 
 
 def drop_outs(study: Study, *, now: datetime | None = None) -> list[DropOut]:
-    """Where live participants stopped: those assigned who are stale, returned, sent away, or withdrew."""
-    found: dict[tuple[int, int], dict[str, int]] = defaultdict(dict)
+    """Return where live participants stopped.
+
+    They are assigned participants who are stale, returned, were sent away, or withdrew.
+    """
+    by_step: dict[tuple[int, int], dict[str, int]] = defaultdict(dict)
     moment = now or timezone.now()
     for version in study.versions.defer("frozen").order_by("number"):
         minutes = frozen(version).stale_after_minutes
@@ -242,10 +252,10 @@ def drop_outs(study: Study, *, now: datetime | None = None) -> list[DropOut]:
             .annotate(n=Count("pk"))
         )
         for items, group, n in rows:
-            found[version.number, items][group] = n
-    return [DropOut(version, items, groups) for (version, items), groups in sorted(found.items())]
+            by_step[version.number, items][group] = n
+    return [DropOut(version, items, groups) for (version, items), groups in sorted(by_step.items())]
 
 
 def archived_studies() -> QuerySet[Study]:
-    """The archived studies, those archived last first."""
+    """Return the archived studies, those archived last first."""
     return Study.objects.filter(archived_at__isnull=False).defer("definition").order_by("-archived_at", "-pk")

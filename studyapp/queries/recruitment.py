@@ -1,18 +1,16 @@
-"""Reads of recruitment: who came with which ids, places of links, and what takes a person back."""
+"""Reads of recruitment: participants by ID, quotas, codes at the end."""
 
-from datetime import timedelta
 from typing import cast
 
-from django.db.models import Q
 from django.utils import timezone
 
 from studyapp.definition.recruitment import Arrival, Outcome, PlatformName, Recruitment, WayBack
 from studyapp.models import EntryLink, ExternalIds, Participant, Study
-from studyapp.queries.studies import frozen, latest_version
+from studyapp.queries.studies import counts_in_assignment, frozen, latest_version
 
 
 def recruitment_of(link: EntryLink) -> Recruitment | None:
-    """The link's own recruitment, else that of the version that newcomers get; None where there is none."""
+    """Return the recruitment of a link, else of the newest version."""
     if link.recruitment is not None:
         return Recruitment.model_validate(link.recruitment)
     version = latest_version(link.study)
@@ -20,30 +18,27 @@ def recruitment_of(link: EntryLink) -> Recruitment | None:
 
 
 def known_participant(study: Study, mode: str, arrival: Arrival) -> Participant | None:
-    """The participant who came with the same id before, with condition, version and study."""
-    known = ExternalIds.objects.select_related("participant__condition", "participant__version__study")
-    found = known.filter(study=study, mode=mode, platform=arrival.platform, person_id=arrival.person).first()
-    return found.participant if found is not None else None
+    """Return the participant who came with the same ID before, if any."""
+    ids = ExternalIds.objects.select_related("participant__condition", "participant__version__study")
+    match = ids.filter(study=study, mode=mode, platform=arrival.platform, person_id=arrival.person).first()
+    return match.participant if match is not None else None
 
 
-def places_taken(link: EntryLink) -> int:
-    """How many count against a link's quota: who completed, and who is active, not stale, not returned."""
+def count_participants(link: EntryLink) -> int:
+    """Count the participants of a link that count against its quota."""
     version = latest_version(link.study)
     minutes = frozen(version).stale_after_minutes if version is not None else None
-    active = Q(status=Participant.Status.ACTIVE, returned_at__isnull=True)
-    if minutes is not None:
-        active &= Q(last_seen_at__gte=timezone.now() - timedelta(minutes=minutes))
-    return Participant.objects.filter(active | Q(status=Participant.Status.COMPLETED), link=link).count()
+    return Participant.objects.filter(counts_in_assignment(minutes, timezone.now()), link=link).count()
 
 
 def way_back_of_link(link: EntryLink, outcome: Outcome, arrival: Arrival | None) -> WayBack:
-    """What takes somebody back who is no participant."""
+    """Return the code and address for a visitor who is not a participant."""
     recruitment = recruitment_of(link)
     return WayBack() if recruitment is None else recruitment.way_back(outcome, arrival)
 
 
 def way_back_of(participant: Participant) -> WayBack:
-    """What takes a participant back whose part has ended, by the outcome."""
+    """Return the code and address for a participant who has ended."""
     outcome = cast("Outcome", participant.outcome or "done")  # the two lists are the same: a test compares
     content = frozen(participant.version)
     own_code = participant.completion_code if outcome == "done" else ""

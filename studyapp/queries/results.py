@@ -1,4 +1,4 @@
-"""Reads of a study's results: versions, participants, their pages and events, what each condition shows."""
+"""Reads of results: versions, participants, pages, events and stimuli."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,9 +39,9 @@ _PAGE = (*CLOCKS, "answers", "changes")
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """All reads inside see the same moment, while participants go on writing.
+    """Read everything inside at the same moment, while participants write.
 
-    On SQLite a plain BEGIN: `transaction.atomic` would take the write lock and stop them.
+    SQLite gets a plain BEGIN, because `transaction.atomic` would take the write lock and stop them.
     """
     if connection.in_atomic_block:
         yield
@@ -59,7 +59,7 @@ def snapshot() -> Iterator[None]:
 
 
 def verified_versions(study: Study) -> list[StudyVersion]:
-    """All versions, oldest first, each proven to be what was frozen.
+    """Return all versions, oldest first, each proven to be what was frozen.
 
     Raises:
         NotFound: the study was never launched.
@@ -76,15 +76,18 @@ def verified_versions(study: Study) -> list[StudyVersion]:
 
 
 def conditions(study: Study) -> list[Condition]:
-    """The conditions of all versions with their systems, in order of version and position."""
+    """Return the conditions of all versions, by version and position."""
     rows = Condition.objects.filter(version__study=study).select_related(
         "system", "run__dataset", "run__score"
     )
     return list(rows.order_by("version__number", "position"))
 
 
-def people(study: Study) -> list[Row]:
-    """All participants in the order they came, with version number, condition name and link label."""
+def participants(study: Study) -> list[Row]:
+    """Return all participants in order of arrival.
+
+    Rows have version number, condition name and link label.
+    """
     rows = Participant.objects.filter(version__study=study).order_by("pk")
     fields = (
         *("pk", "public_id", "mode", "version_id", "condition_id", "status", "order_seed"),
@@ -103,7 +106,10 @@ def people(study: Study) -> list[Row]:
 
 
 def trials(participants: Sequence[int]) -> dict[int, list[Row]]:
-    """Trials by participant key, in order of position, with item and condition; practice and checks too."""
+    """Return trials by participant key, in order of position.
+
+    Practice and attention items are included.
+    """
     rows = Trial.objects.filter(participant__in=participants).order_by("participant_id", "position")
     return _by_participant(
         rows.values(
@@ -117,7 +123,7 @@ def trials(participants: Sequence[int]) -> dict[int, list[Row]]:
 
 
 def stages(participants: Sequence[int]) -> dict[int, list[Row]]:
-    """Pages before the items by participant key, in the order in which they came."""
+    """Return pages before the items by participant key, in order."""
     rows = StageResponse.objects.filter(participant__in=participants).order_by("participant_id", "pk")
     return _by_participant(rows.values("participant_id", "stage", "attempt", "passed", *_PAGE))
 
@@ -142,7 +148,7 @@ def staff_events(study: Study) -> Iterator[Row]:
 
 
 def stimuli(study: Study) -> Iterator[Row]:
-    """What each condition of each version shows, in order of version, condition and item."""
+    """Yield stimuli in order of version, condition and item."""
     rows = Stimulus.objects.filter(condition__version__study=study)
     yield from (
         rows.order_by("condition__version__number", "condition__position", "item__position")
@@ -166,7 +172,7 @@ def stimuli(study: Study) -> Iterator[Row]:
 
 
 def judges(study: Study) -> Iterator[Row]:
-    """What each judge said of answers whose correctness people decided, by version, condition and item."""
+    """Yield judgements of settled answers, by version, condition and item."""
     rows = Stimulus.objects.filter(condition__version__study=study, decision__isnull=False)
     for row in (
         rows.order_by(
@@ -194,7 +200,10 @@ def judges(study: Study) -> Iterator[Row]:
 
 
 def judgements(study: Study) -> dict[tuple[int, int], bool]:
-    """Whether the answer shown is correct, by condition key and item key; without those unknown."""
+    """Return the correctness of shown answers by condition and item key.
+
+    Unknown ones are left out.
+    """
     rows = Stimulus.objects.filter(condition__version__study=study)
     return {
         (condition, item): correct
@@ -204,13 +213,13 @@ def judgements(study: Study) -> dict[tuple[int, int], bool]:
 
 
 def question_scores(run: PredictionRun) -> Iterator[tuple[str, list[float | None]]]:
-    """What each question (external id) adds to the scores of a run, in the order of its data set."""
+    """Yield each question's contribution to the scores of a run."""
     rows = QuestionScore.objects.filter(score__run=run).order_by("question_id")
     return rows.values_list("question__external_id", "parts").iterator()
 
 
 def flow_counts(study: Study) -> list[Row]:
-    """How many participants there are per mode, group, status, outcome, items submitted and whether started.
+    """Count participants by mode, group, status, outcome and items submitted.
 
     The group is empty for those who were never assigned.
     """

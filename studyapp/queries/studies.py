@@ -1,9 +1,12 @@
-"""Reads of running studies: the page a participant is on, the frozen content behind it, and its proof."""
+"""Reads of running studies: a participant's page and the frozen content."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Literal
+
+from django.db.models import Q
 
 from foundation.errors import NotFound
 from foundation.prepared_queries import Prepared, slot
@@ -25,7 +28,7 @@ from studyapp.models import (
 
 
 class AlteredVersion(StudyappError):
-    """What a launch froze is no longer what is stored."""
+    """The stored content is no longer what a launch froze."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class CurrentPage:
     stage: StageResponse | None = None
 
 
-# This runs on every request: only the columns that a page needs.
+# This runs on every request, so it reads only the columns that a page needs.
 _NEXT_TRIAL = Prepared(
     lambda: (
         Trial.objects.filter(participant=slot("participant", Participant), answers__isnull=True)
@@ -57,10 +60,10 @@ _NEXT_TRIAL = Prepared(
 
 
 def current_page(participant: Participant) -> CurrentPage:
-    """Find the page of a participant: the stage, the first item not submitted, the survey, then the end.
+    """Find the page of a participant: stage, next item, survey or end.
 
-    One query for a stage or an item, two for the survey, none at the end, once the frozen version is in
-    memory. Where another tab went on meanwhile, it looks once more at what is stored then.
+    This takes one query for a stage or an item, two for the survey, none at the end, once the frozen
+    version is cached. If another tab went on in the meantime, the page is looked up again.
     """
     page = _page(participant)
     if page is None and _read_way(participant):
@@ -69,7 +72,7 @@ def current_page(participant: Participant) -> CurrentPage:
 
 
 def _page(participant: Participant) -> CurrentPage | None:
-    """The page of a participant as read before; None where it is not there any more."""
+    """Return the page of a participant as read before; None if it is gone."""
     content = frozen(participant.version)
     items, practice = content.pages, len(content.practice)
     if participant.status != Participant.Status.ACTIVE:
@@ -93,7 +96,10 @@ def _page(participant: Participant) -> CurrentPage | None:
 
 
 def _read_way(participant: Participant) -> bool:
-    """Read anew how far a participant is. False where there is no such participant any more."""
+    """Reload the progress of a participant.
+
+    Returns False if the participant was deleted.
+    """
     try:
         participant.refresh_from_db(fields=["status", "stage", "outcome", "group", "completion_code"])
     except Participant.DoesNotExist:
@@ -102,17 +108,20 @@ def _read_way(participant: Participant) -> bool:
 
 
 def frozen(version: StudyVersion) -> FrozenStudy:
-    """The content of a version. Kept in memory by its hash: what was hashed cannot change."""
+    """Return the content of a version, cached by its hash.
+
+    Kept in memory by its hash: what was hashed cannot change.
+    """
     return _frozen(version.hash, version.pk)
 
 
 def study_slug(version_pk: int) -> str:
-    """The name of a version's study."""
+    """Return the name of a version's study."""
     return StudyVersion.objects.values_list("study__slug", flat=True).get(pk=version_pk)
 
 
 def image_paths(version: StudyVersion) -> frozenset[str]:
-    """Where the images of a version's items lie in the image folder."""
+    """Return the paths of a version's images in the image folder."""
     return _image_paths(version.hash, version.pk)
 
 
@@ -123,7 +132,10 @@ def _image_paths(version_hash: str, pk: int) -> frozenset[str]:
 
 
 def localised(version: StudyVersion, language: str) -> FrozenStudy:
-    """The content of a version with its texts in one of its languages; an empty name is the study's own."""
+    """Return the content of a version in one of its languages.
+
+    An empty name is the study's own language.
+    """
     return _localised(version.hash, version.pk, language)
 
 
@@ -133,7 +145,10 @@ def _localised(version_hash: str, pk: int, language: str) -> FrozenStudy:
 
 
 def condition_name(version: StudyVersion, pk: int) -> str:
-    """The name of a condition of a version. A name never changes, so it is read once per process."""
+    """Return the name of a condition of a version.
+
+    A name never changes, so it is read once per process.
+    """
     return _condition_names(version.hash, version.pk)[pk]
 
 
@@ -143,7 +158,10 @@ def _condition_names(_version_hash: str, version_pk: int) -> dict[int, str]:
 
 
 def item_keys(version: StudyVersion) -> Mapping[str, int]:
-    """The keys of the rows of a version's items, by the items' ids. They never change either."""
+    """Return the keys of the rows of a version's items, by the items' ids.
+
+    They never change either.
+    """
     return _item_keys(version.hash, version.pk)
 
 
@@ -153,13 +171,16 @@ def _item_keys(_version_hash: str, version_pk: int) -> dict[str, int]:
 
 
 def study_named(slug: str) -> Study:
-    """Return a study. Raises NotFound, which lists those there are."""
+    """Return a study.
+
+    Raises NotFound, which lists those there are.
+    """
     try:
         return Study.objects.get(slug=slug)
     except Study.DoesNotExist:
         names = ", ".join(Study.objects.order_by("slug").values_list("slug", flat=True))
-        known = f"there are: {names}" if names else "there is none yet; make one with create_study"
-        raise NotFound(f"there is no study {slug!r}; {known}") from None
+        hint = f"known studies: {names}" if names else "no study exists yet; create one with create_study"
+        raise NotFound(f"unknown study {slug!r}; {hint}") from None
 
 
 _LATEST = Prepared(
@@ -168,7 +189,10 @@ _LATEST = Prepared(
 
 
 def latest_version(study: Study) -> StudyVersion | None:
-    """The version that newcomers get, without its frozen content; None before the first launch."""
+    """Return the newest version without its frozen content.
+
+    Returns None before the first launch.
+    """
     version = _LATEST.first(study=study.pk)
     if version is not None:
         version.study = study
@@ -180,11 +204,22 @@ def _frozen(version_hash: str, pk: int) -> FrozenStudy:
     return FrozenStudy.model_validate(StudyVersion.objects.values_list("frozen", flat=True).get(pk=pk))
 
 
+def counts_in_assignment(stale_after_minutes: float | None, now: datetime) -> Q:
+    """Return the filter of participants who count against a quota.
+
+    They completed, or they are active, were seen lately, and have not returned their submission.
+    """
+    active = Q(status=Participant.Status.ACTIVE, returned_at__isnull=True)
+    if stale_after_minutes is not None:
+        active &= Q(last_seen_at__gte=now - timedelta(minutes=stale_after_minutes))
+    return active | Q(status=Participant.Status.COMPLETED)
+
+
 def verify_version(version: StudyVersion) -> None:
-    """Prove that a version is what was frozen: its hash, and that the item and stimulus rows agree with it.
+    """Verify that hash, items and stimuli of a version are as frozen.
 
     Raises:
-        AlteredVersion: somebody changed the database behind the program's back; names what differs.
+        AlteredVersion: the database was changed from outside; the message names what differs.
     """
     if hash_canonical(version.frozen) != version.hash:
         raise AlteredVersion(f"{version}: the frozen content does not give the hash {version.hash}")

@@ -1,0 +1,1 @@
+"""Rules of studies as pure functions: states, assignment, timing, sizes."""

@@ -1,6 +1,8 @@
-"""Which condition or group the next participant gets, and in which order and place. Pure: no Django.
+"""Assignment of participants to conditions, and counterbalanced orders.
 
-The counts are of those who completed and those still active within the stale window, so that places lost
+Pure: no Django.
+
+The counts are of those who completed and those still active within the stale window, so that assignments lost
 to drop-out are given again; balancing on starts would leave the conditions with the most drop-out short.
 """
 
@@ -13,9 +15,10 @@ _Page = TypeVar("_Page")
 
 
 def derive_seed(order_seed: int, participant: int | str) -> int:
-    """The seed of a participant of a version, by number or id, in [0, 2**63).
+    """Return the seed of a participant of a version, in [0, 2**63).
 
-    An id that nobody can guess keeps the seed, and who came when, from all who know ``order_seed``.
+    The participant is given by number or ID. A random ID keeps the seed, and with it the order of arrival,
+    from people who know only ``order_seed``.
     """
     return random.Random(f"{order_seed}/{participant}").getrandbits(63)
 
@@ -28,16 +31,20 @@ def choose(
     seed: int,
     block: int | None = None,
 ) -> str:
-    """Choose the condition with the fewest participants for its weight, at random among ties.
+    """Choose the condition with the fewest participants for its weight.
 
-    conditions: names of the open conditions, in a fixed order.
-    counts: participants to count, per condition; a condition without an entry has none.
-    weights: the intended share of each condition, positive; a condition without an entry has 1.
-    seed: decides ties; the same arguments give the same condition.
-    block: with a block of b, places are handed out in shuffled blocks that hold each condition b times its
-        weight: harder to foresee than the fewest, and up to b apart within a block.
+    Ties are broken at random.
 
-    Raises ValueError for no conditions, a weight that is not positive, or a block below 1.
+    Args:
+        conditions: Names of the open conditions, in a fixed order.
+        counts: Participants to count, per condition; a condition without an entry has none.
+        weights: The intended share of each condition, positive; a condition without an entry has 1.
+        seed: Decides ties; the same arguments give the same condition.
+        block: With a block of b, participants are assigned in shuffled blocks that hold each condition b
+            times its weight: harder to foresee than the fewest, and up to b apart within a block.
+
+    Raises:
+        ValueError: no conditions, a weight that is not positive, or a block below 1.
 
     >>> choose(["a", "b"], {"a": 3, "b": 2}, {}, seed=1)
     'b'
@@ -51,42 +58,47 @@ def choose(
     fewest = min(loads.values())
     if block is None:
         return rng.choice([name for name in conditions if loads[name] == fewest])
-    # What is left of the present block, the last one that the condition with the fewest has not filled.
+    # The rest of the current block, the last one that the condition with the fewest has not filled.
     end = (math.floor(fewest / block) + 1) * block
     left = [max(0.0, end - loads[name]) * _weight(weights, name) for name in conditions]
     return rng.choices(list(conditions), weights=left)[0]
 
 
 def shuffled(length: int, *, seed: int) -> list[int]:
-    """A random permutation of ``range(length)``, the same for the same seed."""
+    """Return a random permutation of ``range(length)``, fixed by the seed."""
     order = list(range(length))
     random.Random(f"{seed}/order").shuffle(order)
     return order
 
 
 def condition_orders(n: int) -> list[list[int]]:
-    """Orders of ``n`` conditions, as rows of 0-based numbers: each stands at each place equally often.
+    """Return counterbalanced orders of ``n`` conditions, as rows of numbers.
 
-    Each also follows each other one equally often: n rows for even n, 2n for odd n (Williams 1949, the
-    construction for designs balanced for residual effects; for n = 1 one row).
+    Each condition has each position, and follows each other condition, equally often: n rows for even n, 2n
+    for odd n (Williams 1949, the construction for designs balanced for residual effects; for n = 1 one
+    row).
 
     >>> condition_orders(2)
     [[0, 1], [1, 0]]
     """
     if n < 1:
         raise ValueError(f"n: must be at least 1, not {n}")
-    zigzag = [(place + 1) // 2 if place % 2 else (n - place // 2) % n for place in range(n)]
+    zigzag = [(index + 1) // 2 if index % 2 else (n - index // 2) % n for index in range(n)]
     rows = [[(number + row) % n for number in zigzag] for row in range(n)]
     return rows if n % 2 == 0 or n == 1 else [*rows, *(row[::-1] for row in rows)]
 
 
 def choose_cell(n: int, counts: Mapping[tuple[int, int], int], *, seed: int) -> tuple[int, int]:
-    """Choose the row of `condition_orders` and the rotation of the items of a participant who sees ``n``.
+    """Choose the order and the rotation of items of a participant.
 
-    Among the rows with the fewest participants and the rotations with the fewest, the pair with the fewest;
-    at random among ties. So rows differ by at most 1, rotations too, where nobody leaves.
+    Among the rows of `condition_orders` with the fewest participants and the rotations with the fewest,
+    this takes the pair with the fewest, at random among ties. Without drop-out, rows differ by at most 1,
+    and so do rotations.
 
-    counts: participants to count, per (row, rotation).
+    Args:
+        n: Number of conditions that the participant sees.
+        counts: Participants to count, per (row, rotation).
+        seed: Decides ties.
     """
     orders = range(len(condition_orders(n)))
     of_row = {row: sum(k for (r, _q), k in counts.items() if r == row) for row in orders}
@@ -102,22 +114,23 @@ def choose_cell(n: int, counts: Mapping[tuple[int, int], int], *, seed: int) -> 
 def lay_out(
     items: int, n: int, row: int, rotation: int, *, blocked: bool, seed: int
 ) -> list[tuple[int, int]]:
-    """The trials of a participant who sees ``n`` conditions, in order: (item, condition), both 0-based.
+    """Return a participant's trials in order: (item, condition), 0-based.
 
-    The items are cut into n blocks of one size, or one apart. Block b goes with condition (b + rotation) mod
-    n, so that over the n rotations every item is seen in every condition once. Inside a block the order is
-    the participant's own. The blocks come in the order of the row; not ``blocked``, all trials are shuffled.
+    The items are cut into n blocks of equal size, give or take one. Block b goes with condition (b +
+    rotation) mod n, so that over the n rotations every item is seen in every condition once. Inside a block
+    the order is the participant's own. The blocks come in the order of the row; if not ``blocked``, all
+    trials are shuffled.
     """
     own = shuffled(items, seed=seed)
     trials = [(item, (item % n + rotation) % n) for item in own]
     if not blocked or n == 1:
         return trials
-    place = {condition: place for place, condition in enumerate(condition_orders(n)[row])}
-    return sorted(trials, key=lambda trial: place[trial[1]])  # stable: the own order stays inside a block
+    rank = {condition: rank for rank, condition in enumerate(condition_orders(n)[row])}
+    return sorted(trials, key=lambda trial: rank[trial[1]])  # stable: the own order stays inside a block
 
 
 def interleave(pages: Sequence[_Page], extra: Mapping[int, _Page]) -> list[_Page]:
-    """Put the extra pages in, so that each comes at its 1-based position among all."""
+    """Insert extra pages at their 1-based positions among all pages."""
     mixed = list(pages)
     for position in sorted(extra):
         mixed.insert(position - 1, extra[position])

@@ -1,4 +1,7 @@
-"""What the browser measured on one page. Pure: no Django."""
+"""Browser measurements of one page.
+
+Pure: no Django.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -10,7 +13,10 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class PageTiming:
-    """Browser clock of one page, in milliseconds but for ``hidden_count``; None where it told nothing."""
+    """Browser clock of one page, in milliseconds except ``hidden_count``.
+
+    A value is None if the browser did not send it.
+    """
 
     client_total_ms: int | None = None
     client_visible_ms: int | None = None
@@ -20,7 +26,10 @@ class PageTiming:
 
     @classmethod
     def parse(cls, data: Mapping[str, str]) -> Self:
-        """Read the form fields of the same names. Garbage and what is negative or too large become None."""
+        """Read the form fields of the same names.
+
+        Garbage and what is negative or too large become None.
+        """
         return cls(**{field.name: _count(data.get(field.name, "")) for field in fields(cls)})
 
 

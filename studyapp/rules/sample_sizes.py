@@ -1,4 +1,6 @@
-"""How many participants a planned study needs: settings, simulation and result. Pure: no Django.
+"""Sample sizes of planned studies: settings, power simulation and result.
+
+Pure: no Django.
 
 The simulation is that of `analysis.planning.power`; here it can be watched, and stopped between its steps.
 """
@@ -20,7 +22,10 @@ MOST_CONDITIONS = 10
 
 
 class SizeSettings(FrozenModel):
-    """What is assumed. Give ``residual_sd``, or for a yes-or-no measure its ``mean`` share."""
+    """Assumptions of a simulation.
+
+    Give ``residual_sd``, or for a yes-or-no measure its ``mean`` share.
+    """
 
     effects: Annotated[list[FiniteFloat], Field(min_length=2, max_length=MOST_CONDITIONS)]
     items: Annotated[int, Field(ge=1, le=1000)] = 25
@@ -44,7 +49,10 @@ class SizeSettings(FrozenModel):
 
 
 class SizePoint(FrozenModel):
-    """Power at a number of participants per condition; ``low`` and ``high`` are 95 % of the simulation."""
+    """Power at a number of participants per condition, with a 95 % interval.
+
+    ``low`` and ``high`` bound the uncertainty of the simulation.
+    """
 
     participants: int
     power: float
@@ -53,7 +61,10 @@ class SizePoint(FrozenModel):
 
 
 class SizeResult(FrozenModel):
-    """``participants`` per condition reach the target; None where no tried size does."""
+    """The result; ``participants`` per condition reach the target.
+
+    It is None if no tried size reaches it.
+    """
 
     sentence: str
     participants: int | None
@@ -61,7 +72,10 @@ class SizeResult(FrozenModel):
 
 
 class _Watched:
-    """A population that tells of every draw, so that a long simulation can be stopped inside a step."""
+    """A population that reports every draw.
+
+    A long simulation can then be stopped inside a step.
+    """
 
     def __init__(self, population: Population, drawn: Callable[[], None]) -> None:
         self._population, self._drawn = population, drawn
@@ -79,9 +93,15 @@ def simulate(
     advance: Callable[[float], None] = lambda share: None,
     drawn: Callable[[], None] = lambda: None,
 ) -> SizeResult:
-    """Simulate. ``advance`` is told the share that is done; ``drawn`` is called often and may raise.
+    """Simulate the sample size.
 
-    Raises AnalysisError for assumptions that make no design.
+    Args:
+        settings: The assumptions.
+        advance: Called with the share of the simulation that is done.
+        drawn: Called at every draw; it may raise to stop the simulation.
+
+    Raises:
+        AnalysisError: the assumptions make no design.
     """
     population, source = assumed(
         settings.participant_sd, settings.item_sd, settings.residual_sd, settings.mean

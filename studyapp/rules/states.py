@@ -1,4 +1,7 @@
-"""The life cycles of the study app. Pure: no Django; ``actions`` writes what `next_status` allows."""
+"""The life cycles of the study app.
+
+Pure: no Django; ``actions`` writes what `next_status` allows.
+"""
 
 from foundation.state_machine import ForbiddenTransition, Transition, next_status
 

@@ -1,0 +1,1 @@
+"""Simulated participants: behaviours, planted effects and walks."""

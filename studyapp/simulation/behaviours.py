@@ -1,4 +1,7 @@
-"""How simulated participants answer: six kinds of behaviour, and the form value of each answer. No Django."""
+"""Behaviours of simulated participants: six kinds, and their form values.
+
+No Django.
+"""
 
 import math
 import random
@@ -8,10 +11,13 @@ from studyapp.definition.questionnaires import Answer, NumberScale, Question, Te
 
 
 class Behaviour(NamedTuple):
-    """How a kind of bot answers. Probabilities are of one answer; agreement is on a scale from 0 to 1.
+    """How a kind of bot answers.
 
-    ``yes_if_right`` and ``yes_if_wrong``: that it rates an answer correct that is, or is not. ``known``: that
-    it says it knew the answer. ``agreement``, ``spread``: mean and standard deviation of agreement.
+    Probabilities are of one answer; agreement is on a scale from 0 to 1.
+
+    ``yes_if_right`` and ``yes_if_wrong``: that it rates an answer correct that is, or is not.
+    ``knew_before``: that it says it knew the answer. ``agreement``, ``spread``: mean and standard deviation
+    of agreement.
     ``seconds``, ``sigma``: median and log-scale deviation of the log-normal time that it reports per page.
     ``heeds``: probability of doing what a question of a check asks for, in screening, comprehension check and
     attention items; else it answers as it answers anything. ``leaves``: it goes away at some item. ``tabs``:
@@ -20,7 +26,7 @@ class Behaviour(NamedTuple):
 
     yes_if_right: float
     yes_if_wrong: float
-    known: float
+    knew_before: float
     agreement: float
     spread: float
     seconds: float
@@ -32,12 +38,16 @@ class Behaviour(NamedTuple):
 
 # Assumptions, not findings: plausible people, and the kinds of bad data that a study has to expect.
 BEHAVIOURS: dict[str, Behaviour] = {
-    "honest": Behaviour(0.85, 0.45, known=0.02, agreement=0.75, spread=0.20, seconds=45, sigma=0.5),
-    "random": Behaviour(0.50, 0.50, known=0.10, agreement=0.50, spread=0.35, seconds=30, sigma=0.6, heeds=0),
-    "speeder": Behaviour(
-        0.50, 0.50, known=0.05, agreement=0.50, spread=0.35, seconds=6, sigma=0.3, heeds=0.5
+    "honest": Behaviour(0.85, 0.45, knew_before=0.02, agreement=0.75, spread=0.20, seconds=45, sigma=0.5),
+    "random": Behaviour(
+        0.50, 0.50, knew_before=0.10, agreement=0.50, spread=0.35, seconds=30, sigma=0.6, heeds=0
     ),
-    "straight-liner": Behaviour(1.0, 1.0, known=0, agreement=1, spread=0, seconds=20, sigma=0.4, heeds=0),
+    "speeder": Behaviour(
+        0.50, 0.50, knew_before=0.05, agreement=0.50, spread=0.35, seconds=6, sigma=0.3, heeds=0.5
+    ),
+    "straight-liner": Behaviour(
+        1.0, 1.0, knew_before=0, agreement=1, spread=0, seconds=20, sigma=0.4, heeds=0
+    ),
     "drop-out": Behaviour(0.85, 0.45, 0.02, 0.75, 0.20, seconds=45, sigma=0.5, leaves=True),
     "two-tab": Behaviour(0.85, 0.45, 0.02, 0.75, 0.20, seconds=45, sigma=0.5, tabs=2),
 }
@@ -50,7 +60,10 @@ def choose(
     rng: random.Random,
     shift: float = 0.0,
 ) -> str:
-    """The form value that a bot chooses for a question. shift: of a planted effect, see `Effect`."""
+    """Return the form value that a bot chooses for a question.
+
+    ``shift`` is that of a planted effect, see `Effect`.
+    """
     if question.role == "correctness_rating":
         if right is None:
             chance = (behaviour.yes_if_right + behaviour.yes_if_wrong) / 2
@@ -58,7 +71,7 @@ def choose(
             chance = behaviour.yes_if_right if right else behaviour.yes_if_wrong
         return _positive(question, rng.random() < chance + shift)
     if question.role == "known_before":
-        return _positive(question, rng.random() < behaviour.known + shift)
+        return _positive(question, rng.random() < behaviour.knew_before + shift)
     centre = behaviour.agreement
     if question.role == "irrelevant_information" and behaviour.spread:
         centre = (
@@ -72,7 +85,10 @@ def choose(
 
 
 def answer_freely(question: Question, behaviour: Behaviour, rng: random.Random) -> str | list[str]:
-    """The form value for a question that measures no agreement; a straight-liner goes for the last of all."""
+    """Return the form value for a question that measures no agreement.
+
+    A straight-liner always takes the last choice.
+    """
     always_last = behaviour.spread == 0
     match question.scale:
         case NumberScale() as scale:
@@ -89,7 +105,7 @@ def answer_freely(question: Question, behaviour: Behaviour, rng: random.Random) 
 
 
 def form_value(question: Question, answer: Answer) -> str | list[str]:
-    """What a form sends for an answer."""
+    """Return what a form sends for an answer."""
     if isinstance(answer, list):
         return answer
     for sent, stored in question.values.items():
@@ -106,7 +122,10 @@ def _positive(question: Question, positive: bool) -> str:
 
 
 def clock(behaviour: Behaviour, rng: random.Random, factor: float = 1.0) -> dict[str, str]:
-    """What the page's script would have measured, in milliseconds, for a person of this behaviour."""
+    """Return the times that the page's script would have measured.
+
+    They are in milliseconds, for a person of this behaviour.
+    """
     total = round(1000 * factor * rng.lognormvariate(math.log(behaviour.seconds), behaviour.sigma))
     hidden = round(total * rng.uniform(0.05, 0.3)) if rng.random() < 0.1 else 0
     return {

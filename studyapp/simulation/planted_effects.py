@@ -1,4 +1,4 @@
-"""Effects to plant in simulated participants: read from text, and refused where they cannot be planted."""
+"""Planted effects of simulated participants: parsing and checks."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,9 @@ from studyapp.simulation.walk import BEHAVIOURS, TIME, Effect, StudyPlan
 
 
 def parse_effect(text: str) -> tuple[str, dict[str, float]]:
-    """Condition and effect from ``CONDITION:NAME=NUMBER,...``. Raises ValueError with a sentence.
+    """Condition and effect from ``CONDITION:NAME=NUMBER,...``.
+
+    Raises ValueError with a sentence.
 
     >>> parse_effect("my system:correctness_rating=-0.25,time=1.5")
     ('my system', {'correctness_rating': -0.25, 'time': 1.5})
@@ -31,7 +33,7 @@ def parse_effect(text: str) -> tuple[str, dict[str, float]]:
 def check_effects(
     effects: Mapping[str, Effect], mix: Mapping[str, float], plan: StudyPlan, conditions: Sequence[str]
 ) -> None:
-    """Raises ValueError where an effect cannot be planted as it is given.
+    """Raise ValueError if an effect cannot be planted as it is given.
 
     The difference that the analysis should find is then the one that was asked for: a probability that would
     leave 0 to 1 is refused, not cut.
@@ -46,7 +48,8 @@ def check_effects(
             for kind in mix:
                 own = BEHAVIOURS[kind]
                 chances = {
-                    "correctness_rating": (own.yes_if_right, own.yes_if_wrong), "known_before": (own.known,),
-                }.get(name, ())  # fmt: skip
+                    "correctness_rating": (own.yes_if_right, own.yes_if_wrong),
+                    "known_before": (own.knew_before,),
+                }.get(name, ())
                 if not all(0 <= chance + shift <= 1 for chance in chances):
                     raise ValueError(f"{name}={shift:g} takes a probability of {kind} bots out of 0 to 1")

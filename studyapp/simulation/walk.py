@@ -1,7 +1,9 @@
-"""Simulated participants: they walk the real pages over HTTP and answer by a named behaviour. No Django.
+"""Simulated participants that walk the real pages over HTTP.
 
-A walk is a generator of requests, so that the same walk runs on any client. What a bot sends comes from the
-page that it was served: a field that the page lacks is an error, never made up.
+No Django.
+
+A walk is a generator of requests, so that the same walk runs on any client. A bot sends the
+fields of the page that it was served: a field that the page lacks is an error, never made up.
 """
 
 import asyncio
@@ -24,14 +26,14 @@ from studyapp.simulation.behaviours import BEHAVIOURS, Behaviour, answer_freely,
 TIME = "time"
 PARTICIPANT_COOKIE = "participant"
 
-# What the participants of a condition do otherwise: `TIME` to a factor on the times they report, and the role
-# or key of a question to what is added to the probability of a yes, or to the mean agreement (from 0 to 1).
+# The effect of a condition: `TIME` maps to a factor on the reported times, and the role or key of a question
+# to a shift of the probability of a yes, or of the mean agreement (from 0 to 1).
 Effect = Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Planted:
-    """Effects by condition, and how a bot learns its condition: from its participant cookie.
+    """Effects by condition, and a lookup of a bot's condition by cookie.
 
     No page says which condition it belongs to, so bots could not do otherwise by what they see. ``varies``:
     where a participant sees several conditions, it is asked for every page.
@@ -42,20 +44,20 @@ class Planted:
     varies: bool = False
 
 
-# What a check asks for: the answer to choose, by key of the question.
+# The answers that a check asks for, by key of the question.
 Wanted = Mapping[str, Answer]
 
-# Whether the answer shown to a question is correct, by question and answer as shown; None where unknown.
+# Correctness of answers, by question and answer as shown; None if unknown.
 Knowledge = Mapping[tuple[str, str], bool | None]
 
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """What bots expect of the pages of a study, and what they know of its answers.
+    """The pages that bots expect of a study, and the answers that they know.
 
     ``items`` counts the pages with items, practice and attention items included. ``stages`` are the pages
-    before them, in order. ``heeded`` has the answers that pass a check, by stage, or by the question shown of
-    an attention item, and key. ``item_spread`` is the standard deviation of how items differ for all bots, in
+    before them, in order. ``heeded`` has the answers that pass a check, by stage or by the question of an
+    attention item, and key. ``item_spread`` is the standard deviation of the difference between items, in
     the unit of `Effect`.
     """
 
@@ -68,16 +70,18 @@ class StudyPlan:
     item_spread: float = 0.0
 
     def leaning(self, question: str) -> float:
-        """What an item adds to every bot's answers: drawn once for its question."""
+        """Return an item's shift of every bot's answers, drawn once per question."""
         return random.Random(f"item/{question}").gauss(0.0, self.item_spread)
 
 
 @dataclass
 class Bot:
-    """One simulated participant and what became of it. ``seconds`` has one entry per request.
+    """One simulated participant and what became of it.
 
-    ``ended``: the site sent it away before the items, by a check or for want of a place. ``leaning`` is what
-    this bot adds to all its answers, in the unit of `Effect`; ``tilt`` that with what the item adds.
+    ``seconds`` has one entry per request.
+
+    ``ended``: the site sent it away before the items, by a check or because the study is full. ``leaning`` is
+    the bot's shift of all its answers, in the unit of `Effect`; ``tilt`` adds the item's shift.
 
     ``condition`` is known, and ``effect`` set, only where effects are planted.
     """
@@ -101,22 +105,32 @@ class Bot:
 
     @property
     def behaviour(self) -> Behaviour:
+        """The behaviour of the bot's kind."""
         return BEHAVIOURS[self.kind]
 
 
 class BotError(Exception):
-    """The site showed a bot something else than a participant should see; the message says where."""
+    """The site served a bot an unexpected page; the message says which."""
 
 
 def parse_mix(text: str) -> dict[str, float]:
-    """Shares by behaviour from ``honest=0.7,random=0.3``. Raises ValueError with a sentence."""
+    """Shares by behaviour from ``honest=0.7,random=0.3``.
+
+    Raises ValueError with a sentence.
+    """
     return behaviour_mix.parse_mix(text, BEHAVIOURS)
 
 
 def make_bots(n: int, mix: Mapping[str, float], *, seed: int, spread: float = 0.0) -> list[Bot]:
-    """``n`` bots in the shares of ``mix`` (largest remainders), shuffled, each with its own generator.
+    """Return ``n`` bots in the shares of a mix, each with its own generator.
 
-    spread: standard deviation of how bots differ in all their answers, in the unit of `Effect`.
+    Shares are rounded by largest remainders, and the bots are shuffled.
+
+    Args:
+        n: Number of bots.
+        mix: Share by behaviour.
+        seed: Decides behaviours and answers.
+        spread: Standard deviation of the difference between bots, in the unit of `Effect`.
     """
     kinds = behaviour_mix.deal(n, mix, seed=seed)
     return [
@@ -131,8 +145,8 @@ def make_bots(n: int, mix: Mapping[str, float], *, seed: int, spread: float = 0.
 
 
 # --- what a page holds -------------------------------------------------------------------------------------
-# Expressions rather than a parser, to leave the machine to the server. They are safe on our own pages: there
-# "<", ">" and quotes are always escaped inside values.
+# Regular expressions rather than a parser, because bots must not take processor time from the server. They
+# are safe on our own pages, where "<", ">" and quotes are always escaped inside values.
 
 _FORM = re.compile(r'<form\b[^>]*\bmethod="post"[^>]*>(.*?)</form>', re.DOTALL)
 _CONTROL = re.compile(r"<(?:input|button|textarea)\b([^>]*)>")
@@ -145,9 +159,10 @@ _CODE = re.compile(r'<p class="code">([^<]+)</p>')
 
 @dataclass(frozen=True)
 class Page:
-    """A page as a bot sees it: hidden fields with their values, and choices (radio groups, boxes, buttons).
+    """A page as a bot sees it: hidden fields with values, and choices.
 
-    What is to be written, a number or a text, is a choice with its present value.
+    Choices are radio groups, boxes and buttons. A number or text to type is a choice with its present
+    value.
     """
 
     url: str
@@ -156,8 +171,8 @@ class Page:
     choices: dict[str, list[str]]
 
     @property
-    def place(self) -> str:
-        """The last part of the address: "consent", a stage, the position of an item, "survey", "done"."""
+    def name(self) -> str:
+        """The last part of the address, such as "consent", "3" or "done"."""
         return urlsplit(self.url).path.rstrip("/").rpartition("/")[2]
 
     def __str__(self) -> str:
@@ -166,7 +181,10 @@ class Page:
 
 
 def read_page(url: str, text: str) -> Page:
-    """Read the one form with a page key; a page without it has neither fields nor choices."""
+    """Read the form with a page key.
+
+    A page without one has neither fields nor choices.
+    """
     fields: dict[str, str] = {}
     choices: dict[str, list[str]] = {}
     for form in _FORM.findall(text):
@@ -185,7 +203,7 @@ def read_page(url: str, text: str) -> Page:
 
 
 def question_on(page: Page) -> str:
-    """The question that an item page shows."""
+    """Return the question that an item page shows."""
     question = _QUESTION.search(page.text)
     if question is None:
         raise BotError(f"{page} shows no question")
@@ -193,7 +211,10 @@ def question_on(page: Page) -> str:
 
 
 def is_right(page: Page, knowledge: Knowledge) -> bool | None:
-    """Whether the answer on an item page is correct, as the site's own database has it."""
+    """Return whether the answer on an item page is correct.
+
+    The site's own database decides; None if it does not know.
+    """
     question, answer = _QUESTION.search(page.text), _ANSWER.search(page.text)
     if question is None or answer is None:
         raise BotError(f"{page} shows no question with an answer")
@@ -211,7 +232,7 @@ Form = dict[str, str | list[str]]
 
 
 def answer(question: Question, bot: Bot, right: bool | None, wanted: Wanted) -> str | list[str]:
-    """The form value of a bot for a question; ``wanted`` is what a check asks for."""
+    """Return a bot's form value for a question; a check asks for ``wanted``."""
     if question.key in wanted and bot.rng.random() < bot.behaviour.heeds:
         return form_value(question, wanted[question.key])
     if question.kind in ("yes_no", "likert"):
@@ -223,16 +244,16 @@ def answer(question: Question, bot: Bot, right: bool | None, wanted: Wanted) -> 
 def fill(
     page: Page, questions: Sequence[Question], bot: Bot, right: bool | None, wanted: Wanted | None = None
 ) -> Form:
-    """The form of a timed page with an answer to every question.
+    """Return the form of a timed page with an answer to every question.
 
     Raises BotError when the page lacks a field, a question or a choice that the frozen study has.
     """
     chosen = {question.key: answer(question, bot, right, wanted or {}) for question in questions}
     written = {question.key for question in questions if question.kind in ("number", "text")}
     for key, value in chosen.items():
-        for one in value if isinstance(value, list) else [value]:
-            if key not in page.choices or (key not in written and one not in page.choices[key]):
-                raise BotError(f"{page} lacks the choice {one!r} of the question {key!r}")
+        for choice in value if isinstance(value, list) else [value]:
+            if key not in page.choices or (key not in written and choice not in page.choices[key]):
+                raise BotError(f"{page} lacks the choice {choice!r} of the question {key!r}")
     unknown = sorted(page.choices.keys() - chosen.keys() - {HONEYPOT_FIELD})  # which stays empty
     if unknown:
         raise BotError(f"{page} asks {unknown[0]!r}, which is no question of the study")
@@ -244,7 +265,7 @@ def fill(
     return {**page.fields, **script, **chosen}
 
 
-# --- the way through the study -----------------------------------------------------------------------------
+# --- the walk through the study ----------------------------------------------------------------------------
 
 
 class Get(NamedTuple):
@@ -271,7 +292,10 @@ _Open = Generator[Get | Post | Think, httpx.Response | None, Page]
 
 
 def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
-    """From the entry link to the completion code, or as far as the behaviour goes. Fills in ``bot``."""
+    """Walk from the entry link to the completion code, or until leaving.
+
+    The walk records in ``bot`` how it went.
+    """
     page = yield from _ask(Get(link))
     if "yes" not in page.choices.get("consent", []):
         raise BotError(f"{page} asks for no consent")
@@ -279,11 +303,11 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
     bot.consented, bot.tilt = True, bot.leaning
     for stage, questions in plan.stages.items():
         _expect(page, stage)
-        while page.place == stage:
+        while page.name == stage:
             yield Think(bot.rng.uniform(0.5, 1.5))
             page = yield from _send(page, bot, questions, None, plan.heeded.get(stage, {}))
             bot.stages += 1
-        if page.place == "done":
+        if page.name == "done":
             bot.ended = True
             return
     leaves_at = bot.rng.randint(1, plan.items) if bot.behaviour.leaves else None
@@ -313,12 +337,15 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
 def _send(
     page: Page, bot: Bot, questions: Sequence[Question], right: bool | None, wanted: Wanted | None = None
 ) -> _Open:
-    """Send a page as often as the bot has tabs; all but the first are too late and must change nothing."""
-    tabs, place = [page], page.place
+    """Send a page once per tab of the bot.
+
+    All but the first are too late and must change nothing.
+    """
+    tabs, name = [page], page.name
     for _tab in range(bot.behaviour.tabs - 1):
         tabs.append((yield from _ask(Get(page.url))))
     for tab in tabs:
-        _expect(tab, place)
+        _expect(tab, name)
         page = yield from _ask(Post(tab.url, fill(tab, questions, bot, right, wanted)))
     return page
 
@@ -332,9 +359,9 @@ def _ask(request: Get | Post) -> _Open:
     return page
 
 
-def _expect(page: Page, place: str) -> None:
-    if page.place != place:
-        raise BotError(f"{page} came where the page {place!r} should come")
+def _expect(page: Page, name: str) -> None:
+    if page.name != name:
+        raise BotError(f"{page} came where the page {name!r} should come")
 
 
 # --- many at once ------------------------------------------------------------------------------------------
@@ -351,17 +378,17 @@ async def run_bots(
     planted: Planted | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> None:
-    """Have all bots walk, at most ``concurrency`` at once, pausing ``think`` seconds a page on average.
+    """Have all bots walk, at most ``concurrency`` at once.
 
-    A bot that meets something unexpected ends with its ``error`` set; the others go on. Each has cookies of
-    its own; connections are shared.
+    A bot pauses ``think`` seconds a page on average. A bot that meets something unexpected ends with its
+    ``error`` set; the others go on. Each has cookies of its own; connections are shared.
     """
     limits = httpx.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
     shared = transport or httpx.AsyncHTTPTransport(limits=limits)
-    places = asyncio.Semaphore(concurrency)
+    slots = asyncio.Semaphore(concurrency)
 
-    async def one(bot: Bot) -> None:
-        async with places:
+    async def walk_alone(bot: Bot) -> None:
+        async with slots:
             # Not closed here: that would close the shared transport.
             client = httpx.AsyncClient(transport=shared, timeout=60, trust_env=False)
             await _drive(bot, walk(bot, link, plan), client, think, planted)
@@ -369,7 +396,7 @@ async def run_bots(
 
     async with shared, asyncio.TaskGroup() as group:
         for bot in bots:
-            group.create_task(one(bot))
+            group.create_task(walk_alone(bot))
 
 
 async def _drive(
@@ -397,7 +424,7 @@ async def _drive(
 
 
 async def _request(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
-    """Send one request and follow its redirects one by one, so that each is timed by itself."""
+    """Send a request and time each of its redirects separately."""
     method, url, form = "GET", step.url, None
     if isinstance(step, Post):
         method, form = "POST", step.form

@@ -1,1 +1,4 @@
-"""The studio's editing of a draft: plain data in, plain data out. Pure: no Django."""
+"""The studio's editing of a draft: plain data in, plain data out.
+
+Pure: no Django.
+"""

@@ -1,4 +1,7 @@
-"""The parts of a form that name answers to questions: what passes a check, and what a rule excludes. Pure."""
+"""Form fields that name answers: of checks and of exclusion rules.
+
+Pure.
+"""
 
 from typing import Any
 
@@ -11,18 +14,18 @@ from studyapp.studio.widgets import Widget, shown
 
 
 def questions_in(rows: Any, kind: type[Question] = Question) -> list[Question]:
-    """Those of a list that are questions already."""
-    found = []
+    """Return those of a list that are questions already."""
+    questions = []
     for row in rows if isinstance(rows, list) else []:
         try:
-            found.append(kind.model_validate({**row, "text": row.get("text") or "…"}))
+            questions.append(kind.model_validate({**row, "text": row.get("text") or "…"}))
         except (ValidationError, TypeError):
             continue
-    return found
+    return questions
 
 
 def _asked(draft: Draft) -> list[Question]:
-    """The questions beside the items, as far as they are questions already."""
+    """Return the valid questions beside the items."""
     asked = draft.get("questionnaire")
     return questions_in(asked.get("item") if isinstance(asked, dict) else None)
 
@@ -33,14 +36,14 @@ def _nothing(widget: Widget) -> Widget:
 
 
 def accept(draft: Draft, widget: Widget, value: Any) -> Widget:
-    """The answers that let pass, as the question's own choices."""
+    """Return the answers that let pass, as the question's own choices."""
     question = _of_row(draft, widget, ScreeningQuestion)
     if question is None or question.kind == "text":
         return _nothing(widget)
     if question.kind == "number":
         bounds = value if isinstance(value, dict) else {}
         widget.kind, widget.is_dropped_empty = "group", True
-        widget.hint = "Leave both empty to let everybody pass."
+        widget.hint = "Leave both empty to accept every number."
         for name, label in (("at_least", "At least"), ("at_most", "At most")):
             number = Widget("number", (*widget.location, name), label, value=shown(bounds.get(name)))
             widget.children.append(number)
@@ -49,6 +52,7 @@ def accept(draft: Draft, widget: Widget, value: Any) -> Widget:
 
 
 def correct(draft: Draft, widget: Widget, value: Any) -> Widget:
+    """Return the field of the correct answer to a comprehension question."""
     question = _of_row(draft, widget, ComprehensionQuestion)
     if question is None or question.kind in ("number", "text"):
         widget.value = shown(value)
@@ -60,7 +64,7 @@ def correct(draft: Draft, widget: Widget, value: Any) -> Widget:
 
 
 def expected(draft: Draft, widget: Widget, value: Any) -> Widget:
-    """A choice for each question beside the items."""
+    """Return a choice for each question beside the items."""
     wanted = value if isinstance(value, dict) else {}
     widget.kind = "group"
     for question in _asked(draft):
@@ -77,7 +81,10 @@ def expected(draft: Draft, widget: Widget, value: Any) -> Widget:
 
 
 def rule_question(draft: Draft, widget: Widget, value: Any) -> Widget:
-    """The question that a rule reads: with the answer that excludes, or one that is answered by a number."""
+    """Return the field of the question that a rule reads.
+
+    It has the answer that excludes, or a question answered by a number.
+    """
     row = draft["exclusions"][widget.location[1]]
     return (
         _number_question(draft, widget, value)
@@ -87,20 +94,23 @@ def rule_question(draft: Draft, widget: Widget, value: Any) -> Widget:
 
 
 def _number_question(draft: Draft, widget: Widget, value: Any) -> Widget:
-    """A question beside the items that is answered by a number; one that is gone stays what it was."""
+    """Return the field of a question that is answered by a number.
+
+    A chosen question that is gone stays in the list.
+    """
     chosen = "" if value is None else str(value)
     options = {
         question.key: f"{question.key}: {question.text}"
         for question in _asked(draft)
         if question.kind == "number"
     }
-    widget.kind, widget.value, widget.label = "select", chosen, "Question that is answered by a number"
+    widget.kind, widget.value, widget.label = "select", chosen, "Question (number)"
     widget.options = [("", "–"), *({chosen: chosen} | options if chosen else options).items()]
     return widget
 
 
 def _rule_choice(draft: Draft, widget: Widget, value: Any) -> Widget:
-    """A question beside the items, and the answer to it that excludes."""
+    """Return a question beside the items, and the answer to it that excludes."""
     row = draft["exclusions"][widget.location[1]]
     asked = [question for question in _asked(draft) if question.kind in ("yes_no", "likert", "single")]
     answers = {
@@ -110,9 +120,9 @@ def _rule_choice(draft: Draft, widget: Widget, value: Any) -> Widget:
     }
     chosen = next(
         (
-            one
-            for one, (stored, _label) in answers.items()
-            if one.startswith(f"{value}=") and _same(stored, row.get("value"))
+            code
+            for code, (stored, _label) in answers.items()
+            if code.startswith(f"{value}=") and _same(stored, row.get("value"))
         ),
         "",
     )
@@ -120,8 +130,8 @@ def _rule_choice(draft: Draft, widget: Widget, value: Any) -> Widget:
         chosen = f"{value}={row.get('value')}"
         answers[chosen] = (row.get("value"), f"{value}: {row.get('value')}")
     widget.kind, widget.value = "pick", chosen
-    widget.options = [("", "–"), *((one, label) for one, (_stored, label) in answers.items())]
-    widget.answers = {one: stored for one, (stored, _label) in answers.items()}
+    widget.options = [("", "–"), *((code, label) for code, (_stored, label) in answers.items())]
+    widget.answers = {code: stored for code, (stored, _label) in answers.items()}
     return widget
 
 
@@ -130,13 +140,13 @@ def _answers(widget: Widget, question: Question, value: Any) -> Widget:
     chosen = value if isinstance(value, list) else []
     widget.kind, widget.options, widget.answers = "answers", list(question.choices), question.values
     widget.value = [
-        sent for sent, stored in question.values.items() if any(_same(stored, one) for one in chosen)
+        sent for sent, stored in question.values.items() if any(_same(stored, answer) for answer in chosen)
     ]
     return widget
 
 
 def _of_row(draft: Draft, widget: Widget, kind: type[Question]) -> Question | None:
-    """The question that a field belongs to, without what the check says of it."""
+    """Return the question that a field belongs to, without its check."""
     row: Any = draft
     for part in widget.location[:-1]:
         row = row[part]
@@ -153,5 +163,5 @@ def _answer(widget: Widget, question: Question, value: Any) -> Widget:
 
 
 def _same(stored: Any, value: Any) -> bool:
-    """Whether two answers are the same; True is not 1."""
+    """Return whether two answers are the same; True is not 1."""
     return isinstance(stored, bool) == isinstance(value, bool) and stored == value

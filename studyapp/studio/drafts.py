@@ -1,7 +1,7 @@
-"""A draft: the definition of a study as plain data, which need be neither complete nor right.
+"""A draft: the definition of a study as plain data, possibly incomplete.
 
 Pure: no Django. Opening writes out what a definition may leave to a template, so that every part can be
-edited. Problems are those of the definition itself, each with the place in the draft where it stands.
+edited. Problems are those of the definition itself, each with its location in the draft.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,10 @@ class Problem(NamedTuple):
 
 
 def opened(content: Mapping[str, Any]) -> Draft:
-    """The draft with questions and rules written out, and without fields that have their default."""
+    """Return the draft with questions and rules written out.
+
+    Fields that have their default are left out.
+    """
     definition = valid(content)
     if definition is not None:
         sparse = definition.model_dump(mode="json", exclude_defaults=True)
@@ -44,7 +47,7 @@ def opened(content: Mapping[str, Any]) -> Draft:
 
 
 def _questionnaire(written: Any) -> Any:
-    """The questionnaire written out, where it is one."""
+    """Return a valid questionnaire written out, another one as it is."""
     try:
         named = {"template": written} if isinstance(written, str) else written
         return Questionnaire.model_validate(named).model_dump(mode="json", exclude_none=True)
@@ -53,7 +56,7 @@ def _questionnaire(written: Any) -> Any:
 
 
 def _unnamed(conditions: list[Draft]) -> list[Draft]:
-    """Conditions without the names that they have by default, so that these follow what is shown."""
+    """Return conditions without default names, which follow the content."""
     return [
         rest if ConditionDefinition.model_validate(rest) == ConditionDefinition.model_validate(row) else row
         for row in conditions
@@ -62,9 +65,9 @@ def _unnamed(conditions: list[Draft]) -> list[Draft]:
 
 
 def _plainly(part: Any) -> Any:
-    """The draft with rating scales that are labelled at their ends only written so."""
+    """Return the draft with rating scales reduced to their ends if possible."""
     if isinstance(part, list):
-        return [_plainly(one) for one in part]
+        return [_plainly(row) for row in part]
     if not isinstance(part, Mapping):
         return part
     if "labels" in part and "points" in part and (ends := ends_of(part)):
@@ -73,7 +76,7 @@ def _plainly(part: Any) -> Any:
 
 
 def valid(content: Mapping[str, Any]) -> StudyDefinition | None:
-    """The definition that a draft is, None where it is not one yet."""
+    """Return the definition that a draft is, None if it is not one yet."""
     try:
         return StudyDefinition.model_validate(content)
     except ValidationError:
@@ -81,26 +84,29 @@ def valid(content: Mapping[str, Any]) -> StudyDefinition | None:
 
 
 def stored(content: Mapping[str, Any]) -> Draft:
-    """The form in which a study keeps its definition: complete where it is one, else the draft as it is."""
+    """Return the stored form of a draft: complete if valid, else as it is."""
     definition = valid(content)
     return dict(content) if definition is None else definition.model_dump(mode="json")
 
 
 def problems(content: Mapping[str, Any]) -> list[Problem]:
-    """What keeps a draft from being a definition, in the order of the definition's fields."""
+    """Return the problems of a draft, in the order of the definition."""
     try:
         StudyDefinition.model_validate(content)
     except ValidationError as error:
-        found = [Problem(_placed(content, one), sentence(one)) for one in error.errors(include_url=False)]
-        return list(dict.fromkeys(found))
+        details = error.errors(include_url=False)
+        return list(dict.fromkeys(Problem(_locate(content, detail), sentence(detail)) for detail in details))
     return []
 
 
-def _placed(content: Any, found: Any) -> Location:
-    """Where the draft has what pydantic complains of: it names the chosen member of a union too."""
+def _locate(content: Any, detail: Any) -> Location:
+    """Return the location in the draft of an error of pydantic.
+
+    Pydantic also names the chosen member of a union, which is no field of the draft.
+    """
     location: list[int | str] = []
-    for place, part in enumerate(found["loc"]):
-        is_missing = place == len(found["loc"]) - 1 and found["type"] == "missing"
+    for depth, part in enumerate(detail["loc"]):
+        is_missing = depth == len(detail["loc"]) - 1 and detail["type"] == "missing"
         inside = _inside(content, part)
         if inside is None and not is_missing:
             continue
@@ -118,11 +124,11 @@ def _inside(content: Any, part: int | str) -> tuple[Any] | None:
 
 
 def ends_of(scale: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The two ends of a rating scale that is labelled at its ends only; None for any other."""
+    """Return the ends of a rating scale labelled only at its ends, else None."""
     ends, labels = scale.get("ends"), scale.get("labels")
     if isinstance(ends, list) and len(ends) == 2:
         return str(ends[0]), str(ends[1])
-    if not isinstance(labels, list) or len(labels) < 2 or not all(isinstance(one, str) for one in labels):
+    if not isinstance(labels, list) or len(labels) < 2 or not all(isinstance(label, str) for label in labels):
         return None
     low, high = labels[0].removeprefix("1 – "), labels[-1].removeprefix(f"{len(labels)} – ")
     try:
@@ -133,7 +139,7 @@ def ends_of(scale: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Texts of several lines stand as blocks, as people write them."""
+    """A dumper that writes texts of several lines as blocks."""
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -144,6 +150,6 @@ _Dumper.add_representer(str, _text)
 
 
 def as_yaml(content: Mapping[str, Any]) -> str:
-    """The draft as a file that ``create_study`` reads, once it is complete."""
+    """Return the draft as YAML that ``create_study`` reads once complete."""
     text: str = yaml.dump(dict(content), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
     return text

@@ -1,4 +1,6 @@
-"""Edits of a draft that buttons make: a row more, a row less, a row up or down. Pure: no Django.
+"""Edits of a draft by buttons: add, remove and move rows.
+
+Pure: no Django.
 
 Nothing is changed in place: every edit gives another draft, so that the one before can be taken back.
 """
@@ -26,18 +28,25 @@ PARTS = {("practice",), ("comprehension",), ("recruitment",)}
 
 
 class CannotEdit(StudyappError):
-    """The draft has no such place; it was changed meanwhile, or the address is wrong."""
+    """The draft has no such location.
+
+    It was changed in the meantime, or the address is wrong.
+    """
 
 
 def location_of(path: str) -> Location:
-    """The place that a dotted path names."""
+    """Return the location that a dotted path names."""
     return tuple(
         int(part) if part.isdecimal() and len(part) <= MOST_DIGITS else part for part in path.split(".")
     )
 
 
 def value_at(draft: Any, location: Location) -> Any:
-    """What stands at a place; None where nothing does. Raises CannotEdit where there is no such place."""
+    """Return the value at a location; None if there is none.
+
+    Raises:
+        CannotEdit: there is no such location.
+    """
     for part in location:
         if isinstance(draft, list) and isinstance(part, int) and part < len(draft):
             draft = draft[part]
@@ -51,7 +60,7 @@ def value_at(draft: Any, location: Location) -> Any:
 
 
 def with_value(draft: Draft, location: Location, value: Any) -> Draft:
-    """The draft with a value at a place; None takes it away."""
+    """Return the draft with a value at a location; None removes it."""
     changed = copy.deepcopy(draft)
     parent: Any = changed
     for part in location[:-1]:
@@ -67,7 +76,7 @@ def with_value(draft: Draft, location: Location, value: Any) -> Draft:
 
 
 def added(draft: Draft, location: Location, what: str = "") -> tuple[Draft, Location]:
-    """The draft with a row more at the end of a list, or with an optional part, and where that is."""
+    """Return the draft with a row or optional part added, and its location."""
     if location in PARTS or location[0] == "translations":
         return with_value(draft, location, _part(location)), location
     rows = _rows(draft, location)
@@ -76,7 +85,7 @@ def added(draft: Draft, location: Location, what: str = "") -> tuple[Draft, Loca
 
 
 def removed(draft: Draft, location: Location) -> Draft:
-    """The draft without a row or an optional part."""
+    """Return the draft without a row or an optional part."""
     is_part = location in PARTS or location[:-1] == ("translations",)
     if not (is_part or isinstance(location[-1], int)) or value_at(draft, location) is None:
         raise CannotEdit(say("the draft has no %(place)s that can be removed", place=_dotted(location)))
@@ -84,17 +93,20 @@ def removed(draft: Draft, location: Location) -> Draft:
 
 
 def moved(draft: Draft, location: Location, by: int) -> Draft:
-    """The draft with a row moved up (-1) or down (1); at the end of its list it stays."""
-    *rest, place = location
-    rows = list(_rows(draft, tuple(rest)))
-    if not isinstance(place, int) or place >= len(rows):
+    """Return the draft with a row moved up (-1) or down (1).
+
+    A row at the end of its list stays.
+    """
+    *list_location, index = location
+    rows = list(_rows(draft, tuple(list_location)))
+    if not isinstance(index, int) or index >= len(rows):
         raise CannotEdit(say("the draft has no %(place)s", place=_dotted(location)))
-    rows.insert(max(place + by, 0), rows.pop(place))
-    return with_value(draft, tuple(rest), rows)
+    rows.insert(max(index + by, 0), rows.pop(index))
+    return with_value(draft, tuple(list_location), rows)
 
 
 def with_scale(draft: Draft, location: Location, name: str, items: Sequence[str]) -> Draft:
-    """The draft with the questions of a scale at the end of a list.
+    """Return the draft with the questions of a scale at the end of a list.
 
     Raises:
         CannotEdit: there is no such scale, or its items are to be entered and are not whole.
@@ -110,12 +122,12 @@ def with_scale(draft: Draft, location: Location, name: str, items: Sequence[str]
 def _rows(draft: Draft, location: Location) -> list[Any]:
     rows = value_at(draft, location)
     if rows is not None and not isinstance(rows, list):
-        raise CannotEdit(say("%(place)s is no list", place=_dotted(location)))
+        raise CannotEdit(say("%(place)s is not a list", place=_dotted(location)))
     return rows or []
 
 
 def _part(location: Location) -> Any:
-    """An optional part with what it needs filled in."""
+    """Return an optional part with what it needs filled in."""
     if location == ("practice",):
         return {"count": 2, "seed": 1}
     if location == ("comprehension",):
@@ -124,7 +136,7 @@ def _part(location: Location) -> Any:
 
 
 def _row(draft: Draft, location: Location, rows: list[Any], what: str) -> Any:
-    """A new row of a list."""
+    """Return a new row of a list."""
     if location in QUESTIONS:
         return _question(rows, what or "yes_no")
     if location == ("conditions",):
@@ -163,7 +175,7 @@ def _rule(rows: list[Any], kind: str) -> dict[str, Any]:
 
 
 def _free(rows: list[Any], field: str, stem: str, sign: str = "-") -> str:
-    """A name that no row has."""
+    """Return a name that no row has."""
     taken = {row.get(field) for row in rows if isinstance(row, dict)}
     number = 1
     while f"{stem}{sign}{number}" in taken:

@@ -1,4 +1,7 @@
-"""A draft from a YAML file: what the studio can show and keep, complete and right or not. Pure: no Django."""
+"""Read a draft, complete or not, from a YAML file.
+
+Pure: no Django.
+"""
 
 import math
 from collections.abc import Iterator
@@ -17,7 +20,7 @@ _CONTAINERS = ("list_type", "dict_type", "model_type", "model_attributes_type")
 
 
 def read_draft(text: str, name: str) -> Draft:
-    """Read a definition that need be neither complete nor right from the text of a file that goes by a name.
+    """Read a draft, possibly incomplete, from the text of a YAML file.
 
     Raises:
         DefinitionError: it is no YAML, names no study, or has what no draft has: a field that there is not,
@@ -27,45 +30,57 @@ def read_draft(text: str, name: str) -> Draft:
     if not isinstance(data, dict):
         raise located(name, node, [((), say("must be a mapping of fields"))])
     try:
-        found = list(_unkept(data))
+        problems = list(_unkept(data))
     except RecursionError:  # an alias of what it is part of
-        found = [((), say("is part of itself"))]
-    if found:
-        raise located(name, node, found)
+        problems = [((), say("is part of itself"))]
+    if problems:
+        raise located(name, node, problems)
     try:
         return StudyDefinition.model_validate(data).model_dump(mode="json")
     except ValidationError as error:
-        wrong = [(as_written(node, one), one) for one in error.errors(include_url=False)]
-        found = [(location, sentence(one)) for location, one in _misshapen(wrong)]
-        if found:
-            raise located(name, node, list(dict.fromkeys(found))) from error
+        wrong = [
+            (as_written(node, error_detail), error_detail) for error_detail in error.errors(include_url=False)
+        ]
+        problems = [(location, sentence(error_detail)) for location, error_detail in _misshapen(wrong)]
+        if problems:
+            raise located(name, node, list(dict.fromkeys(problems))) from error
     kept: Draft = _with_dates_as_text(data)
     return kept
 
 
 def _misshapen(wrong: list[tuple[Location, Any]]) -> Iterator[tuple[Location, Any]]:
-    """Problems of shape. Of several shapes that a field may have, one that fits to some depth is meant."""
-    for location, one in wrong:
-        others = [(place, other) for place, other in wrong if place[: len(location)] == location]
-        if all(len(place) == len(location) and _is_shape(place, other) for place, other in others):
-            yield location, one
+    """Problems of shape.
+
+    Of several shapes that a field may have, one that fits to some depth is meant.
+    """
+    for location, detail in wrong:
+        others = [
+            (other_location, other)
+            for other_location, other in wrong
+            if other_location[: len(location)] == location
+        ]
+        if all(
+            len(other_location) == len(location) and _is_shape(other_location, other)
+            for other_location, other in others
+        ):
+            yield location, detail
 
 
-def _is_shape(location: Location, one: Any) -> bool:
-    kind, holds_parts = one["type"], isinstance(one["input"], dict | list)
+def _is_shape(location: Location, detail: Any) -> bool:
+    kind, holds_parts = detail["type"], isinstance(detail["input"], dict | list)
     if location == ("study",) or kind in ("extra_forbidden", *_CONTAINERS) or kind.startswith("union_tag"):
         return True
     return holds_parts and (kind.endswith(("_type", "_parsing")) or kind == "literal_error")
 
 
 def _unkept(data: Any) -> Iterator[tuple[Location, str]]:
-    """What no database keeps, or a file of JSON has not."""
+    """Return what no database keeps, or a file of JSON has not."""
     for number, (location, value) in enumerate(_parts(data, ())):
         if number >= MOST_PARTS:
             yield (), say("has too many parts")
             return
         if isinstance(value, str) and not _is_kept(value):
-            yield location, say("holds a sign that cannot be kept")
+            yield location, say("contains a character that cannot be stored")
         elif isinstance(value, float) and not math.isfinite(value):
             yield location, say("must be a finite number")
         elif isinstance(value, datetime) or not isinstance(
@@ -73,11 +88,11 @@ def _unkept(data: Any) -> Iterator[tuple[Location, str]]:
         ):
             yield location, say("must be text, a number, a date, true or false, a list or a mapping")
         elif isinstance(value, dict) and any(not isinstance(key, str) or not _is_kept(key) for key in value):
-            yield location, say("must have texts for names; write them in quotes")
+            yield location, say("field names must be text; write them in quotes")
 
 
 def _parts(value: Any, location: Location) -> Iterator[tuple[Location, Any]]:
-    """Every value of the data with its place, those that hold others first."""
+    """Yield every value with its location, containers first."""
     yield location, value
     rows = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, child in rows:

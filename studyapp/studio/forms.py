@@ -1,4 +1,6 @@
-"""The form of a step, built from the types of the definition. Pure: no Django.
+"""The form of a step, built from the types of the definition.
+
+Pure: no Django.
 
 A field that is new to the definition shows up here by itself, with its description. Only what a plain field
 cannot say has a builder of its own: the scale of a question, and the answers that a check or a rule names.
@@ -58,8 +60,8 @@ _RULES: dict[str, type[BaseModel]] = {
 }
 
 
-class Known(NamedTuple):
-    """What a draft can refer to, by name; languages with their names."""
+class KnownNames(NamedTuple):
+    """Names that a draft can refer to; languages with their names."""
 
     datasets: Sequence[str] = ()
     systems: Sequence[str] = ()
@@ -68,20 +70,25 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True)
 class Form:
-    """The form of a step: its widgets, and the problems with the widget that each belongs to."""
+    """The form of a step: widgets, and problems with their widgets."""
 
     widgets: list[Widget]
     problems: list[tuple[Widget, str]]
 
 
-def form(step: Step, draft: Draft, known: Known, found: Sequence[Problem] = (), opened: str = "") -> Form:
-    """Build the form of a step. ``opened`` is the path of a row that was just added."""
-    build = _Builder(draft, known)
+def form(
+    step: Step, draft: Draft, names: KnownNames, problems: Sequence[Problem] = (), opened: str = ""
+) -> Form:
+    """Build the form of a step.
+
+    ``opened`` is the path of a row that was just added.
+    """
+    build = _Builder(draft, names)
     fields = StudyDefinition.model_fields
     widgets = [build.field(fields[name], (name,), draft.get(name)) for name in step.fields]
     by_location = {widget.location: widget for top in widgets for widget in top.all()}
-    placed = []
-    for problem in found:
+    located = []
+    for problem in problems:
         if problem.location and problem.location[0] in step.fields:
             widget = next(
                 by_location[problem.location[:length]]
@@ -89,10 +96,10 @@ def form(step: Step, draft: Draft, known: Known, found: Sequence[Problem] = (), 
                 if problem.location[:length] in by_location
             )
             widget.errors.append(problem.message)
-            placed.append((widget, problem.message))
+            located.append((widget, problem.message))
     for top in widgets:
         _open(top, opened)
-    return Form(widgets, placed)
+    return Form(widgets, located)
 
 
 def _open(widget: Widget, opened: str) -> bool:
@@ -105,12 +112,12 @@ def _open(widget: Widget, opened: str) -> bool:
 class _Builder:
     """Builds widgets for the fields of one draft."""
 
-    def __init__(self, draft: Draft, known: Known) -> None:
-        self.draft, self.known = draft, known
+    def __init__(self, draft: Draft, names: KnownNames) -> None:
+        self.draft, self.names = draft, names
 
     def field(self, info: FieldInfo, location: Location, value: Any) -> Widget:
-        """The widget of one field of a model."""
-        hint = steps.said(steps.HINTS, location)
+        """Return the widget of one field of a model."""
+        hint = steps.lookup(steps.HINTS, location)
         named = Widget(
             "text",
             location,
@@ -118,8 +125,11 @@ class _Builder:
             hint=_sentence(info.description or "") if hint is None else hint,
             value="" if value is None else value,
         )
-        if (special := _SPECIAL.get(_pattern(location))) is not None:
-            return special(self, named, value)
+        pattern = _pattern(location)
+        if pattern in _ANSWERS:
+            return _ANSWERS[pattern](self.draft, named, value)
+        if pattern in _SPECIAL:
+            return _SPECIAL[pattern](self, named, value)
         return self._typed(named, info.annotation, value, _default(info))
 
     def _typed(self, widget: Widget, annotation: Any, value: Any, default: Any) -> Widget:
@@ -147,9 +157,12 @@ class _Builder:
     def _select(
         self, widget: Widget, values: Sequence[Any], value: Any, default: Any, *, is_optional: bool = False
     ) -> Widget:
-        said = _OPTIONS.get(str(widget.location[-1]), {})
+        labels = _OPTIONS.get(str(widget.location[-1]), {})
         chosen = "" if value is None else str(value)
-        options = [(str(one), said.get(one, str(one).replace("_", " "))) for one in values]
+        options = [
+            (str(value_of_option), labels.get(value_of_option, str(value_of_option).replace("_", " ")))
+            for value_of_option in values
+        ]
         if is_optional or (default is None and not chosen):
             options.insert(0, ("", "–"))
         if chosen and chosen not in dict(options):
@@ -162,12 +175,12 @@ class _Builder:
         kind, _optional = _plain_type(inner)
         rows = value if isinstance(value, list) else []
         if kind is str:
-            widget.kind, widget.value = "lines", "\n".join(str(one) for one in rows)
+            widget.kind, widget.value = "lines", "\n".join(str(row) for row in rows)
             return widget
-        widget.kind, widget.adds = "rows", _adds(widget.location, self.known, rows)
+        widget.kind, widget.adds = "rows", _adds(widget.location, self.names, rows)
         widget.children = [
-            self._row(kind, (*widget.location, place), row if isinstance(row, dict) else {})
-            for place, row in enumerate(rows)
+            self._row(kind, (*widget.location, index), row if isinstance(row, dict) else {})
+            for index, row in enumerate(rows)
         ]
         return widget
 
@@ -177,7 +190,7 @@ class _Builder:
             "row",
             location,
             summary=_summary(model, row),
-            told=_told(row) if model is ConditionDefinition else [],
+            summary_labels=_shown_labels(row) if model is ConditionDefinition else [],
             children=list(self._fields(model, location, row)),
         )
 
@@ -197,32 +210,35 @@ class _Builder:
                 yield self.field(info, (*location, name), row.get(name))
 
     def _keyed(self, widget: Widget, keys: Any, inner: Any, value: Any) -> Widget:
-        """A mapping with a fixed set of keys; those of which nothing is filled are left out."""
+        """Return the group of a mapping with a fixed set of keys.
+
+        Empty entries are left out of the draft.
+        """
         fields = value if isinstance(value, dict) else {}
         widget.kind, widget.is_dropped_empty = "group", True
         for key in get_args(keys):
             named = Widget("group", (*widget.location, key), is_dropped_empty=True)
-            named.label = steps.said(steps.LABELS, named.location) or key
+            named.label = steps.lookup(steps.LABELS, named.location) or key
             part = fields.get(key)
             named.children = list(self._fields(inner, named.location, part if isinstance(part, dict) else {}))
             widget.children.append(named)
         return widget
 
     def language(self, widget: Widget, value: Any) -> Widget:
-        widget = self._named(widget, [code for code, _name in self.known.languages], value or "en")
-        names = dict(self.known.languages)
+        widget = self._named(widget, [code for code, _name in self.names.languages], value or "en")
+        names = dict(self.names.languages)
         widget.options = [(code, names.get(code, code)) for code, _label in widget.options[1:]]
         widget.is_worded = True
         return widget
 
     def dataset(self, widget: Widget, value: Any) -> Widget:
-        return self._named(widget, self.known.datasets, value)
+        return self._named(widget, self.names.datasets, value)
 
     def system(self, widget: Widget, value: Any) -> Widget:
-        return self._named(widget, self.known.systems, value)
+        return self._named(widget, self.names.systems, value)
 
     def _named(self, widget: Widget, names: Sequence[str], value: Any) -> Widget:
-        """A name among those that are known, or the one that is written already."""
+        """Return a selection of the known names and the present value."""
         chosen = "" if value is None else str(value)
         names = [*names, *([chosen] if chosen and chosen not in names else [])]
         widget.kind, widget.value = "select", chosen
@@ -230,9 +246,9 @@ class _Builder:
         return widget
 
     def source(self, widget: Widget, value: Any) -> Widget:
-        """A condition shows the ground truth or a system."""
+        """Return a condition shows the ground truth or a system."""
         row = self.draft["conditions"][widget.location[1]]
-        widget = self._named(widget, self.known.systems, value)
+        widget = self._named(widget, self.names.systems, value)
         widget.options = [
             ("", "–"),
             ("ground_truth:", "Ground truth"),
@@ -243,7 +259,7 @@ class _Builder:
         return widget
 
     def nothing(self, widget: Widget, _value: Any) -> Widget:
-        """A field that another widget reads."""
+        """Return a field that another widget reads."""
         widget.kind = "absent"
         return widget
 
@@ -252,14 +268,14 @@ class _Builder:
         return widget
 
     def items(self, widget: Widget, value: Any) -> Widget:
-        """The items, by one of three ways."""
+        """Return the items, by one of three ways."""
         fields = value if isinstance(value, dict) else {}
         way = "hand" if fields.get("ids") is not None else "stratify" if fields.get("stratify") else "draw"
-        choice = Widget("select", ("items", "way"), "How the items are chosen", value=way, is_worded=True)
+        choice = Widget("select", ("items", "way"), "Selection", value=way, is_worded=True)
         choice.options = [
-            ("draw", "Drawn by a seed"),
-            ("stratify", "Drawn by a seed, with a share of correct answers"),
-            ("hand", "Chosen by hand"),
+            ("draw", "Random"),
+            ("stratify", "Random, with a share of correct answers"),
+            ("hand", "By hand"),
         ]
         children = list(self._fields(ItemsDefinition, ("items",), {"stratify": {}, **fields}))
         widget.kind, widget.children = "items", [choice, *children]
@@ -269,7 +285,7 @@ class _Builder:
         return self._group(widget, PracticeDefinition, value, is_optional=True)
 
     def scale(self, widget: Widget, value: Any) -> Widget:
-        """The kind of answer, and the fields of that kind."""
+        """Return the kind of answer, and the fields of that kind."""
         fields = value if isinstance(value, dict) else {}
         kind = "yes_no" if not isinstance(value, dict) else str(fields.get("kind", "likert"))
         choice = Widget("select", (*widget.location, "kind"), steps.LABELS["*.scale.kind"], value=kind)
@@ -290,28 +306,19 @@ class _Builder:
             labels = {}
         yield from self._fields(LikertScale, location, {"points": fields.get("points", 5), **labels})
         for name, end in zip(("low", "high"), ends or ("", ""), strict=True):
-            place = (*location, name)
-            yield Widget("text", place, steps.said(steps.LABELS, place) or name, value=end)
+            path = (*location, name)
+            yield Widget("text", path, steps.lookup(steps.LABELS, path) or name, value=end)
 
     def choices(self, widget: Widget, value: Any) -> Widget:
         rows = value.items() if isinstance(value, dict) else _pairs(value)
-        widget.kind, widget.value = "choices", "\n".join(f"{one} = {label}" for one, label in rows)
+        widget.kind, widget.value = (
+            "choices",
+            "\n".join(f"{value_sent} = {label}" for value_sent, label in rows),
+        )
         return widget
 
-    def accept(self, widget: Widget, value: Any) -> Widget:
-        return answers.accept(self.draft, widget, value)
-
-    def correct(self, widget: Widget, value: Any) -> Widget:
-        return answers.correct(self.draft, widget, value)
-
-    def expected(self, widget: Widget, value: Any) -> Widget:
-        return answers.expected(self.draft, widget, value)
-
-    def rule_question(self, widget: Widget, value: Any) -> Widget:
-        return answers.rule_question(self.draft, widget, value)
-
     def translations(self, widget: Widget, value: Any) -> Widget:
-        return translations(widget, self.draft, value, self.known.languages)
+        return translations(widget, self.draft, value, self.names.languages)
 
 
 _SPECIAL: dict[tuple[str, ...], Any] = {
@@ -323,12 +330,8 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
     ("items", "stratify", "system"): _Builder.system,
     ("practice",): _Builder.practice,
     ("attention", "*", "kind"): _Builder.fixed,
-    ("attention", "*", "expected"): _Builder.expected,
     ("exclusions", "*", "kind"): _Builder.fixed,
-    ("exclusions", "*", "question"): _Builder.rule_question,
     ("exclusions", "*", "value"): _Builder.nothing,
-    ("screening", "*", "accept"): _Builder.accept,
-    ("comprehension", "questions", "*", "correct"): _Builder.correct,
     ("translations",): _Builder.translations,
     **{
         (*place, "*", *rest): method
@@ -342,6 +345,13 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
         for rest, method in ((("scale",), _Builder.scale), (("scale", "choices"), _Builder.choices))
     },
 }
+# Fields that name answers to questions of the draft.
+_ANSWERS = {
+    ("attention", "*", "expected"): answers.expected,
+    ("exclusions", "*", "question"): answers.rule_question,
+    ("screening", "*", "accept"): answers.accept,
+    ("comprehension", "questions", "*", "correct"): answers.correct,
+}
 _OPTIONS: dict[str, dict[str, str]] = {
     **steps.OPTIONS,
     "platform": {name: platform.label for name, platform in PLATFORMS.items()},
@@ -354,17 +364,17 @@ def _pattern(location: Location) -> tuple[str, ...]:
 
 
 def _plain_type(annotation: Any) -> tuple[Any, bool]:
-    """A type without what is said about it, and whether None is allowed in its place."""
+    """Return a type without annotations, and whether it may be None."""
     if get_origin(annotation) is Annotated:
         return _plain_type(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):
-        members = [one for one in get_args(annotation) if one is not type(None)]
+        members = [member for member in get_args(annotation) if member is not type(None)]
         if len(members) < len(get_args(annotation)):
             inner, _none = _plain_type(members[0])
             return inner, True
-        if all(get_origin(one) is Literal for one in members):
-            return Literal[*(value for one in members for value in get_args(one))], False
-        if all(_plain_type(one)[0] is str or get_origin(one) is Literal for one in members):
+        if all(get_origin(member) is Literal for member in members):
+            return Literal[*(value for member in members for value in get_args(member))], False
+        if all(_plain_type(member)[0] is str or get_origin(member) is Literal for member in members):
             return str, False
     return annotation, False
 
@@ -374,12 +384,15 @@ def _default(info: FieldInfo) -> Any:
 
 
 def _sentence(description: str) -> str:
-    """A description as a sentence."""
+    """Return a description as a sentence."""
     return description and f"{description[:1].upper()}{description[1:]}."
 
 
 def _order(model: type[BaseModel]) -> list[str]:
-    """The fields in the order in which people think of them: the wording before the name of its column."""
+    """Return the fields in the order in which people think of them.
+
+    The wording comes before the name of its column.
+    """
     first, last = (["pre_survey"] if model is Questionnaire else []), list[str]()
     if issubclass(model, Question):
         first, last = ["text", "scale"], ["key", "role", "required"]
@@ -387,14 +400,14 @@ def _order(model: type[BaseModel]) -> list[str]:
 
 
 def _has(model: type[BaseModel], name: str, row: Mapping[str, Any]) -> bool:
-    """Whether a row of this kind has the field."""
+    """Return whether a row of this kind has the field."""
     if model is AttentionDefinition and name in ("text", "item", "answer"):
         return (name == "text") == (row.get("kind") == "instructed")
     return not (model is ConditionDefinition and name == "ground_truth")
 
 
 def _pairs(rows: Any) -> list[tuple[str, str]]:
-    """The choices of a list, as far as they are some."""
+    """Return the choices of a list, as far as they are some."""
     return [
         (str(row.get("value", "")), str(row.get("label", "")))
         for row in (rows if isinstance(rows, list) else [])
@@ -402,12 +415,12 @@ def _pairs(rows: Any) -> list[tuple[str, str]]:
     ]
 
 
-def _adds(location: Location, known: Known, rows: list[Any]) -> list[tuple[str, str]]:
-    """What can be added to a list."""
+def _adds(location: Location, names: KnownNames, rows: list[Any]) -> list[tuple[str, str]]:
+    """Return what can be added to a list."""
     if location == ("conditions",):
         shown = {row.get("system") for row in rows if isinstance(row, dict)}
-        unused = next((name for name in known.systems if name not in shown), "")
-        first = unused or next(iter(known.systems), "")
+        unused = next((name for name in names.systems if name not in shown), "")
+        first = unused or next(iter(names.systems), "")
         return [(first, "Add a system"), ("ground_truth", "Add the ground truth")]
     if location == ("exclusions",):
         return [*steps.RULES.items()]
@@ -417,7 +430,7 @@ def _adds(location: Location, known: Known, rows: list[Any]) -> list[tuple[str, 
 
 
 def _summary(model: type[BaseModel], row: Mapping[str, Any]) -> str:
-    """What a closed row says."""
+    """Return what a closed row says."""
     if issubclass(model, Question):
         return str(row.get("text") or row.get("key") or "")
     if model is ConditionDefinition:
@@ -428,7 +441,7 @@ def _summary(model: type[BaseModel], row: Mapping[str, Any]) -> str:
     return str(row.get("name", ""))
 
 
-def _told(row: Mapping[str, Any]) -> list[str]:
-    """What a condition shows, in words of the program."""
+def _shown_labels(row: Mapping[str, Any]) -> list[str]:
+    """Return labels of what a condition shows, to be translated on the page."""
     style = steps.OPTIONS["explanation"].get(str(row.get("explanation", "facts")), "")
     return [*(["Ground truth"] if row.get("ground_truth") else []), *([style] if style else [])]

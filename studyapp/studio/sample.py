@@ -1,4 +1,4 @@
-"""What can be shown of a draft that is not complete: what is right of it, and a made-up item.
+"""The preview of an incomplete draft: its valid part and a made-up item.
 
 Pure: no Django.
 """
@@ -40,19 +40,19 @@ _TOKENS = [("Night Harbour", 1, 15, 24, 3), ("Ada Brenn", 0, 22, 28, 2), ("Kolwe
 
 
 def rest(draft: Draft) -> StudyDefinition:
-    """What is right of a draft, with placeholders for what a study needs."""
+    """Return the valid part of a draft, with placeholders for required fields."""
     candidate = {**_MISSING, **{name: value for name, value in draft.items() if value is not None}}
     for _round in range(1000):
-        found = problems(candidate)
-        if not found:
+        wrong = problems(candidate)
+        if not wrong:
             return StudyDefinition.model_validate(candidate)
-        candidate = _without(candidate, found[0].location)
+        candidate = _without(candidate, wrong[0].location)
     return StudyDefinition.model_validate(_MISSING)
 
 
 def _without(candidate: Draft, location: Location) -> Draft:
-    """The draft without the row that is wrong, or without the whole field."""
-    rows = [place for place, part in enumerate(location) if isinstance(part, int)]
+    """Return the draft without the invalid row, or without the whole field."""
+    rows = [depth for depth, part in enumerate(location) if isinstance(part, int)]
     if rows:
         return with_value(candidate, location[: rows[-1] + 1], None)
     if not location or location[0] not in candidate:
@@ -62,43 +62,28 @@ def _without(candidate: Draft, location: Location) -> Draft:
 
 
 def content(definition: StudyDefinition) -> FrozenStudy:
-    """The definition frozen with a made-up item in place of those that cannot be drawn yet."""
-    return FrozenStudy(
-        title=definition.title,
-        language=definition.language,
+    """Return the definition frozen with a made-up item.
+
+    It stands in for items that cannot be drawn yet.
+    """
+    return definition.freeze(
         translations=definition.filled_translations(),
-        dataset=definition.dataset,
-        items_seed=definition.items.seed,
         items=[_ITEM],
         attention=[_attention(row) for row in definition.attention],
         conditions=[
             FrozenCondition(
-                name=arm.name,
-                label=arm.label,
-                system=arm.system,
+                name=condition.name,
+                label=condition.label,
+                system=condition.system,
                 revision=None,
-                ground_truth=arm.ground_truth,
-                weight=arm.weight,
-                explanation=arm.explanation,
-                shown={_ITEM.id: _shown(arm.explanation)},
+                ground_truth=condition.ground_truth,
+                weight=condition.weight,
+                explanation=condition.explanation,
+                shown={_ITEM.id: _shown(condition.explanation)},
             )
-            for arm in definition.conditions
+            for condition in definition.conditions
         ],
-        screening=definition.screening,
-        comprehension=definition.comprehension,
-        pre_survey=definition.questionnaire.pre_survey,
-        item_questionnaire=definition.questionnaire.item,
-        post_survey=definition.questionnaire.post_survey,
-        consent=definition.consent,
-        instructions=definition.instructions,
-        instructions_page=definition.instructions_page or definition.comprehension is not None,
         rules=[],
-        order_seed=definition.order_seed,
-        assignment_block=definition.assignment_block,
-        stale_after_minutes=definition.stale_after_minutes,
-        redirect_url=definition.completion.redirect_url,
-        recruitment=definition.recruitment,
-        privacy=definition.privacy,
     )
 
 
@@ -113,7 +98,7 @@ def _shown(explanation: str) -> Shown:
 
 
 def _attention(row: Any) -> FrozenAttention:
-    """An attention item; a contradiction stands over the made-up item."""
+    """Return an attention item; a contradiction stands over the made-up item."""
     is_instructed = row.kind == "instructed"
     return FrozenAttention(
         id=row.id,
@@ -138,32 +123,32 @@ PAGES: Sequence[tuple[str, str]] = (
     ("item", "Item"),
     ("attention", "Attention item"),
     ("survey", "Questions after"),
-    ("done", "The end"),
+    ("done", "Completion"),
     ("screened_out", "Screened out"),
     ("failed_comprehension", "Failed the comprehension check"),
-    ("full", "No place left"),
+    ("full", "Study full"),
     ("no_consent", "No consent given"),
     ("not_open", "Not open yet"),
     ("paused", "Paused"),
     ("closed", "Closed"),
-    ("link_used", "Link used already"),
-    ("link_full", "Places of the link taken"),
+    ("link_used", "Link already used"),
+    ("link_full", "Link full"),
     ("no_link", "Opened without a link"),
     ("not_arrived", "Not sent by the platform"),
     ("withdrawn", "Withdrawn"),
 )
 
 
-def pages(found: FrozenStudy) -> list[tuple[str, str]]:
-    """The pages that participants of a study come to, with their names."""
+def pages(content: FrozenStudy) -> list[tuple[str, str]]:
+    """Return the pages that participants of a study come to, with their names."""
     has = {
-        "screening": bool(found.screening),
-        "instructions": found.instructions_page,
-        "comprehension": found.comprehension is not None,
-        "pre_survey": bool(found.pre_survey),
-        "attention": bool(found.attention),
-        "screened_out": bool(found.screening),
-        "failed_comprehension": found.comprehension is not None,
-        "not_arrived": bool(found.recruitment and found.recruitment.person_parameter),
+        "screening": bool(content.screening),
+        "instructions": content.instructions_page,
+        "comprehension": content.comprehension is not None,
+        "pre_survey": bool(content.pre_survey),
+        "attention": bool(content.attention),
+        "screened_out": bool(content.screening),
+        "failed_comprehension": content.comprehension is not None,
+        "not_arrived": bool(content.recruitment and content.recruitment.person_parameter),
     }
     return [(name, title) for name, title in PAGES if has.get(name, True)]

@@ -1,4 +1,7 @@
-"""What a new study can start from. A literal table of drafts. Pure: no Django."""
+"""Templates that a new study can start from.
+
+A literal table of drafts. Pure: no Django.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -22,7 +25,7 @@ correct. Please do not look anything up."""
 
 
 class Start(NamedTuple):
-    """A way to start: ``scales`` are asked after the items, by name, besides the template's own questions."""
+    """A template; ``scales`` are asked after the items, by name."""
 
     title: str
     about: str
@@ -47,19 +50,17 @@ STARTS: dict[str, Start] = {
         "As above, but every participant sees all conditions, in the order of a Latin square.",
         design="within",
     ),
-    "empty": Start(
-        "An empty study", "One question beside every item, no rules; everything else is yours.", is_empty=True
-    ),
+    "empty": Start("An empty study", "One question beside every item and no rules.", is_empty=True),
 }
 
 
 def draft(start: Start, *, slug: str, title: str, dataset: str, systems: Sequence[str]) -> Draft:
-    """The draft of a new study: a condition per system, and the ground truth last."""
+    """Return the draft of a new study: a condition per system and gold."""
     questionnaire = TEMPLATES["xqa-2020"].model_dump(mode="json", exclude_none=True)
     if start.is_empty:
         questionnaire = {"item": questionnaire["item"][:1], "post_survey": []}
     questionnaire["post_survey"] += [{"template": name} for name in start.scales]
-    made: Draft = {
+    content: Draft = {
         "study": slug,
         "title": title,
         **({"dataset": dataset} if dataset else {}),
@@ -70,9 +71,9 @@ def draft(start: Start, *, slug: str, title: str, dataset: str, systems: Sequenc
         "instructions": INSTRUCTIONS,
         "exclusions": [] if start.is_empty else [rule.model_dump(mode="json") for rule in RULES_2020],
     }
-    return made | ({"design": start.design} if start.design != "between" else {})
+    return content | ({"design": start.design} if start.design != "between" else {})
 
 
 def from_file(content: Draft, *, slug: str) -> Draft:
-    """The draft that was read from a file, under the study's own name."""
+    """Return the draft that was read from a file, under the study's own name."""
     return opened(content | {"study": slug})

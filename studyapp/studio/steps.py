@@ -1,4 +1,6 @@
-"""The steps of the studio, and the words of its forms. Literal tables, read top to bottom. Pure: no Django.
+"""The steps of the studio, and the labels and hints of its forms.
+
+Literal tables, read top to bottom. Pure: no Django.
 
 A field without a line here is called by its name and explained by the definition's own description.
 """
@@ -9,7 +11,7 @@ from studyapp.definition.questionnaires import Kind
 
 
 class Step(NamedTuple):
-    """A page of the studio: the fields of the definition that it edits, and the page it previews first."""
+    """A page of the studio: the fields that it edits and its first preview."""
 
     name: str
     title: str
@@ -22,14 +24,14 @@ STEPS: tuple[Step, ...] = (
     Step(
         "texts",
         "Texts",
-        "What participants read before they begin. An empty line starts a paragraph.",
+        "The texts that participants read before they begin. An empty line starts a paragraph.",
         ("title", "language", "consent", "instructions", "instructions_page"),
         "consent",
     ),
     Step(
         "conditions",
         "Conditions",
-        "Where the answers come from and how they are explained. Each participant is assigned to one "
+        "The systems whose answers are shown, and their explanations. Each participant is assigned to one "
         "condition, unless the design says otherwise.",
         ("dataset", "design", "condition_order", "conditions"),
         "item",
@@ -37,36 +39,36 @@ STEPS: tuple[Step, ...] = (
     Step(
         "items",
         "Items",
-        "Which questions of the dataset are shown.",
+        "The questions of the dataset that are shown.",
         ("items", "practice"),
         "item",
     ),
     Step(
         "questionnaire",
         "Questionnaire",
-        "What participants are asked: beside every item, and once before and after all of them.",
+        "The questions beside every item, and once before and after all items.",
         ("questionnaire",),
         "item",
     ),
     Step(
         "checks",
         "Checks",
-        "Who may take part, and who reads.",
+        "Screening, comprehension check and attention items.",
         ("screening", "comprehension", "attention"),
         "screening",
     ),
     Step(
         "rules",
         "Rules",
-        "Which trials the analysis leaves out. The rules are frozen at the launch, so that you can register "
-        "them; they never stop anybody while the study runs.",
+        "The trials that the analysis excludes. The rules are frozen at the launch, so that you can "
+        "preregister them; they never stop a participant while the study runs.",
         ("exclusions",),
         "item",
     ),
     Step(
         "recruitment",
         "Recruitment",
-        "Where participants come from, how they are assigned, and what becomes of their data.",
+        "The recruitment platform, the assignment to conditions, and the retention of data.",
         (
             *("recruitment", "completion", "assignment_block", "stale_after_minutes", "order_seed"),
             "privacy",
@@ -82,78 +84,76 @@ STEPS: tuple[Step, ...] = (
     ),
 )
 BY_NAME = {step.name: step for step in STEPS}
-# Not edited: the short name is in addresses that people may have.
-UNEDITED = ("study",)
 
 LABELS: dict[str, str] = {
-    "instructions_page": "Instructions on a page of their own",
+    "instructions_page": "Separate instructions page",
     "dataset": "Dataset",
-    "design": "Who sees what",
-    "condition_order": "Order of several conditions",
+    "design": "Design",
+    "condition_order": "Order of conditions",
     "conditions": "Conditions",
-    "conditions.*.system": "Shows the answers of",
+    "conditions.*.system": "Answers shown",
     "conditions.*.explanation": "Explanation",
     "conditions.*.name": "Name in tables",
     "conditions.*.label": "Name in figures",
-    "items.count": "How many",
+    "items.count": "Number of items",
     "items.stratify": "Correctness",
-    "items.stratify.correct": "Share that it answers correctly",
-    "items.ids": "Ids of the items",
+    "items.stratify.correct": "Share answered correctly",
+    "items.ids": "Item IDs",
     "practice": "Practice items",
-    "practice.count": "How many",
-    "practice.ids": "Ids of the practice items",
+    "practice.count": "Number of items",
+    "practice.ids": "Practice item IDs",
     "questionnaire.item": "Beside every item",
-    "questionnaire.pre_survey": "Once, before the items",
-    "questionnaire.post_survey": "Once, after the items",
+    "questionnaire.pre_survey": "Before the items",
+    "questionnaire.post_survey": "After the items",
     "*.text": "Wording",
-    "*.key": "Name of the column",
+    "*.key": "Column name",
     "*.scale": "Answer",
     "*.scale.kind": "Kind of answer",
-    "*.scale.labels": "Labels, one a line, lowest first",
-    "*.scale.low": "Or only the lowest label",
-    "*.scale.high": "and the highest",
-    "*.scale.choices": "Choices, one a line",
+    "*.scale.labels": "Labels (lowest first)",
+    "*.scale.low": "Lowest label only",
+    "*.scale.high": "Highest label only",
+    "*.scale.choices": "Choices (one per line)",
     "*.scale.min": "Smallest number",
     "*.scale.max": "Largest number",
-    "*.scale.lines": "Height in lines",
-    "*.scale.max_length": "Most characters",
-    "*.role": "What the measures take it for",
-    "*.required": "Must be answered to go on",
-    "*.accept": "Answers that let pass",
-    "*.correct": "The correct answer",
-    "attention.*.id": "Name in the tables",
-    "attention.*.text": "What stands in place of the question",
-    "attention.*.item": "Id of the question",
-    "attention.*.answer": "The wrong answer that is shown",
-    "attention.*.expected": "What passes",
+    "*.scale.lines": "Height (lines)",
+    "*.scale.max_length": "Maximum length (characters)",
+    "*.role": "Role in the analysis",
+    "*.required": "Answer required",
+    "*.accept": "Accepted answers",
+    "*.correct": "Correct answer",
+    "attention.*.id": "Name in tables",
+    "attention.*.text": "Text shown",
+    "attention.*.item": "Question ID",
+    "attention.*.answer": "Wrong answer shown",
+    "attention.*.expected": "Expected answers",
     "comprehension": "Comprehension check",
-    "comprehension.tries": "How often it may be tried",
+    "comprehension.tries": "Number of tries",
     "attention": "Attention items",
     "screening": "Screening",
     "exclusions": "Rules",
-    "exclusions.*.question": "Answer that excludes",
-    "exclusions.*.item_id": "Id of the item",
+    "exclusions.*.question": "Excluding answer",
+    "exclusions.*.item_id": "Item ID",
     "exclusions.*.at_least": "From",
     "exclusions.*.at_most": "To",
     "assignment_block": "Assign in blocks",
-    "stale_after_minutes": "Minutes until a place is given again",
-    "order_seed": "Seed of order and assignment",
+    "stale_after_minutes": "Reservation timeout (minutes)",
+    "order_seed": "Order and assignment seed",
     "completion": "After the completion code",
-    "completion.redirect_url": "Address to go on to",
-    "recruitment.parameter": "Parameter that holds the person's id",
-    "recruitment.signed_urls": "Admit signed addresses only",
-    "recruitment.outcomes": "What takes people back",
+    "completion.redirect_url": "Redirect address",
+    "recruitment.parameter": "Participant ID parameter",
+    "recruitment.signed_urls": "Require signed addresses",
+    "recruitment.outcomes": "Return codes and addresses",
     "recruitment.outcomes.done": "After the study",
     "recruitment.outcomes.no_consent": "Without consent",
     "recruitment.outcomes.screened_out": "Screened out",
     "recruitment.outcomes.failed_comprehension": "Failed the comprehension check",
-    "recruitment.outcomes.full": "No place left",
-    "privacy.retain_until": "Last day of personal data",
-    "privacy.at_retention": "On the day after",
+    "recruitment.outcomes.full": "Study full",
+    "privacy.retain_until": "Retain until",
+    "privacy.at_retention": "After retention",
 }
 
 HINTS: dict[str, str] = {
-    "conditions.*.name": "If left empty, made from what is shown.",
+    "conditions.*.name": "If left empty, made from the content shown.",
     "conditions.*.label": "If left empty, the name in tables.",
     "conditions.*.system": "",
     "conditions.*.explanation": "",
@@ -166,27 +166,26 @@ HINTS: dict[str, str] = {
     "*.scale": "",
     "*.scale.kind": "",
     "*.scale.points": "2 to 101, stored as 1, 2, …",
-    "*.scale.labels": "As many as points. Leave it empty to label the two ends only.",
+    "*.scale.labels": "One per line, as many as points. Leave empty to label the two ends only.",
     "*.scale.low": "",
     "*.scale.high": "",
-    "*.scale.choices": "`value = label`; what is left of the sign is stored. A label alone gets a value made "
-    "from it.",
+    "*.scale.choices": "`value = label`; the value is stored. A label alone gets a value made from it.",
     "*.role": "",
     "*.required": "",
-    "*.accept": "None chosen: every answer lets pass.",
+    "*.accept": "If none is chosen, every answer passes.",
     "*.correct": "",
     "attention.*.id": "",
-    "attention.*.position": "Items and attention items are counted together, from 1.",
+    "attention.*.position": "Items and attention items are counted together from 1.",
     "comprehension.tries": "",
     "attention.*.expected": "Questions without a choice here do not count.",
     "items": "",
-    "items.ids": "One a line, in order.",
-    "practice.ids": "One a line, instead of drawing.",
+    "items.ids": "One per line, in order.",
+    "practice.ids": "One per line, instead of drawing.",
     "exclusions": "",
     "exclusions.*.name": "Name of the rule in every table.",
     "exclusions.*.question": "",
-    "exclusions.*.at_least": "The smallest number that excludes; empty: every number up to the largest.",
-    "exclusions.*.at_most": "The largest number that excludes; empty: every number from the smallest on.",
+    "exclusions.*.at_least": "Smallest number that excludes. If left empty, there is no lower bound.",
+    "exclusions.*.at_most": "Largest number that excludes. If left empty, there is no upper bound.",
     "recruitment": "",
     "recruitment.platform": "",
     "completion": "",
@@ -199,18 +198,17 @@ HINTS: dict[str, str] = {
     "practice": "Shown before the items, marked as practice, and kept apart in the export.",
     "items.count": "",
     "practice.count": "",
-    "items.seed": "Decides which are drawn.",
-    "practice.seed": "Decides which are drawn.",
-    "privacy.retain_until": "If left empty, until somebody acts.",
-    "comprehension": "Questions about the instructions. Who fails the last try ends there.",
+    "items.seed": "Seed of the draw.",
+    "practice.seed": "Seed of the draw.",
+    "privacy.retain_until": "If left empty, data are kept until somebody removes them.",
+    "comprehension": "Questions about the instructions. Participants who fail the last try end there.",
     "comprehension.questions": "",
-    "screening": "Questions after consent. Who may not take part, by the answers, ends there.",
-    "attention": "Pages among the items that show whether somebody reads. They are no items: the measures "
-    "never read them.",
-    "language": "Of the texts written here, and of the pages.",
+    "screening": "Questions after consent. Participants with other answers are screened out.",
+    "attention": "Pages among the items that show whether participants read. They never enter the measures.",
+    "language": "Language of the texts written here, and of the pages.",
 }
 
-# The names of what can be chosen, by field; what is not here is shown as it is written in a file.
+# The labels of options, by field; other options are shown as they are written in a file.
 OPTIONS: dict[str, dict[str, str]] = {
     "design": {
         "between": "Each participant sees one condition",
@@ -230,12 +228,12 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
     "clock": {
         "server": "Server",
-        "client_total": "Browser, whole time",
-        "client_visible": "Browser, while the page was in sight",
+        "client_total": "Browser (whole time)",
+        "client_visible": "Browser (page visible)",
     },
     "withdrawal": {
-        "exclude": "Keeps the answers, and leaves them out of every export",
-        "delete": "Deletes the answers",
+        "exclude": "Keep the answers, but leave them out of every export",
+        "delete": "Delete the answers",
     },
     "at_retention": {"anonymise": "Make the data anonymous", "delete": "Delete the data"},
 }
@@ -250,8 +248,8 @@ KINDS: dict[Kind, str] = {
 RULES: dict[str, str] = {
     "min_time": "Faster than",
     "max_time": "Slower than",
-    "answered": "Answered so",
-    "answered_number": "Answered by a number",
+    "answered": "Given answer",
+    "answered_number": "Number within bounds",
     "item": "One item",
     "flagged": "Flagged participant",
 }
@@ -259,12 +257,15 @@ ATTENTION: dict[str, str] = {
     "instructed": "Instructed answer",
     "contradiction": "Explanation that contradicts the answer",
 }
-# Several lines; every other text has one.
+# Text fields of several lines; others have one.
 AREAS = frozenset({"consent", "instructions", "*.text"})
 
 
-def said(table: dict[str, str], path: tuple[int | str, ...]) -> str | None:
-    """What a table says of a field: of its whole path, else of its last parts. Numbers are written `*`."""
+def lookup(table: dict[str, str], path: tuple[int | str, ...]) -> str | None:
+    """Return a table's entry of a field: of its path, else its last parts.
+
+    Numbers are written `*`.
+    """
     parts = ["*" if isinstance(part, int) else part for part in path]
     for name in (".".join(parts), *(".".join(["*", *parts[-last:]]) for last in (2, 1))):
         if name in table:
@@ -273,9 +274,10 @@ def said(table: dict[str, str], path: tuple[int | str, ...]) -> str | None:
 
 
 def label(path: tuple[int | str, ...]) -> str:
-    """What a field is called: as the table says, else by its own name."""
-    return said(LABELS, path) or str(path[-1]).replace("_", " ").capitalize()
+    """Return what a field is called: as the table says, else by its own name."""
+    return lookup(LABELS, path) or str(path[-1]).replace("_", " ").capitalize()
 
 
 def is_area(path: tuple[int | str, ...]) -> bool:
-    return said(dict.fromkeys(AREAS, ""), path) is not None
+    """Return whether a text field has several lines."""
+    return lookup(dict.fromkeys(AREAS, ""), path) is not None

@@ -1,4 +1,7 @@
-"""The form of the translations: a field for every text of the study. Pure: no Django."""
+"""The form of the translations: a field for every text of the study.
+
+Pure: no Django.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +25,7 @@ _PART_TITLES = {
 
 
 def parts_of(draft: Draft) -> dict[str, list[Question]]:
-    """The questions of each part, as far as they are questions already."""
+    """Return the questions of each part, as far as they are questions already."""
     asked, check = draft.get("questionnaire"), draft.get("comprehension")
     rows = {
         "screening": draft.get("screening"),
@@ -36,25 +39,25 @@ def parts_of(draft: Draft) -> dict[str, list[Question]]:
 
 
 def _questions(rows: Any) -> list[Question]:
-    found = []
+    questions = []
     for row in rows if isinstance(rows, list) else []:
         try:
-            found.append(
+            questions.append(
                 Question.model_validate({key: row[key] for key in Question.model_fields if key in row})
             )
         except (ValidationError, TypeError):
             continue
-    return found
+    return questions
 
 
 def translations(widget: Widget, draft: Draft, value: Any, languages: Sequence[tuple[str, str]]) -> Widget:
-    """A row per language, and a way to add those that the site speaks."""
+    """Return a row per language, and a way to add those that the site speaks."""
     given = value if isinstance(value, dict) else {}
     names = dict(languages)
     widget.kind, widget.is_dropped_empty = "group", True
     widget.hint = (
-        "A language is offered to participants once all its texts are there. What our own templates and "
-        "scales say is known in German already."
+        "A language is offered to participants once all its texts are there. Texts of our templates and "
+        "scales are already translated into German."
     )
     widget.children = [
         _language((*widget.location, code), draft, words if isinstance(words, dict) else {}, names)
@@ -67,26 +70,26 @@ def translations(widget: Widget, draft: Draft, value: Any, languages: Sequence[t
 
 
 def _language(location: Location, draft: Draft, words: Mapping[str, Any], names: Mapping[str, str]) -> Widget:
-    """The texts of one language."""
+    """Return the texts of one language."""
     code = str(location[-1])
-    row = Widget("row", location, told=[names.get(code, code)], is_removable=True)
+    row = Widget("row", location, summary_labels=[names.get(code, code)], is_removable=True)
     for name in ("title", "consent", "instructions"):
         if draft.get(name):
             row.children.append(_text((*location, name), str(draft[name]), words.get(name), {}))
-    known = WORDINGS.get(code, {})
+    builtin = WORDINGS.get(code, {})
     parts = parts_of(draft)
     for part, title in _PART_TITLES.items():
         texts = {question.key: question.text for question in parts[part]}
-        _add_group(row, (*location, part), title, texts, words, known)
+        _add_group(row, (*location, part), title, texts, words, builtin)
     attention = draft.get("attention")
     instructed = {
         str(check.get("id")): str(check.get("text"))
         for check in (attention if isinstance(attention, list) else [])
         if isinstance(check, dict) and check.get("kind") == "instructed" and check.get("text")
     }
-    _add_group(row, (*location, "attention"), "Attention items", instructed, words, known)
+    _add_group(row, (*location, "attention"), "Attention items", instructed, words, builtin)
     labels = {label: label for rows in parts.values() for question in rows for label in labels_of(question)}
-    _add_group(row, (*location, "labels"), "Labels and units", labels, words, known)
+    _add_group(row, (*location, "labels"), "Labels and units", labels, words, builtin)
     return row
 
 
@@ -96,9 +99,9 @@ def _add_group(
     title: str,
     texts: Mapping[str, str],
     words: Mapping[str, Any],
-    known: Mapping[str, str],
+    builtin: Mapping[str, str],
 ) -> None:
-    """A field for each of some texts, by key."""
+    """Return a field for each of some texts, by key."""
     if not texts:
         return
     given = words.get(str(location[-1]))
@@ -106,15 +109,15 @@ def _add_group(
     group = Widget("group", location, title, is_dropped_empty=True)
     dotted = ".".join(str(part) for part in location)
     for number, (key, text) in enumerate(texts.items(), start=1):
-        field = _text((*location, key), text, given.get(key), known)
-        # A label may hold any sign, so its number stands for it in the form.
+        field = _text((*location, key), text, given.get(key), builtin)
+        # A label may contain any character, so its number identifies it in the form.
         field.code = f"{dotted}.{number}"
         group.children.append(field)
     row.children.append(group)
 
 
-def _text(location: Location, original: str, value: Any, known: Mapping[str, str]) -> Widget:
-    hint = "If left empty:" if original in known else ""
+def _text(location: Location, original: str, value: Any, builtin: Mapping[str, str]) -> Widget:
+    hint = "If left empty:" if original in builtin else ""
     kind: Any = "area" if "\n" in original or len(original) > 80 else "text"
     label = original if len(original) <= 300 else original[:300] + " …"
     return Widget(
@@ -123,5 +126,5 @@ def _text(location: Location, original: str, value: Any, known: Mapping[str, str
         label,
         hint=hint,
         value="" if value is None else str(value),
-        known=known.get(original, ""),
+        quoted=builtin.get(original, ""),
     )

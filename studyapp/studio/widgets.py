@@ -1,7 +1,9 @@
-"""The fields of a form, as data, and reading what was sent by them. Pure: no Django.
+"""The fields of a form as data, and reading what was sent.
+
+Pure: no Django.
 
 A form is built from a draft and read by the same tree of widgets, so that what is shown and what is read
-cannot come apart. What is left empty is left out of the draft: the definition says whether it is missing.
+cannot come apart. A draft leaves empty fields out; the definition decides whether they are missing.
 """
 
 import math
@@ -44,11 +46,11 @@ LONG = 30  # letters of an option
 class Widget:
     """One field, or a group of them.
 
-    ``location`` is its place in the draft and ``name`` what its parent calls it. ``answers`` maps what is
+    ``location`` is its location in the draft and ``name`` what its parent calls it. ``answers`` maps what is
     sent to what is stored. ``is_dropped_empty`` leaves a group out in which nothing was filled. ``adds`` are
     the rows, or the group, that can be added: name and label. ``is_worded`` says that the options are words
     of the program, to be said in the language of the page, and not names of data or what a study says;
-    ``told`` are such words in the summary, and ``known`` is what a hint quotes.
+    ``summary_labels`` are such words in the summary, and ``quoted`` is the text that a hint quotes.
     """
 
     kind: Kind
@@ -67,16 +69,17 @@ class Widget:
     is_open: bool = False
     code: str = ""
     is_worded: bool = False
-    told: list[str] = field(default_factory=list)
-    known: str = ""
+    summary_labels: list[str] = field(default_factory=list)
+    quoted: str = ""
 
     @property
     def is_long(self) -> bool:
-        """Whether it has options that a narrow field would cut off."""
+        """True if it has options that a narrow field would cut off."""
         return any(len(label) > LONG for _value, label in self.options)
 
     @property
     def name(self) -> Any:
+        """The name or index by which the parent of the field knows it."""
         return self.location[-1]
 
     @property
@@ -86,7 +89,7 @@ class Widget:
 
     @property
     def id(self) -> str:
-        """The id on the page; a label may hold anything, so its place stands for it."""
+        """The ID on the page, made from the path because labels hold any sign."""
         return "f-" + re.sub(r"[^A-Za-z0-9_-]", "-", self.path)
 
     @property
@@ -103,7 +106,7 @@ class Widget:
 
     @property
     def is_kind(self) -> bool:
-        """Whether it decides which fields there are besides it."""
+        """True if it decides which fields there are besides it."""
         return self.location[-2:] == ("scale", "kind")
 
     @property
@@ -113,7 +116,7 @@ class Widget:
 
     @property
     def is_of_questions(self) -> bool:
-        """Whether its rows are questions, so that there are kinds and scales to choose among."""
+        """True if its rows are questions, which have kinds and scales."""
         return self.kind == "rows" and self.location[-1] in (
             *("item", "pre_survey", "post_survey", "screening", "questions"),
         )
@@ -126,7 +129,10 @@ class Widget:
 
 
 def read(widgets: Iterable[Widget], sent: Sent) -> dict[Any, Any]:
-    """The fields that were sent, for the draft. Nothing is checked: a draft may be wrong."""
+    """Return the fields that were sent, for the draft.
+
+    Nothing is checked: a draft may be wrong.
+    """
     fields: dict[Any, Any] = {}
     for widget in widgets:
         fields |= _read(widget, sent)
@@ -158,7 +164,7 @@ def _read(widget: Widget, sent: Sent) -> dict[Any, Any]:
 
 
 def _written(widget: Widget, text: str) -> dict[Any, Any]:
-    """What one text says."""
+    """Return what one text says."""
     match widget.kind:
         case "number":
             return {widget.name: _number(text)}
@@ -177,7 +183,7 @@ def _written(widget: Widget, text: str) -> dict[Any, Any]:
 
 
 def _number(text: str) -> int | float | str:
-    """A number where it is one; anything else stays as it was written, for the definition to refuse."""
+    """Return a number, or the text itself for the definition to refuse."""
     for kind in (int, float):
         try:
             number = kind(text)
@@ -188,7 +194,7 @@ def _number(text: str) -> int | float | str:
 
 
 def _choices(text: str) -> list[dict[str, str]]:
-    """Lines of ``value = label`` or of a label alone, whose value is made from it."""
+    """Parse lines of ``value = label``, or of a label that gets a value."""
     rows: list[dict[str, str]] = []
     for line in (line.strip() for line in text.split("\n")):
         if not line:
@@ -201,16 +207,19 @@ def _choices(text: str) -> list[dict[str, str]]:
 
 
 def _value_of(label: str, taken: set[str]) -> str:
-    made = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")[:36] or "choice"
-    number, name = 1, made
+    stem = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")[:36] or "choice"
+    number, name = 1, stem
     while name in taken:
         number += 1
-        name = f"{made}_{number}"
+        name = f"{stem}_{number}"
     return name
 
 
 def _scale(widget: Widget, sent: Sent) -> Any:
-    """The scale of a question. Another kind than the page showed keeps what both kinds have."""
+    """Return the scale of a question.
+
+    Another kind than the page showed keeps what both kinds have.
+    """
     fields = read(widget.children, sent)
     kind = fields.pop("kind", None)
     if kind == "yes_no":
@@ -223,7 +232,10 @@ def _scale(widget: Widget, sent: Sent) -> Any:
 
 
 def _rating(widget: Widget, fields: dict[Any, Any]) -> dict[Any, Any]:
-    """A rating scale has labels or ends. Where both were sent, what the page showed already gives way."""
+    """Return a rating scale with labels or ends.
+
+    If both were sent, the one that the page showed already gives way.
+    """
     shown = {child.name: child.value for child in widget.children}
     ends = [fields.pop(name, "") for name in ("low", "high")]
     if not any(ends):
@@ -235,14 +247,14 @@ def _rating(widget: Widget, fields: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def shown(value: Any) -> str:
-    """A value as it stands in a field."""
+    """Return a value as text for a field."""
     if value is None:
         return ""
     return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def new_scale(kind: str, before: Mapping[str, Any] | None = None) -> Any:
-    """A scale of a kind with what it needs filled in; choices are kept."""
+    """Return a scale of a kind with what it needs filled in; choices are kept."""
     choices = (before or {}).get("choices", [])
     blank: dict[str, Any] = {
         "yes_no": "yes_no",
@@ -257,7 +269,7 @@ def new_scale(kind: str, before: Mapping[str, Any] | None = None) -> Any:
 
 
 def _items(fields: dict[Any, Any]) -> dict[Any, Any]:
-    """The items by the way that was chosen; what the other ways need is left out."""
+    """Return the items without the fields of other ways of choosing."""
     way = fields.pop("way", "draw")
     kept = {"hand": {"ids"}, "stratify": {"count", "seed", "stratify"}}.get(way, {"count", "seed"})
     return {name: value for name, value in fields.items() if name in kept}

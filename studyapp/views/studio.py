@@ -22,7 +22,7 @@ from studyapp.models import Study
 from studyapp.queries.drafts import (
     Edited,
     edited,
-    known,
+    known_names,
     look,
     redoable,
     revisions,
@@ -64,7 +64,7 @@ def start(request: HttpRequest) -> HttpResponse:
         slug=data["slug"],
         title=data["title"],
         dataset=data["dataset"],
-        systems=known(data["dataset"]).systems,
+        systems=known_names(data["dataset"]).systems,
     )
     return _made(request, filled, draft)
 
@@ -139,7 +139,7 @@ def _step_page(
 ) -> HttpResponse:
     """The form of a step with what a draft holds, and the preview beside it."""
     seen = look(now.draft)
-    offered = known(str(now.draft.get("dataset", "")))
+    offered = known_names(str(now.draft.get("dataset", "")))
     at = request.GET.get("at", "")
     built = form(found, now.draft, offered, seen.problems, at)
     content = seen.content

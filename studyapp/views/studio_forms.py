@@ -6,7 +6,7 @@ from typing import NamedTuple
 from django.http import HttpRequest
 
 from studyapp.models import Study
-from studyapp.queries.drafts import Edited, edited, known
+from studyapp.queries.drafts import Edited, edited, known_names
 from studyapp.studio.drafts import Draft
 from studyapp.studio.edits import MOST_DIGITS
 from studyapp.studio.forms import form
@@ -26,7 +26,7 @@ def draft_sent(request: HttpRequest, step: Step | None, draft: Draft) -> Draft:
     """The draft with the fields of a step as they were sent; an empty field is left out."""
     if step is None:
         return draft
-    built = form(step, draft, known(str(draft.get("dataset", ""))))
+    built = form(step, draft, known_names(str(draft.get("dataset", ""))))
     sent = {name: without_nul(values) for name, values in request.POST.lists()}
     rest = {name: value for name, value in draft.items() if name not in step.fields}
     return {**rest, **read(built.widgets, sent)}

@@ -12,7 +12,7 @@ from foundation.errors import TouchstoneError
 from foundation.translated_messages import told
 from studyapp.actions.drafts import save_draft
 from studyapp.queries.designs import StudyRefused
-from studyapp.queries.drafts import candidates, correct_counts, drawn, edited, known, named
+from studyapp.queries.drafts import candidates, correct_counts, drawn, edited, known_names, named
 from studyapp.studio.edits import with_value
 from studyapp.views.access import staff_only, staff_user, study_or_404
 from studyapp.views.studio_forms import base_sent, without_nul
@@ -27,7 +27,7 @@ def pick(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_or_404(slug)
     now = edited(study)
     dataset = str(now.draft.get("dataset", ""))
-    systems = known(dataset).systems
+    systems = known_names(dataset).systems
     ids, problem = _ids(now.draft), ""
     items = named(dataset, systems, ids)
     if not ids:

@@ -1,4 +1,4 @@
-"""Deletes or anonymises participants whose study promised it for a day that has passed."""
+"""Delete or anonymise participants whose retention has ended."""
 
 import argparse
 from typing import Any
@@ -11,7 +11,9 @@ from studyapp.queries.privacy import overdue_versions
 
 
 class Command(JobCommand):
-    help = "Do what studies promised for the end of their retention. The worker with --beat does it daily."
+    help = (
+        "Delete or anonymise participants whose retention has ended. The worker with --beat runs this daily."
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="count only; change nothing")
@@ -19,12 +21,12 @@ class Command(JobCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         today = timezone.now().date()
         if options["dry_run"]:
-            found: dict[str, int] = {}
+            counts: dict[str, int] = {}
             for version, participants in overdue_versions(today):
                 slug = version.study.slug
-                found[slug] = found.get(slug, 0) + participants.count()
+                counts[slug] = counts.get(slug, 0) + participants.count()
         else:
-            found = apply_retention(today=today)
-        for slug, n in sorted(found.items()):
+            counts = apply_retention(today=today)
+        for slug, n in sorted(counts.items()):
             self.stdout.write(f"{slug}: {n} participants")
         self.stdout.write("Nothing was changed." if options["dry_run"] else "Done.")

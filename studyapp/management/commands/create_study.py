@@ -7,11 +7,11 @@ from typing import Any
 from jobs.base_command import JobCommand
 from studyapp.actions.studies import create_study
 from studyapp.definition.schema import StudyDefinition, definition_error, load_definition
-from studyapp.queries.designs import Arm, Design, StudyRefused, design
+from studyapp.queries.designs import Design, PlannedCondition, StudyRefused, design
 
 
 class Command(JobCommand):
-    help = "Make a draft study from a YAML file, or give the study of that name the definition in the file."
+    help = "Create a draft study from a YAML file, or replace the definition of the study with that name."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("path", type=Path, metavar="FILE.yaml", help="the definition")
@@ -23,24 +23,28 @@ class Command(JobCommand):
             create_study(definition=definition, by=None)
         except StudyRefused as refusal:
             raise definition_error(path, [(refusal.location, str(refusal))]) from refusal
-        self._tell(definition)
+        self._report(definition)
 
-    def _tell(self, definition: StudyDefinition) -> None:
+    def _report(self, definition: StudyDefinition) -> None:
         plan = design(definition)
         self.stdout.write(f"{definition.study}: {definition.title}")
-        for arm in plan.arms:
-            self.stdout.write(f"condition {arm.definition.name}: {_shows(plan, arm)}")
+        for condition in plan.conditions:
+            self.stdout.write(f"condition {condition.definition.name}: {_shows(plan, condition)}")
         how = "named" if definition.items.ids else f"drawn with seed {definition.items.seed}"
         ids = " ".join(question.external_id for question in plan.questions)
         self.stdout.write(f"{len(plan.questions)} items of {plan.dataset}, {how}: {ids}")
         for language, lacking in definition.missing_texts().items():
             if lacking:
-                self.stderr.write(f"{language} is not offered, for it lacks: {', '.join(lacking)}")
+                self.stderr.write(f"{language} is not offered; missing: {', '.join(lacking)}")
         self.stdout.write(f"next: python manage.py launch_study {definition.study}")
 
 
-def _shows(plan: Design, arm: Arm) -> str:
-    shown = plan.content.condition(arm.definition.name).shown.values()
-    bare = sum(not (one.facts or one.tokens) for one in shown)
-    what = f"{arm.run.system}, revision {arm.run.revision}" if arm.run else "gold answers and facts"
+def _shows(plan: Design, condition: PlannedCondition) -> str:
+    shown = plan.content.condition(condition.definition.name).shown.values()
+    bare = sum(not (stimulus.facts or stimulus.tokens) for stimulus in shown)
+    what = (
+        f"{condition.run.system}, revision {condition.run.revision}"
+        if condition.run
+        else "gold answers and facts"
+    )
     return f"{what} ({bare} of {len(shown)} items without an explanation)" if bare else what

@@ -1,4 +1,4 @@
-"""Writes the export bundle of a study."""
+"""Write the export bundle of a study."""
 
 import argparse
 from pathlib import Path
@@ -11,7 +11,7 @@ from studyapp.queries.studies import study_named
 
 
 class Command(JobCommand):
-    help = "Write everything the analysis needs of a study to a folder of plain files with a codebook."
+    help = "Export the results of a study as a bundle: a folder of tables and JSON with a codebook."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("slug", type=slug, help="the study")

@@ -1,4 +1,4 @@
-"""Lists who came with which ids of a recruitment platform, for paying them."""
+"""List participants with their platform IDs, for paying them."""
 
 import argparse
 import csv
@@ -15,7 +15,7 @@ COLUMNS = (
 
 
 class Command(JobCommand):
-    help = "Print, as CSV, the external ids of a study's participants. No bundle holds them: keep them apart."
+    help = "Print the external IDs of a study's participants as CSV. Keep them apart: no bundle holds them."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("slug", type=slug, help="the study")

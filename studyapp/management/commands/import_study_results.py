@@ -1,4 +1,4 @@
-"""Brings in the results of a study that was run and released elsewhere."""
+"""Import the results of a study that was run and released elsewhere."""
 
 import argparse
 from pathlib import Path
@@ -12,7 +12,7 @@ FORMATS = ("f1-is-not-enough",)
 
 
 class Command(JobCommand):
-    help = "Bring in the released results of a study; the same file again changes nothing."
+    help = "Import the released results of a study. The same file again changes nothing."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
@@ -26,12 +26,13 @@ class Command(JobCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         released = read_released(options["path"])
         study, is_new = import_released_study(released=released, slug=options["name"], by=None)
-        people, items = len(released.participants), len(released.item_ids)
+        participants, items = len(released.participants), len(released.item_ids)
         if not is_new:
             self.stdout.write(f"{study} holds this file already; nothing was changed.")
             return
         self.stdout.write(
-            f"Imported {study}: {people} participants, {items} items, {people * items} responses. The file "
-            "has no question texts, no shown answers and no judgement of the systems: these are empty."
+            f"Imported {study}: {participants} participants, {items} items, "
+            f"{participants * items} responses. The file has no question texts, no shown answers and no "
+            "correctness of the systems; these are empty."
         )
         self.stdout.write(f"next: python manage.py export_results {study} --out DIR")

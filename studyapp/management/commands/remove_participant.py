@@ -1,4 +1,4 @@
-"""Takes one person out of a study."""
+"""Remove a participant from a study."""
 
 import argparse
 from typing import Any
@@ -10,9 +10,7 @@ from studyapp.queries.studies import study_named
 
 
 class Command(JobCommand):
-    help = (
-        "Delete or anonymise one person of a study. This cannot be undone, and is written to the event log."
-    )
+    help = "Delete or anonymise a participant of a study. This cannot be undone; the event log records it."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("slug", type=slug, help="the study")
@@ -20,10 +18,12 @@ class Command(JobCommand):
         parser.add_argument(
             "--anonymise", action="store_true", help="keep the answers and cut every tie to the person"
         )
-        parser.add_argument("--reason", required=True, help="for the log; name no person in it")
+        parser.add_argument("--reason", required=True, help="reason for the log, without any name")
 
     def handle(self, *args: Any, **options: Any) -> None:
         participant = participant_named(study_named(options["slug"]), options["person"])
         act = anonymise_participant if options["anonymise"] else delete_participant
         act(participant=participant, by=None, reason=options["reason"])
-        self.stdout.write("Anonymised one person." if options["anonymise"] else "Deleted one person.")
+        self.stdout.write(
+            "Anonymised one participant." if options["anonymise"] else "Deleted one participant."
+        )

@@ -1,4 +1,4 @@
-"""Make links by which participants enter a study."""
+"""Create links by which participants enter a study."""
 
 import argparse
 from typing import Any
@@ -17,20 +17,23 @@ from studyapp.queries.studies import study_named
 
 
 class Command(JobCommand):
-    help = "Make links into a study and print them. A link is kept as a hash only: it is printed this once."
+    help = "Create entry links of a study and print them once: only their hashes are stored."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("slug", type=slug, help="the study")
-        parser.add_argument("--label", type=_label, default="", help="where it is shared; it is exported")
-        parser.add_argument("--single-use", action="store_true", help="admits one person only")
+        parser.add_argument("--label", type=_label, default="", help="label of the link, which is exported")
+        parser.add_argument("--single-use", action="store_true", help="admit one participant only")
         parser.add_argument(
-            "--mode", choices=Mode.values, default=Mode.LIVE, help="pilot and bot are kept apart from live"
+            "--mode",
+            choices=Mode.values,
+            default=Mode.LIVE,
+            help="pilot and bot are kept apart from live participants",
         )
-        parser.add_argument("--quota", type=count, metavar="N", help="admits as many people at most")
+        parser.add_argument("--quota", type=count, metavar="N", help="maximum number of participants")
         parser.add_argument(
             "--platform",
             choices=PLATFORMS,
-            help="where its people come from, if not from the study's",
+            help="recruitment platform, if it is not the study's",
         )
         parser.add_argument(
             "--code",
@@ -46,10 +49,10 @@ class Command(JobCommand):
             action="append",
             default=[],
             metavar="OUTCOME=URL",
-            help="with --platform: where a person goes on to, with {code} and {participant} in it",
+            help="with --platform: return address, with {code} and {participant} in it",
         )
         parser.add_argument("--signed-urls", action="store_true", help="with --platform prolific")
-        parser.add_argument("--count", type=count, default=1, metavar="N", help="how many links (1)")
+        parser.add_argument("--count", type=count, default=1, metavar="N", help="number of links (1)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["slug"])
@@ -70,11 +73,11 @@ class Command(JobCommand):
         for token in tokens:
             self.stdout.write(settings.SITE_URL + reverse("studyapp:join", args=[token]))
         if study.status != study.Status.OPEN:
-            self.stderr.write(f"{study} is {study.status}: the link admits people once it is open")
+            self.stderr.write(f"{study} is {study.status}: the link admits participants once it is open")
 
 
 def _recruitment(options: dict[str, Any]) -> Recruitment | None:
-    """The platform of the link; None where it is the study's."""
+    """Return the platform of the link; None if it is the study's."""
     if options["platform"] is None:
         if options["code"] or options["back"] or options["signed_urls"]:
             raise CommandError("--code, --back and --signed-urls need --platform")
@@ -87,9 +90,9 @@ def _recruitment(options: dict[str, Any]) -> Recruitment | None:
     try:
         return Recruitment.model_validate(written)
     except ValidationError as error:
-        found = error.errors(include_url=False)[0]
-        place = " ".join(str(part) for part in found["loc"])
-        raise CommandError(f"{place}: {found['msg']}".removeprefix(": ")) from error
+        problem = error.errors(include_url=False)[0]
+        field = " ".join(str(part) for part in problem["loc"])
+        raise CommandError(f"{field}: {problem['msg']}".removeprefix(": ")) from error
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -94,7 +94,7 @@ def test_the_same_answer_is_queued_once_whoever_gave_it(study, run, judges):
 def test_nobody_judges_twice_and_no_third_judges(run, judges):
     answer = queued(run, judges[0])[0]
     judge(judged=answer, is_correct=True, by=judges[0])
-    with pytest.raises(CannotJudge, match="You have judged"):
+    with pytest.raises(CannotJudge, match="You have already judged"):
         judge(judged=answer, is_correct=False, by=judges[0])
     judge(judged=answer, is_correct=False, by=judges[1])
     with pytest.raises(CannotJudge, match="Two others"):
@@ -176,7 +176,7 @@ def test_a_disagreement_is_not_settled(disagreed, judges, how, note, who, compla
 
 def test_what_is_settled_stays(disagreed, judges):
     settle(judged=disagreed, is_correct=True, how="discussion", note="A suburb of it.", by=judges[1])
-    with pytest.raises(CannotJudge, match="no disagreement"):
+    with pytest.raises(CannotJudge, match="no open disagreement"):
         settle(judged=disagreed, is_correct=False, how="discussion", note="No.", by=judges[1])
 
 

@@ -109,7 +109,7 @@ class TestRefused:
         ]
         location, message = refused(edited(definition, conditions=conditions))
         assert location == ("conditions", 0, "system")
-        assert message == f"there is no system 'none'; there is {known}"
+        assert message == f"unknown system 'none'; known systems: {known}"
 
     @pytest.mark.parametrize("status", ["pending", "running", "failed"])
     def test_no_finished_predictions(self, status):
@@ -133,7 +133,7 @@ class TestRefused:
         Prediction.objects.exclude(question__external_id__in=["q1", "q2"]).delete()
         location, message = refused(definition)
         assert location == ("items", "count")
-        assert "3 wanted, but every condition can show only 2 of the 6 questions" in message
+        assert "3 questions requested, but every condition can show only 2 of the 6 questions" in message
         assert "ground truth 6" in message
 
     @pytest.mark.parametrize(
@@ -173,12 +173,12 @@ class TestRefused:
         rules = [{"name": "bad", "kind": "item", "item_id": other}]
         location, message = refused(factories.make_definition(exclusions=rules))
         assert location == ("exclusions", 0, "item_id")
-        assert f"{other!r} is no item of this study" in message
+        assert f"{other!r} is not an item of this study" in message
 
     def test_launch_of_what_has_become_impossible(self):
         study = factories.make_study(launched=False)
         Prediction.objects.all().delete()
-        with pytest.raises(StudyRefused, match="3 wanted"):
+        with pytest.raises(StudyRefused, match="3 questions requested"):
             launch_study(study=study, by=None)
         study.refresh_from_db()
         assert study.status == "draft"

@@ -70,8 +70,8 @@ def test_screening(scale, accept, passing, failing):
         (NUMBER, [18], "accept must be a range for a number"),
         (CHOICES, {"at_least": 1}, "accept must be a range for a number"),
         (NUMBER, {}, "give at_least, at_most or both"),
-        (NUMBER, {"at_least": 121}, "no number of the scale lies in it"),
-        ({**NUMBER, "step": 10}, {"at_least": 11, "at_most": 19}, "no number of the scale lies in it"),
+        (NUMBER, {"at_least": 121}, "the range holds no number of the scale"),
+        ({**NUMBER, "step": 10}, {"at_least": 11, "at_most": 19}, "the range holds no number of the scale"),
     ],
 )
 def test_screening_that_cannot_be(scale, accept, words):
@@ -135,7 +135,7 @@ def test_expected_answers_are_those_of_item_questions():
     asked = TEMPLATES["xqa-2020"].item
     check_expected({"rated_correct": False, "certainty": 4}, asked, "attention item 'a'")
     for expected, words in [
-        ({"mood": 1}, "attention item 'a': no item question has the key 'mood'; there is rated_correct,"),
+        ({"mood": 1}, "attention item 'a': no item question has the key 'mood'; known keys: rated_correct,"),
         ({"certainty": 6}, "attention item 'a': certainty is answered by 1, 2, 3, 4, 5, not 6"),
         ({"certainty": True}, "not True"),
         ({"rated_correct": 0}, "rated_correct is answered by true, false, not 0"),

@@ -342,7 +342,7 @@ class TestCommands:
         participant.refresh_from_db()
         call_command("remove_participant", study.slug, participant.public_id, "--reason", "asked")
         assert Participant.objects.count() == 1
-        assert capsys.readouterr().out == "Anonymised one person.\nDeleted one person.\n"
+        assert capsys.readouterr().out == "Anonymised one participant.\nDeleted one participant.\n"
 
     def test_an_id_of_two_people_is_refused(self, study, participant, client):
         token = factories.make_link_and_token(study=study, mode="pilot")[1]

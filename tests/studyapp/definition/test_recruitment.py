@@ -123,7 +123,10 @@ class TestWayBack:
         ({"platform": "generic", "outcomes": {"full": {"code": "C 1"}}}, "pattern"),
         ({"platform": "generic", "outcomes": {"full": {"url": "http://p.example"}}}, "https://"),
         ({"platform": "generic", "outcomes": {"full": {"url": "https://{study}.example"}}}, "host name"),
-        ({"platform": "generic", "outcomes": {"full": {"url": "https://p.example/{name}"}}}, "the only"),
+        (
+            {"platform": "generic", "outcomes": {"full": {"url": "https://p.example/{name}"}}},
+            "allowed placeholders",
+        ),
         ({"platform": "generic", "outcomes": {"full": {"url": "https://p.example/{code}"}}}, "but no code"),
     ],
 )

@@ -43,9 +43,9 @@ def test_only_some_and_not_required():
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ({"template": "mood"}, "there is no scale 'mood'; there is nasa-tlx"),
-        ({"template": 3}, "there is no scale 3"),
-        ({"template": "sus"}, "items must be the 10 items of the scale, in order; they stand in its source"),
+        ({"template": "mood"}, "unknown scale 'mood'; known scales: nasa-tlx"),
+        ({"template": 3}, "unknown scale 3"),
+        ({"template": "sus"}, "items must be the 10 items of the scale, in order, as in its source"),
         ({"template": "sus", "items": ["One"] * 9}, "the 10 items"),
         ({"template": "sus", "items": ["One"] * 9 + [" "]}, "the 10 items"),
         ({"template": "trust-xai", "items": []}, "must be the items"),

@@ -123,7 +123,7 @@ questionnaire:
         (("  - ground_truth: true", "  - a"), "6: conditions[2]: must be a mapping of fields"),
         (
             ("  - ground_truth: true", "  - {ground_truth: true, explanation: tokens}"),
-            "6: conditions[2]: explanation: nobody knows weights of tokens for the ground truth",
+            "6: conditions[2]: explanation: the ground truth has no token weights",
         ),
         (
             ("  - ground_truth: true", "  - {ground_truth: true, explanation: pictures}"),
@@ -131,7 +131,7 @@ questionnaire:
         ),
         (
             ("  - ground_truth: true", "  - {ground_truth: true, group: a}"),
-            "4: conditions: 'ground truth' names a group, which only a mixed design has",
+            "4: conditions: 'ground truth' has a group, which only a mixed design may have",
         ),
         (
             ("  - ground_truth: true", "  - system: qi2019"),
@@ -161,7 +161,7 @@ def test_field_errors(problems, change, expected):
         ("items: {ids: [a, b, a]}", "8: items: two ids are named 'a'"),
         ("items: {ids: []}", "8: items.ids: list should have at least 1 item"),
         ("items:\n  ids:\n    - a\n    - 17", "11: items.ids[2]: must be text; write it in quotes"),
-        ("questionnaire: xqa-2021", "8: questionnaire: there is no template 'xqa-2021'; there is xqa-2020"),
+        ("questionnaire: xqa-2021", "8: questionnaire: unknown template 'xqa-2021'; known templates: "),
         (
             "questionnaire:\n  item:\n    - key: a\n      text: A?\n      scale:\n        labels: [x, y]\n"
             "  post_survey: []",
@@ -181,7 +181,7 @@ def test_field_errors(problems, change, expected):
         ),
         (
             "exclusions:\n  - {name: a, kind: slow, seconds: 3}",
-            "9: exclusions[1]: there is no kind 'slow'; there is 'min_time', 'max_time', 'answered', ",
+            "9: exclusions[1]: unknown kind 'slow'; known kinds: 'min_time', 'max_time', 'answered', ",
         ),
         ("exclusions:\n  - {name: a, seconds: 3}", "9: exclusions[1]: kind is missing"),
         (
@@ -195,7 +195,7 @@ def test_field_errors(problems, change, expected):
         ("exclusions:\n  - {name: a, kind: max_time, seconds: 3}", "9: exclusions[1].clock: is missing"),
         (
             "exclusions:\n  - {name: a, kind: answered, question: mood, value: 1}",
-            "8: exclusions: rule 'a': no item question has the key 'mood'; there is rated_correct,",
+            "8: exclusions: rule 'a': no item question has the key 'mood'; known keys: rated_correct,",
         ),
         (
             "exclusions:\n  - {name: a, kind: answered, question: certainty, value: 6}",
@@ -211,7 +211,7 @@ def test_field_errors(problems, change, expected):
         ),
         (
             "items: {ids: [a]}\nexclusions:\n  - {name: r, kind: item, item_id: b}",
-            "9: exclusions: rule 'r': 'b' is no item of this study",
+            "9: exclusions: rule 'r': 'b' is not an item of this study",
         ),
         (
             "exclusions:\n  - {name: r, kind: item, item_id: b}\n  - {name: r, kind: item, item_id: c}",
@@ -219,16 +219,16 @@ def test_field_errors(problems, change, expected):
         ),
         ("stale_after_minutes: .inf", "8: stale_after_minutes: "),
         ("assignment_block: 0", "8: assignment_block: "),
-        ("completion: {redirect_url: 'http://x.example/'}", "8: completion.redirect_url: must be a whole"),
+        ("completion: {redirect_url: 'http://x.example/'}", "8: completion.redirect_url: must be a full"),
         ("completion: {redirect_url: 'javascript:alert(1)'}", "8: completion.redirect_url: must be"),
-        ("completion: {redirect_url: 'https://'}", "8: completion.redirect_url: must be a whole"),
+        ("completion: {redirect_url: 'https://'}", "8: completion.redirect_url: must be a full"),
         ("completion: {redirect_url: 'https://me@x.example/'}", "8: completion.redirect_url: must be"),
         ("completion: {redirect_url: 'https://{code}.example/'}", "8: completion.redirect_url: {code}"),
-        ("completion: {redirect_url: 'https://x.example/{cod}'}", "8: completion.redirect_url: holds a"),
-        ("completion: {redirect_url: 'https://x.example/ y'}", "8: completion.redirect_url: holds a"),
+        ("completion: {redirect_url: 'https://x.example/{cod}'}", "8: completion.redirect_url: contains a"),
+        ("completion: {redirect_url: 'https://x.example/ y'}", "8: completion.redirect_url: contains a"),
         ("completion: {redirect_url: 'https://[x'}", "8: completion.redirect_url: is not an address"),
         ("title: Again", "8: the key 'title' is given twice"),
-        ("design: mixed", "4: conditions: in a mixed design every condition names its group, and 'qi2019'"),
+        ("design: mixed", "4: conditions: a mixed design needs a group for every condition; 'qi2019'"),
         ("design: crossed", "8: design: input should be 'between', 'within' or 'mixed'"),
         ("design: within\nitems: {count: 1}", "9: items: 1 items are too few to show 2 conditions"),
         ("items: {ids: [a]}\npractice: {ids: [a]}", "9: practice: two items and practice items"),
@@ -262,7 +262,7 @@ def test_field_errors(problems, change, expected):
             "questionnaire:\n  template: xqa-2020\n  post_survey:\n    - {template: sus}",
             "10: questionnaire.post_survey: scale 'sus': items must be the 10 items of the scale",
         ),
-        ("questionnaire: {template: x}", "8: questionnaire: there is no template 'x'; there is xqa-2020"),
+        ("questionnaire: {template: x}", "8: questionnaire: unknown template 'x'; known templates: xqa-2020"),
         (
             "questionnaire:\n  template: xqa-2020\n  item:\n    - {key: a, text: A, scale: {kind: stars}}",
             "11: questionnaire.item[1].scale: ",
@@ -304,14 +304,14 @@ def test_every_problem_is_told_at_once(problems):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("study: [a", "1: is no valid YAML: expected"),
-        ("study: small\n\ttitle: x", "2: is no valid YAML: "),
-        ("study: !!python/object:os.system {}", "1: is no valid YAML: could not determine"),
-        ("a: 1\n---\nb: 2\n", "2: is no valid YAML: but found another document"),
-        ("study: \x07", "1: is no valid YAML: "),
+        ("study: [a", "1: is not valid YAML: expected"),
+        ("study: small\n\ttitle: x", "2: is not valid YAML: "),
+        ("study: !!python/object:os.system {}", "1: is not valid YAML: could not determine"),
+        ("a: 1\n---\nb: 2\n", "2: is not valid YAML: but found another document"),
+        ("study: \x07", "1: is not valid YAML: "),
         ("", "1: must be a mapping of fields"),
         ("- a", "1: must be a mapping of fields"),
-        ("? [a, b]\n: c", "1: is no valid YAML: found unhashable key"),
+        ("? [a, b]\n: c", "1: is not valid YAML: found unhashable key"),
     ],
 )
 def test_no_yaml(problems, text, expected):

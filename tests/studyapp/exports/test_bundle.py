@@ -305,7 +305,7 @@ def test_not_launched(tmp_path):
 
 
 def test_unknown_study(study, tmp_path):
-    with pytest.raises(CommandError, match=f"no study 'elsewhere'; there are: {study.slug}"):
+    with pytest.raises(CommandError, match=f"unknown study 'elsewhere'; known studies: {study.slug}"):
         call_command("export_results", "elsewhere", out=tmp_path / "out")
 
 
@@ -320,7 +320,7 @@ def test_nothing_else_is_replaced(study, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "thesis.txt").write_text("mine")
-    with pytest.raises(BadFile, match=r"holds 'thesis\.txt', which is no file of a bundle"):
+    with pytest.raises(BadFile, match=r"holds 'thesis\.txt', which is not part of a bundle"):
         write_bundle(study, out)
     assert (out / "thesis.txt").read_text() == "mine"
     with pytest.raises(BadFile, match="is not a folder"):

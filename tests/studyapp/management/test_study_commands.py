@@ -80,21 +80,21 @@ class TestCreate:
             ({"dataset": "moon"}, ":3: dataset: there is no dataset 'moon'; there are: world"),
             (
                 {"conditions": "\n  - system: qi2019\n  - system: bert"},
-                ":6: conditions[2].system: there is no system 'bert'; there is qi2019",
+                ":6: conditions[2].system: unknown system 'bert'; known systems: qi2019",
             ),
             (
                 {"items": "{count: 7}"},
-                ":5: items.count: 7 wanted, but every condition can show only 6 of",
+                ":5: items.count: 7 questions requested, but every condition can show only 6 of",
             ),
             (
                 {"items": "\n  ids:\n    - q1\n    - q7"},
                 ":8: items.ids[2]: world has no question with the id 'q7'",
             ),
-            ({"questionnaire": "xqa"}, ":7: questionnaire: there is no template 'xqa'"),
-            ({"items": "[1, 2"}, ":6: is no valid YAML"),
+            ({"questionnaire": "xqa"}, ":7: questionnaire: unknown template 'xqa'"),
+            ({"items": "[1, 2"}, ":6: is not valid YAML"),
             (
                 {"exclusions": "[{name: bad, kind: item, item_id: q9}]"},
-                ":7: exclusions[1].item_id: rule 'bad': 'q9' is no item of this study",
+                ":7: exclusions[1].item_id: rule 'bad': 'q9' is not an item of this study",
             ),
         ],
     )
@@ -110,7 +110,7 @@ class TestCreate:
     def test_too_few_by_default(self, write):
         path = write()
         path.write_text(path.read_text("utf-8").replace("items: {count: 3, seed: 7}\n", ""), "utf-8")
-        with pytest.raises(CommandError, match=r"yaml:1: items\.count: 25 wanted"):
+        with pytest.raises(CommandError, match=r"yaml:1: items\.count: 25 questions requested"):
             run("create_study", path)
 
     def test_no_file(self, tmp_path):
@@ -127,14 +127,14 @@ class TestCreate:
 class TestLaunch:
     def test_unknown_study(self, write):
         run("create_study", write())
-        with pytest.raises(CommandError, match="there is no study 'other'; there are: small") as caught:
+        with pytest.raises(CommandError, match="unknown study 'other'; known studies: small") as caught:
             run("launch_study", "other")
         assert caught.value.returncode == 1
 
     def test_predictions_gone_since(self, write):
         run("create_study", write())
         Prediction.objects.all().delete()
-        with pytest.raises(CommandError, match="3 wanted, but every condition can show only 0"):
+        with pytest.raises(CommandError, match="3 questions requested, but every condition can show only 0"):
             run("launch_study", "small")
         assert Study.objects.get().status == "draft"
 

@@ -1,4 +1,4 @@
-"""Every named constraint of the study app, each with an attempt that breaks it."""
+"""Every named constraint of studies and predictions, each with an attempt that breaks it."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -198,7 +198,8 @@ def constraints() -> dict[str, tuple[Any, Any]]:
     """Model and constraint by the constraint's name."""
     return {
         constraint.name: (model, constraint)
-        for model in apps.get_app_config("studyapp").get_models()
+        for app in ("predictions", "studyapp")
+        for model in apps.get_app_config(app).get_models()
         for constraint in model._meta.constraints
     }
 

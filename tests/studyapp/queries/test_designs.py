@@ -54,8 +54,8 @@ class TestStrata:
     def test_too_few_of_a_stratum(self, run):
         found = refusal(define(run, items={"count": 8, "stratify": {"system": "reader", "correct": 1}}))
         assert found[0] == ("items", "stratify")
-        assert "8 questions wanted that reader answers correctly" in found[1]
-        assert "6 so" in found[1]
+        assert "stratify needs 8 questions that reader answers correctly" in found[1]
+        assert "only 6 of them" in found[1]
 
     def test_a_system_without_predictions(self, run):
         found = refusal(define(run, items={"count": 2, "stratify": {"system": "other", "correct": 1}}))
@@ -72,7 +72,7 @@ class TestPractice:
     def test_too_few_are_left(self, run):
         location, words = refusal(define(run, items={"count": 10}, practice={"count": 3}))
         assert location == ("practice", "count")
-        assert words.startswith("3 wanted, but every condition can show only 2")
+        assert words.startswith("3 questions requested, but every condition can show only 2")
 
     def test_named_practice_that_was_drawn_as_an_item(self, run):
         location, words = refusal(define(run, items={"count": 12}, practice={"ids": ["q1"]}))
@@ -159,7 +159,7 @@ class TestExplanations:
     def test_a_run_without_any_weights(self, run):
         location, words = refusal(define(run, conditions=[{"system": "reader", "explanation": "tokens"}]))
         assert location == ("conditions", 0, "explanation")
-        assert "came with neither weights of tokens nor probabilities of facts" in words
+        assert "has neither token weights nor fact probabilities" in words
 
     def test_weights_that_do_not_fit_the_articles(self, run):
         run.predictions.update(explanation_weights=[["Kolwen", 0, 0, 600, 2.0]])
@@ -191,7 +191,7 @@ class TestLanguages:
 
     def test_a_language_that_the_site_does_not_speak(self, run):
         assert refusal(define(run, language="fr")) == (
-            ("language",), "the pages of this site do not speak 'fr'; they speak en, de",
+            ("language",), "the pages of this site are not available in 'fr'; available: en, de",
         )  # fmt: skip
 
 

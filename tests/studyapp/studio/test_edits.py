@@ -71,7 +71,7 @@ def test_a_place_that_is_none_is_refused(path):
 def test_a_scale_whose_items_are_to_be_entered_says_how_many():
     with pytest.raises(CannotEdit, match="12 items of the scale"):
         with_scale(DRAFT, ("questionnaire", "item"), "trust-jian", ["only one"])
-    with pytest.raises(CannotEdit, match="there is no scale"):
+    with pytest.raises(CannotEdit, match="unknown scale"):
         with_scale(DRAFT, ("questionnaire", "item"), "none", [])
 
 

@@ -12,7 +12,7 @@ from studyapp.studio import starts
 from studyapp.studio.drafts import as_yaml, opened, problems
 from studyapp.studio.edits import with_value
 from studyapp.studio.files import read_draft
-from studyapp.studio.forms import Known, form
+from studyapp.studio.forms import KnownNames, form
 from studyapp.studio.steps import STEPS
 from tests.paths import EXAMPLES
 
@@ -72,7 +72,7 @@ def test_a_date_stays_what_it_says():
     [
         ("", "x.yaml:1: must be a mapping of fields"),
         ("- a", "x.yaml:1: must be a mapping of fields"),
-        ("title: [", "x.yaml:1: is no valid YAML"),
+        ("title: [", "x.yaml:1: is not valid YAML"),
         ("title: A", "x.yaml:1: study: is missing"),
         ("study: Not so", "x.yaml:1: study: string should match"),
         ("study: a\ntitle: A\ntitle: B", "x.yaml:3: the key 'title' is given twice"),
@@ -80,12 +80,12 @@ def test_a_date_stays_what_it_says():
         ("study: a\nconditions:\n  - one", "x.yaml:3: conditions[1]: must be a mapping of fields"),
         ("study: a\nconditions:\n  - {system: [a]}", "x.yaml:3: conditions[1].system: "),
         ("study: a\nitems: {count: {a: 1}}", "x.yaml:2: items.count: "),
-        ("study: a\nexclusions:\n  - {kind: mood}", "x.yaml:3: exclusions[1]: there is no kind 'mood'"),
+        ("study: a\nexclusions:\n  - {kind: mood}", "x.yaml:3: exclusions[1]: unknown kind 'mood'"),
         ("study: a\nscreening:\n  - {accept: 5}", "x.yaml:3: screening[1].accept: "),
         ("study: a\nitems: {count: .inf}", "x.yaml:2: items.count: must be a finite number"),
-        ('study: a\ntitle: "a\\0b"', "x.yaml:2: title: holds a sign that cannot be kept"),
+        ('study: a\ntitle: "a\\0b"', "x.yaml:2: title: contains a character that cannot be stored"),
         ("study: a\ntitle: !!binary aGk=", "x.yaml:2: title: must be text, a number"),
-        ("study: a\nitems: {1: 2}", "x.yaml:2: items: must have texts for names"),
+        ("study: a\nitems: {1: 2}", "x.yaml:2: items: field names must be text"),
         ("study: a\nitems: &x\n  - *x", "x.yaml:1: is part of itself"),
         ("study: a\ntitle: " + "[" * 1500, "x.yaml:1: is nested too deeply"),
         (
@@ -112,5 +112,5 @@ def test_whatever_comes_in_is_shown(everything):
             continue
         taken += 1
         for step in STEPS:
-            form(step, opened(draft), Known(), problems(draft))
+            form(step, opened(draft), KnownNames(), problems(draft))
     assert taken > 3

@@ -9,13 +9,13 @@ from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.studio import sample
 from studyapp.studio.drafts import as_yaml, opened, problems, valid
 from studyapp.studio.edits import added
-from studyapp.studio.forms import Known, form
-from studyapp.studio.steps import BY_NAME, STEPS, UNEDITED
+from studyapp.studio.forms import KnownNames, form
+from studyapp.studio.steps import BY_NAME, STEPS
 from studyapp.studio.widgets import read
 from tests.paths import EXAMPLES
 from tests.studyapp.studio.sending import sent
 
-KNOWN = Known(["world-test"], ["qi2019", "select-and-forget"], [("en", "English"), ("de", "German")])
+KNOWN = KnownNames(["world-test"], ["qi2019", "select-and-forget"], [("en", "English"), ("de", "German")])
 
 
 def example(name="everything"):
@@ -37,7 +37,7 @@ def again(draft, step):
 
 def test_every_field_of_a_definition_has_a_step():
     edited = [name for step in STEPS for name in step.fields]
-    assert sorted([*edited, *UNEDITED]) == sorted(StudyDefinition.model_fields)
+    assert sorted([*edited, "study"]) == sorted(StudyDefinition.model_fields)
 
 
 @pytest.mark.parametrize("name", ["everything", "study", "world-study"])

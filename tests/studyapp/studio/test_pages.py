@@ -186,7 +186,7 @@ def test_two_people_do_not_overwrite_each_other(staff, dataset):
     fields["title"] = ["Theirs"]
     late = staff.post("/staff/studio/mine/step/texts/", fields)
     assert late.status_code == 409
-    assert "The draft was changed meanwhile" in late.content.decode()
+    assert "The draft was changed in the meantime" in late.content.decode()
     study.refresh_from_db()
     assert study.title == "Mine"
     # What they typed is still there, and saving it once more is theirs to decide.
@@ -266,7 +266,7 @@ def test_a_scale_is_added_by_name(staff, dataset):
     assert staff.post(at, {"scale": "umux-lite", "items": ""}).status_code == 302
     refused = staff.post(at, {"scale": "trust-jian", "items": "one\ntwo"})
     assert refused.status_code == 422
-    assert "they stand in its source" in refused.content.decode()
+    assert "as in its source" in refused.content.decode()
     staff.post(at, {"scale": "trust-jian", "items": "\n".join(f"Item {n}" for n in range(1, 13))})
     draft = edited(Study.objects.get()).draft
     assert [one["key"] for one in draft["questionnaire"]["post_survey"]][-14:-11] == [
@@ -488,8 +488,8 @@ def test_every_message_is_previewed(staff, dataset):
     html = page(staff, "/staff/studio/mine/step/recruitment/")
     for name, words in {
         "no_consent": "complete?cc=NONE7", "not_open": "This study is not open yet.",
-        "paused": "This study takes a break.", "closed": "This study is closed.",
-        "link_used": "This link was for one person", "link_full": "All places of this link are taken.",
+        "paused": "This study is paused.", "closed": "This study is closed.",
+        "link_used": "This link was for one person", "link_full": "This link has reached its",
         "no_link": "Please open your study link again", "withdrawn": "You have withdrawn",
         "not_arrived": "The address lacks PROLIFIC_PID",
     }.items():  # fmt: skip

@@ -312,7 +312,7 @@ class TestQuota:
         link = factories.make_link(quota=2)
         for _ in "12":
             enter(link=link)
-        with pytest.raises(Full, match="All places of this link are taken"):
+        with pytest.raises(Full, match="This link has reached its number"):
             enter(link=link)
         assert Participant.objects.count() == 2
 

@@ -71,7 +71,7 @@ def test_a_paused_study_admits_nobody_and_lets_finish(staff, study):
     link = factories.make_link(study=study)
     begun = consent(link=link)
     staff.post(f"/staff/studies/{study.slug}/pause/")
-    with pytest.raises(NotAdmitted, match="takes a break"):
+    with pytest.raises(NotAdmitted, match="is paused"):
         consent(link=link)
     factories.answer_item(begun)
     assert "Resume" in page(staff, study)
@@ -249,7 +249,7 @@ def test_a_copy_is_a_draft_of_its_own(staff, study, user):
     assert (copy.status, copy.title, copy.versions.count()) == ("draft", "Second try", 0)
     assert copy.definition == study.definition | {"study": "second-try", "title": "Second try"}
     assert copy.pseudonym_key != study.pseudonym_key
-    with pytest.raises(CannotRun, match="that name"):
+    with pytest.raises(CannotRun, match="this name already exists"):
         duplicate_study(study=study, slug="second-try", title="Third", by=user)
     assert staff.post(address, {"slug": "second-try", "title": "Third"}).status_code == 422
     assert staff.post(address, {"slug": "Not A Slug", "title": "Third"}).status_code == 422

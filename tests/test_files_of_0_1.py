@@ -1,0 +1,66 @@
+"""Files that release 0.1 wrote are read today: a public bundle of a study, and gold of annotation projects.
+
+``fixtures`` holds them as 0.1 wrote them, and nothing makes them again.
+"""
+
+import json
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from analysis.participants.bundle import load_bundle
+from annotation.actions.data import import_items
+from annotation.formats.jsonl import read_jsonl
+from annotation.queries.export import item_records
+from studyapp.definition.freezing import FrozenStudy
+from tests.annotation import factories
+from tests.paths import ROOT
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """A mixed design with every kind of page: 6 participants, one of them still on the way."""
+    folder = tmp_path / "bundle"
+    with tarfile.open(FIXTURES / "bundle-0.1" / "bundle.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def test_a_bundle_of_0_1_is_loaded(bundle: Path) -> None:
+    loaded = load_bundle(bundle)
+    # A sixth participant had submitted nothing yet.
+    assert (len(loaded.trials), len(loaded.participants)) == (30, 6)
+    assert [condition.name for condition in loaded.study.versions[0].conditions] == [
+        *("qi2019", "qi2019 (no explanation)", "ground truth"),
+    ]
+
+
+def test_a_bundle_of_0_1_is_reported(bundle: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    command = [sys.executable, "-m", "analysis", "report", str(bundle), "--out", str(out)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert any(out.rglob("*.html"))
+
+
+def test_what_0_1_froze_keeps_its_hash(bundle: Path) -> None:
+    (version,) = json.loads((bundle / "study_version.json").read_text("utf-8"))["versions"]
+    assert FrozenStudy.model_validate(version["definition"]).hash() == version["hash"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("kind", "items"), [("boxes", 2), ("spans", 1)])
+def test_gold_of_0_1_is_imported(kind: str, items: int) -> None:
+    records = list(read_jsonl(FIXTURES / "gold-0.1" / f"{kind}.jsonl"))
+    project = factories.make_project(kind=kind)
+    import_items(records=records, project=project)
+    stored = list(item_records(project))
+    assert len(stored) == items
+    assert [record.gold for record in stored] == [record.gold for record in records]
+    assert stored[0].gold is not None
+    assert [row.document for row in stored[0].annotations] == [row.document for row in records[0].annotations]
