@@ -43,7 +43,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Change:
-    """What happened to a system: for log and metrics. ``size`` is in bytes; ``reason`` is why it failed."""
+    """What happened to a system: for log and metrics.
+
+    ``size`` is in bytes; ``reason`` is why it failed.
+    """
 
     kind: Literal["loaded", "failed", "unloaded"]
     system: str
@@ -80,7 +83,10 @@ class _Place:
         )
 
     def settle(self, error: ModelServerError | None) -> None:
-        """Tell all waiters. Those who get the system are its users from this moment on."""
+        """Tell all waiters.
+
+        Those who get the system are its users from this moment on.
+        """
         for waiter in self.waiters:
             if waiter.done():
                 continue

@@ -7,7 +7,6 @@ It holds no model code and imports no torch: systems come in as sources, and
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,8 +24,8 @@ from modelserver.serving.batching import (
     Ticket,
     check_each,
 )
-from modelserver.serving.metrics import ITEMS, SECONDS, Counter, Histogram, Reading, render
-from modelserver.serving.model_cache import Change, Loader, Shelf, Source
+from modelserver.serving.metrics import Metrics
+from modelserver.serving.model_cache import Loader, Shelf, Source
 from modelserver.wire.errors import Overloaded, TooLarge, Unavailable, UnknownSystem
 from modelserver.wire.schema import (
     ExecuteRequest,
@@ -43,8 +42,6 @@ from modelserver.wire.schema import (
     SystemInfo,
 )
 from modelserver.wire.system_protocol import Asked, Executing, Explaining, Outcome, Served, Worker, predicting
-
-logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -70,59 +67,6 @@ class ServerLimits:
     batch: BatchLimits = field(default_factory=BatchLimits)
 
 
-class Metrics:
-    """The series of one server."""
-
-    def __init__(self, service: Service, restarts: Callable[[], int]) -> None:
-        self.requests = Counter("modelserver_requests_total", "Responses", ("path", "status"))
-        self.request_seconds = Histogram("modelserver_request_seconds", "Time to answer", SECONDS, ("path",))
-        self.outcomes = Counter("modelserver_items_total", "Items by outcome", ("system", "outcome"))
-        self.batch_items = Histogram("modelserver_batch_items", "Items in a batch", ITEMS, ("system",))
-        self.batch_seconds = Histogram("modelserver_batch_seconds", "Time to compute", SECONDS, ("system",))
-        self.wait_seconds = Histogram("modelserver_wait_seconds", "Longest wait", SECONDS, ("system",))
-        self.tokens = Counter("modelserver_tokens_total", "Tokens computed", ("system",))
-        self.padding = Counter("modelserver_padding_tokens_total", "Padding computed", ("system",))
-        self.queue = Reading("modelserver_queue_items", "Items waiting", lambda: service.waiting)
-        self.loads = Counter("modelserver_loads_total", "Attempts to load a system", ("system", "outcome"))
-        self.load_seconds = Histogram("modelserver_load_seconds", "Time to load", SECONDS, ("system",))
-        self.unloads = Counter("modelserver_unloads_total", "Systems put out of memory", ("system",))
-        self.loaded = Reading("modelserver_loaded_systems", "Systems in memory", lambda: service.shelf.count)
-        self.bytes = Reading("modelserver_loaded_bytes", "Their weights", lambda: service.shelf.used)
-        self.ready = Reading(
-            "modelserver_ready", "1 when predictions are taken", lambda: service.state == "ready"
-        )
-        self.restarts = Reading(
-            "modelserver_process_restarts_total", "Processes started anew", restarts, "counter"
-        )
-
-    def batch(self, report: BatchReport) -> None:
-        """Count one batch."""
-        system = report.system
-        self.batch_items.observe(report.items, system)
-        self.batch_seconds.observe(report.seconds, system)
-        self.wait_seconds.observe(report.waited, system)
-        self.tokens.add(system, amount=report.tokens)
-        self.padding.add(system, amount=report.padded_tokens - report.tokens)
-        logger.debug("batch", extra={"fields": vars(report)})
-
-    def change(self, change: Change) -> None:
-        """Count and log what happened to a system."""
-        if change.kind == "unloaded":
-            self.unloads.add(change.system)
-        else:
-            self.loads.add(change.system, change.kind)
-            self.load_seconds.observe(change.seconds, change.system)
-        fields: dict[str, object] = {"system": change.system, "seconds": round(change.seconds, 3)}
-        if change.kind == "failed":
-            logger.error("not loaded", extra={"fields": fields | {"reason": change.reason}})
-        else:
-            fields |= {"bytes": change.size, "revision": change.revision}
-            logger.info(change.kind, extra={"fields": fields})
-
-    def page(self) -> str:
-        return render(list(vars(self).values()))
-
-
 class Service:
     """The systems of one process and the way to them: load, check, queue, answer, drain.
 
@@ -144,11 +88,17 @@ class Service:
         self.limits = limits or ServerLimits()
         self.token = token
         self.state: Literal["starting", "ready", "draining"] = "starting"
-        self.metrics = Metrics(self, restarts)
+        self.metrics = Metrics(
+            waiting=lambda: self.waiting,
+            loaded_systems=lambda: self.shelf.count,
+            loaded_bytes=lambda: self.shelf.used,
+            is_ready=lambda: self.state == "ready",
+            restarts=restarts,
+        )
         self.threads = ModelThreads(threads)
         self.batcher = Batcher(self.threads, self.limits.batch, self._batch_ended)
         known = {name: one if isinstance(one, Source) else Source(one) for name, one in sources.items()}
-        self.shelf = Shelf(known, most=memory, computing=self._computing, report=self.metrics.change)
+        self.shelf = Shelf(known, most=memory, computing=self._computing, report=self.metrics.count_change)
         # Each system elsewhere has threads and a queue of its own: all that these threads do is wait.
         self._away = {
             name: Batcher(ModelThreads(CALLS_ELSEWHERE, f"call-{name}"), self.limits.batch, self._batch_ended)
@@ -210,7 +160,10 @@ class Service:
             raise _shutting_down()
 
     def require(self, name: str) -> str:
-        """Return the name of a served system. Raises UnknownSystem, which lists them, or Unavailable."""
+        """Return the name of a served system.
+
+        Raises UnknownSystem, which lists them, or Unavailable.
+        """
         self.require_ready()
         if name not in self.shelf:
             known = ", ".join(self.shelf.names)
@@ -255,7 +208,10 @@ class Service:
     async def _done(
         self, request: PredictRequest | ExecuteRequest, request_id: str, way: Callable[[Served], Worker]
     ) -> tuple[str, list[Outcome]]:
-        """Return the system's revision and an outcome for each item. ``way`` is what it is asked for."""
+        """Return the system's revision and an outcome for each item.
+
+        ``way`` is what it is asked for.
+        """
         if len(request.items) > self.limits.items:
             message = f"{len(request.items)} items in one request; at most {self.limits.items} are taken"
             raise TooLarge(message, field="items")
@@ -328,7 +284,7 @@ class Service:
         return any(batcher.computing(name) for batcher in self._batchers)
 
     def _batch_ended(self, report: BatchReport) -> None:
-        self.metrics.batch(report)
+        self.metrics.count_batch(report)
         self.shelf.stir()
 
 
@@ -354,4 +310,5 @@ def _timed(check: Callable[[], T]) -> tuple[T, float]:
 
 def _count(metrics: Metrics, system: str, outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
-        metrics.outcomes.add(system, outcome.error if isinstance(outcome, ItemError) else DONE[type(outcome)])
+        label = outcome.error if isinstance(outcome, ItemError) else DONE[type(outcome)]
+        metrics.items.labels(system, label).inc()

@@ -43,7 +43,10 @@ LANES = ("compute", "load", "look")  # the connections, in the order of the comm
 
 @dataclass(frozen=True)
 class Setup:
-    """What a process is told first. ``paths`` are those in which Python looks for modules."""
+    """What a process is told first.
+
+    ``paths`` are those in which Python looks for modules.
+    """
 
     chosen: tuple[Computed, ...] | None
     hardware: Hardware
@@ -62,10 +65,11 @@ class Offer:
 
 @dataclass(frozen=True)
 class Housed:
-    """A system that a process has loaded. ``offers`` are the names of what it can be asked for.
+    """A system that a process has loaded.
 
-    ``examiner`` has the system's ``check`` and ``cost`` and needs neither its weights nor torch; None where
-    the system gives none, so that its process is to be asked.
+    ``offers`` are the names of what it can be asked for. ``examiner`` has the system's ``check`` and
+    ``cost`` and needs neither its weights nor torch; None where the system gives none, so that its
+    process is to be asked.
     """
 
     description: str

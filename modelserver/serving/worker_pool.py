@@ -72,16 +72,20 @@ class _Running:
         self.ended = False
 
     def begin(self) -> None:
-        """Wait until the process can be asked. Raises what is wrong with its setup, and ProcessEnded."""
+        """Wait until the process can be asked.
+
+        Raises what is wrong with its setup, and ProcessEnded.
+        """
         with self.loading:
             if not self._begun:
                 self._answer("load")
                 self._begun = True
 
     def ask(self, lane: str, *request: Any, within: float | None = None) -> Any:
-        """Have the process call a method of its House. Raises what that does, and ProcessEnded.
+        """Have the process call a method of its House.
 
-        A process that has not answered ``within`` some seconds is ended.
+        Raises what that does, and ProcessEnded. A process that has not answered ``within`` some seconds
+        is ended.
         """
         with self._turns[lane]:
             return self._answer(lane, request, within=within)
@@ -208,7 +212,10 @@ class ModelProcess:
 
 
 class ProcessSystem:
-    """A system as the server sees it whose copies are in processes. Each model thread asks its own one."""
+    """A system as the server sees it whose copies are in processes.
+
+    Each model thread asks its own one.
+    """
 
     warm = True  # each copy has answered a first question where it is
 
@@ -326,7 +333,10 @@ class Processes:
         return Source(load, elsewhere=True)
 
     def load(self, name: str) -> Served:
-        """Load a system into every process. Raises LoadFailed, and has then loaded it into none."""
+        """Load a system into every process.
+
+        Raises LoadFailed, and has then loaded it into none.
+        """
         with ThreadPoolExecutor(len(self.processes)) as pool:
             loads = [pool.submit(process.load, name) for process in self.processes]
         try:

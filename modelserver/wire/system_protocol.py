@@ -82,7 +82,10 @@ def explainer(system: Predictor) -> Explainer | None:
 
 
 def predicting(system: Served) -> Predictor:
-    """Return the system as a reader. Raises InvalidRequest for one that answers no questions."""
+    """Return the system as a reader.
+
+    Raises InvalidRequest for one that answers no questions.
+    """
     if not hasattr(system, "predict"):
         message = f"{system.name} is a modular network, which executes programs: ask it at /v1/execute"
         raise InvalidRequest(message, field="system")
@@ -90,7 +93,10 @@ def predicting(system: Served) -> Predictor:
 
 
 class Explaining:
-    """A reader's saliency in the place of its predictions. Raises InvalidRequest where it has none."""
+    """A reader's saliency in the place of its predictions.
+
+    Raises InvalidRequest where it has none.
+    """
 
     def __init__(self, system: Served, options: SaliencyOptions) -> None:
         reader = predicting(system)
@@ -107,7 +113,10 @@ class Explaining:
 
 
 class Executing:
-    """A modular network's executions in the place of predictions. Raises InvalidRequest where it has none."""
+    """A modular network's executions in the place of predictions.
+
+    Raises InvalidRequest where it has none.
+    """
 
     def __init__(self, system: Served) -> None:
         if not hasattr(system, "execute"):

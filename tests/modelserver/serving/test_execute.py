@@ -141,7 +141,7 @@ class TestExecute:
         assert list(answer.executions) == FakeModularSystem().execute(items)
         assert answer.revision == FakeModularSystem().revision
         page = httpx.get(f"{server.url}/metrics", trust_env=False).text
-        assert 'modelserver_items_total{system="fake-modular",outcome="executed"} 2' in page
+        assert 'modelserver_items_total{outcome="executed",system="fake-modular"} 2' in page
         assert 'path="/v1/execute",status="200"' in page
 
     def test_one_bad_item_costs_the_others_nothing(self, asking):

@@ -319,7 +319,7 @@ class TestService:
             assert all(pool.map(ask, range(60)))
             assert server.service.shelf.count == 1
             assert client.systems().systems[0].revision
-            metrics = server.service.metrics.page()
+            metrics = server.service.metrics.page().decode()
         assert "modelserver_loaded_systems 1" in metrics
         assert "modelserver_loaded_bytes 10" in metrics
         assert 'modelserver_unloads_total{system="one"}' in metrics

@@ -362,7 +362,7 @@ class TestEnds:
             ]
             metrics = httpx.get(f"{server.url}/metrics", trust_env=False).text
             assert "# TYPE modelserver_process_restarts_total counter" in metrics
-            assert "modelserver_process_restarts_total 1\n" in metrics
+            assert "modelserver_process_restarts_total 1.0\n" in metrics
             # Torch is where systems are computed, and nowhere else.
             (answer,) = client.predict("place", [item("a")]).predictions
             assert isinstance(answer, QAPrediction)
