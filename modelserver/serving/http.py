@@ -95,7 +95,7 @@ def _answer_watchers(app: FastAPI, service: Service) -> None:
     async def systems() -> SystemList:
         if service.state == "starting":
             service.require_ready()
-        return SystemList(systems=service.shelf.infos())
+        return SystemList(systems=service.cache.infos())
 
 
 def _answer_callers(app: FastAPI, service: Service) -> None:

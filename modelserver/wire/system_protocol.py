@@ -62,7 +62,7 @@ class Executor(Protocol):
 Served = Predictor | Executor
 
 
-class Worker(Protocol):
+class BatchTask(Protocol):
     """One thing that a system is asked for, as the batcher sees it: its answers to items of one sort."""
 
     name: str
@@ -81,7 +81,7 @@ def explainer(system: Predictor) -> Explainer | None:
     return found
 
 
-def predicting(system: Served) -> Predictor:
+def as_reader(system: Served) -> Predictor:
     """Return the system as a reader.
 
     Raises InvalidRequest for one that answers no questions.
@@ -92,27 +92,27 @@ def predicting(system: Served) -> Predictor:
     return cast(Predictor, system)
 
 
-class Explaining:
+class ExplainTask:
     """A reader's saliency in the place of its predictions.
 
     Raises InvalidRequest where it has none.
     """
 
     def __init__(self, system: Served, options: SaliencyOptions) -> None:
-        reader = predicting(system)
+        reader = as_reader(system)
         found = explainer(reader)
         if found is None:
             message = f"{system.name} has no saliency: it offers no way to its inside"
             raise InvalidRequest(message, field="system")
         self.name = reader.name
-        self.lane = f"{reader.name} {options.model_dump_json()}"  # only what is asked alike runs together
+        self.queue_key = f"{reader.name} {options.model_dump_json()}"  # only what is asked alike runs together
         self._explain, self._options = found, options
 
     def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:
         return self._explain(items, self._options)
 
 
-class Executing:
+class ExecuteTask:
     """A modular network's executions in the place of predictions.
 
     Raises InvalidRequest where it has none.
@@ -124,11 +124,11 @@ class Executing:
             raise InvalidRequest(message, field="system")
         network = cast(Executor, system)
         self.name = network.name
-        self.lane = f"{network.name} execute"  # a system may be both
+        self.queue_key = f"{network.name} execute"  # a system may be both
         self.predict = network.execute
 
 
-def lane_of(worker: Worker) -> str:
+def queue_key_of(task: BatchTask) -> str:
     """What may run together: a system's predictions, its explanations of one way, its executions."""
-    lane: str = getattr(worker, "lane", worker.name)
-    return lane
+    queue_key: str = getattr(task, "queue_key", task.name)
+    return queue_key

@@ -16,7 +16,7 @@ from modelserver.serving.fake_server import FakeModelServer, FakeModularSystem, 
 from modelserver.serving.loading import ServedNetwork, sources
 from modelserver.serving.model_cache import Source
 from modelserver.serving.service import ServerLimits
-from modelserver.serving.system_spec import Carried
+from modelserver.serving.system_spec import ShippedSpec
 from modelserver.wire.client import Retry
 from modelserver.wire.errors import (
     BadResponse,
@@ -268,6 +268,6 @@ class TestLoading:
             load_system("toy")
         with pytest.raises(InvalidRequest, match="qi2019 is a reader"):
             load_modular_system("qi2019")
-        (source,) = sources([Carried("mine", "toy", tmp_path)], Hardware()).values()
+        (source,) = sources([ShippedSpec("mine", "toy", tmp_path)], Hardware()).values()
         assert source.kind == "modular"
         assert source.load().execute([pictures()])
