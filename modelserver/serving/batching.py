@@ -1,8 +1,8 @@
-"""Dynamic micro-batching: items of many requests run together in the model threads.
+"""Batch items of many requests dynamically and run them in model threads.
 
 Nothing waits for a batch to fill: while a thread computes, requests gather, and what has gathered is the
-next batch. The oldest item always goes first, and only items of like cost join it, so that neither
-a long nor a rare item starves and little of a batch is padding.
+next batch. The oldest item always goes first, and only items of similar cost join it. Therefore neither
+long nor rare items starve, and little of a batch is padding.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def plan(costs: Sequence[int], limits: BatchLimits) -> list[list[int]]:
 
 
 def predict_each(system: BatchTask, items: Sequence[Asked]) -> list[Outcome]:
-    """Predict the items as one batch; when that fails, halve it until the failing items stand alone.
+    """Predict items as one batch; on failure, halve it to isolate the cause.
 
     One item that breaks the system, or a batch too big for the memory, costs the others nothing but
     time. The result is in the order of ``items``, an ItemError in the place of each failing item. Raises
@@ -128,7 +128,7 @@ def _predicted(system: BatchTask, items: Sequence[Asked]) -> list[Outcome]:
 def check_each(
     system: Served, items: Sequence[Asked], most_tokens: int
 ) -> list[tuple[ItemError | None, int]]:
-    """Return for each item why it cannot be asked of the system (None when it can), and its cost."""
+    """Return each item's error, or None if it can be predicted, and its cost."""
     return [_checked(system, item, most_tokens) for item in items]
 
 
@@ -169,7 +169,10 @@ def free_memory() -> None:
 
 
 def log_failure(event: str, error: BaseException, **fields: Any) -> None:
-    """Log the type and the place of an error, without its message, which may quote a participant's text."""
+    """Log type and place of an error.
+
+    Not its message, which may quote a participant's text.
+    """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -181,7 +184,7 @@ _thread = threading.local()
 
 
 def thread_number() -> int:
-    """The number of this model thread among its fellows, from 0; 0 also in any other thread."""
+    """Return the number of this model thread, from 0; 0 in any other thread."""
     number: int = getattr(_thread, "number", 0)
     return number
 
@@ -208,17 +211,21 @@ class ModelThreads:
 
     @property
     def alive(self) -> bool:
-        """Whether all of them are."""
+        """Return True while all threads run."""
         return all(thread.is_alive() for thread in self._threads)
 
     async def call(self, function: Callable[[], T]) -> T:
-        """Run the function in the next free thread, and return or raise what it does."""
+        """Run a function in the next free thread and return its result."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._calls.put((future, function))
         return await future
 
     def stop(self, *, within: float = 0.0) -> bool:
-        """End the threads after what they have been given; False if that takes over ``within`` seconds."""
+        """End the threads after the calls already queued.
+
+        Returns:
+            False if that takes more than ``within`` seconds.
+        """
         for _ in self._threads:
             self._calls.put(None)
         end = time.monotonic() + within
@@ -239,9 +246,9 @@ def _carry_out(future: asyncio.Future[Any], function: Callable[[], Any]) -> None
         result = function()
     except Exception as caught:  # carried over to the caller
         error = caught
-    except BaseException as caught:  # SystemExit: whoever raises it, the thread is there for others too
+    except BaseException as caught:  # such as SystemExit: other systems need the thread
         error = RuntimeError(described(caught))
-    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+    with suppress(RuntimeError):  # the loop is closed, so no caller waits
         future.get_loop().call_soon_threadsafe(_settle, future, result, error)
 
 
@@ -255,7 +262,10 @@ def _settle(future: asyncio.Future[Any], result: object, error: Exception | None
 
 
 class QueuedRequest:
-    """The items of one request on their way through the queue; ``done`` is set with the last outcome."""
+    """The items of one request on their way through the queue.
+
+    ``done`` is set with the last outcome.
+    """
 
     def __init__(self, system: BatchTask, outcomes: Sequence[Outcome | None], request_id: str) -> None:
         self.system = system
@@ -268,6 +278,7 @@ class QueuedRequest:
             self.done.set_result(None)
 
     def settle(self, position: int, outcome: Outcome) -> None:
+        """Store the outcome of one item."""
         self._outcomes[position] = outcome
         self._missing -= 1
         if not self._missing and not self.done.done():
@@ -279,7 +290,7 @@ class QueuedRequest:
             self.done.set_exception(error)
 
     def outcomes(self) -> list[Outcome]:
-        """Return one outcome per item, in the order of the request; only once ``done``.
+        """Return one outcome per item, in request order; only once ``done``.
 
         Raises Unavailable when the system was, or when the server gave the request up.
         """
@@ -300,7 +311,7 @@ class Job:
 
 @dataclass(frozen=True)
 class BatchReport:
-    """What one batch was: for metrics and logs. Times are in seconds."""
+    """One batch for metrics and logs, with times in seconds."""
 
     system: str
     items: int
@@ -313,9 +324,9 @@ class BatchReport:
 
 
 class Batcher:
-    """Queues jobs by system and feeds them to the model threads in batches, the oldest first.
+    """Queue jobs by system and feed them to the model threads in batches.
 
-    All methods run in the event loop; only systems run in the threads.
+    The oldest job goes first. All methods run in the event loop; only systems run in the threads.
     """
 
     def __init__(
@@ -342,7 +353,7 @@ class Batcher:
         return sum(map(len, self._queues.values()))
 
     def computing(self, system: str) -> bool:
-        """Whether a batch of this system is being computed, even if nobody waits for it any more."""
+        """Return True while a batch of this system runs, even if unwanted by now."""
         return any(batch[0].request.system.name == system for batch in self._running)
 
     def submit(self, request: QueuedRequest, jobs: Sequence[tuple[int, Asked, int]]) -> None:
@@ -370,7 +381,7 @@ class Batcher:
             del job_queue[job]
 
     def expected_wait(self) -> float:
-        """Return whole seconds until the queue has been worked off, between 1 and 60."""
+        """Return the seconds until the queue is empty, rounded up, 1 to 60."""
         tokens = sum(job.cost for job_queue in self._queues.values() for job in job_queue)
         seconds = tokens * self._seconds_per_token / len(self._threads)
         return float(min(60, max(1, math.ceil(seconds))))
@@ -391,7 +402,7 @@ class Batcher:
             await self._compute(self._take())
 
     def abandon(self) -> None:
-        """Answer Unavailable to everything queued or being computed: the process is about to end."""
+        """Answer Unavailable to all unfinished requests, because the process ends."""
         unfinished = {job.request for jobs in (*self._queues.values(), *self._running) for job in jobs}
         self._queues.clear()
         for request in unfinished:
@@ -402,7 +413,7 @@ class Batcher:
         await self._idle.wait()
 
     def _take(self) -> list[Job]:
-        """Remove and return the next batch: of the system whose first job is the oldest."""
+        """Remove and return the next batch, of the system with the oldest job."""
         queues = (job_queue for job_queue in self._queues.values() if job_queue)
         job_queue = min(queues, key=lambda jobs: next(iter(jobs)).since)
         queued = list(job_queue)

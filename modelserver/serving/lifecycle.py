@@ -1,4 +1,4 @@
-"""The model server as a process: its socket, signals, log lines, drain and exit status."""
+"""Run the model server as a process: socket, signals, drain, exit status."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def url_of(listener: socket.socket) -> str:
 
 
 class _Http(uvicorn.Server):
-    """uvicorn without its signal handlers: it would end the process by the signal instead of status 0."""
+    """uvicorn without its signal handlers.
+
+    They would end the process by the signal instead of with status 0.
+    """
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -106,14 +109,15 @@ def run(
     drain_seconds: float,
     at_end: Callable[[], None] = lambda: None,
 ) -> NoReturn:
-    """Serve until SIGTERM or SIGINT, then end the process: with 0, or with 1 when work was left undone.
+    """Serve until SIGTERM or SIGINT, then end the process.
 
-    ``at_end`` is called when all is answered; it ends what threads may still wait for.
+    The exit status is 0, or 1 if work was left undone. ``at_end`` is called when everything is answered;
+    it ends what threads may still wait for.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
     logger.info("listening", extra={"fields": {"url": url_of(listener), "pid": os.getpid()}})
     if service.token is None and not ip_address(listener.getsockname()[0]).is_loopback:
-        logger.warning("whoever reaches this address is answered; ask for a token with --token-file")
+        logger.warning("this address answers all callers; require a token with --token-file")
     finished = asyncio.run(_run(service, listener, drain_seconds, at_end))
     logger.info("stopped", extra={"fields": {"finished": finished}})
     logging.shutdown()

@@ -1,7 +1,9 @@
-"""Which systems are in memory: each from its first use on, until the least recently used makes room.
+"""LRU cache of loaded models.
 
-Systems are loaded one at a time in a thread of their own, so those in memory go on answering meanwhile; those
-elsewhere in another, for they may be long in coming. Everything else here runs in the event loop.
+A system is loaded when it is first used and stays until a less recently used one must make room. Systems
+are loaded one at a time in a thread of their own, so that loaded ones keep answering meanwhile. Remote
+systems have a second thread, because connecting may take long. Everything else here runs in the event
+loop.
 """
 
 from __future__ import annotations
@@ -27,11 +29,11 @@ RETRY_LOAD_SECONDS = 10.0  # after this a load that failed is tried again: its f
 
 @dataclass(frozen=True)
 class Source:
-    """Where a system comes from.
+    """How to get a system.
 
-    ``expect`` says how many bytes its weights will take, as well as it can be told before; 0 when it
-    cannot. ``is_remote`` marks a system that computes in another process, so that asking it must keep no
-    model thread from its work. ``kind`` is what is said of it until it is loaded.
+    ``expect`` returns how many bytes its weights will take, as far as that is known before loading, else
+    0. ``is_remote`` marks a system that another server computes, so that waiting for it must not occupy
+    a model thread. ``kind`` is shown until it is loaded.
     """
 
     load: Loader
@@ -43,9 +45,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Change:
-    """What happened to a system: for log and metrics.
+    """A change of a system's state, for log and metrics.
 
-    ``size`` is in bytes; ``reason`` is why it failed.
+    ``size`` is in bytes; ``reason`` says why loading failed.
     """
 
     kind: Literal["loaded", "failed", "unloaded"]
@@ -57,23 +59,24 @@ class Change:
 
 
 class _Entry:
-    """One system's place on the shelf, be it there or not."""
+    """The state of one system in the cache, loaded or not."""
 
     def __init__(self, name: str, source: Source) -> None:
         self.name, self.source = name, source
         self.system: Served | None = None
-        self.revision = ""  # these four stay known when the system has been put down
+        self.revision = ""  # these four are kept when the system is evicted
         self.description = source.description
         self.kind = source.kind
         self.size: int | None = None
         self.users = 0
         self.used_at = 0.0
-        self.is_leaving = False  # whoever asks for it now comes after those who wait for its room
+        self.is_leaving = False  # new callers queue behind those who wait for its room
         self.queued = False
         self.waiters: list[asyncio.Future[None]] = []
         self.failure: tuple[float, LoadFailed] | None = None
 
     def info(self) -> SystemInfo:
+        """Return the system as a wire type."""
         return SystemInfo(
             name=self.name,
             revision=self.system.revision if self.system is not None else self.revision,
@@ -83,9 +86,9 @@ class _Entry:
         )
 
     def settle(self, error: ModelServerError | None) -> None:
-        """Tell all waiters.
+        """Wake all waiters with the system or the error.
 
-        Those who get the system are its users from this moment on.
+        Those who get the system count as its users from this moment on.
         """
         for waiter in self.waiters:
             if waiter.done():
@@ -99,7 +102,7 @@ class _Entry:
 
 
 class _LoadQueue:
-    """Places that wait to be loaded one after the other, and the thread that does it."""
+    """Entries to load one after the other, and the thread that loads them."""
 
     def __init__(self, name: str) -> None:
         self.thread = ModelThreads(1, name=name)
@@ -107,10 +110,10 @@ class _LoadQueue:
 
 
 class ModelCache:
-    """The systems of a server, of which as many are loaded as ``max_bytes`` bytes hold; None sets no bound.
+    """The systems of a server, of which ``max_bytes`` bounds the loaded ones.
 
-    ``computing`` says whether a batch of a system is under way. A system that has users or computes is
-    never put down.
+    None sets no bound. ``computing`` tells if a batch of a system is running. A system with users or a
+    running batch is never evicted.
     """
 
     def __init__(
@@ -123,7 +126,7 @@ class ModelCache:
     ) -> None:
         self._entries = {name: _Entry(name, source) for name, source in sources.items()}
         self._max_bytes, self._computing, self._report = max_bytes, computing, report
-        self._local, self._remote = _LoadQueue("loader"), _LoadQueue("loader-elsewhere")
+        self._local, self._remote = _LoadQueue("loader"), _LoadQueue("loader-remote")
         self._changed = asyncio.Event()
         self._closed: ModelServerError | None = None
 
@@ -132,36 +135,36 @@ class ModelCache:
 
     @property
     def names(self) -> list[str]:
-        """The names of all systems, loaded or not."""
+        """Return the names of all systems, loaded or not."""
         return sorted(self._entries)
 
     @property
     def used_bytes(self) -> int:
-        """Bytes of the loaded systems."""
+        """Return the bytes of the loaded systems."""
         return sum(entry.size or 0 for entry in self._loaded())
 
     @property
     def loaded_count(self) -> int:
-        """How many systems are loaded."""
+        """Return the number of loaded systems."""
         return len(self._loaded())
 
     def infos(self) -> list[SystemInfo]:
-        """Every system as the wire tells it."""
+        """Return every system as a wire type."""
         return [entry.info() for entry in self._entries.values()]
 
     def info(self, name: str) -> SystemInfo:
-        """One system as the wire tells it."""
+        """Return one system as a wire type."""
         return self._entries[name].info()
 
     def is_available(self, name: str) -> bool:
-        """Whether ``acquire`` would return the system at once."""
+        """Return True if ``acquire`` would return the system at once."""
         entry = self._entries[name]
         return entry.system is not None and not entry.is_leaving
 
     async def load_all(self) -> None:
-        """Load every system once, in order, so that what is wrong with one shows now and not later.
+        """Load every system once, in order, so that problems show at the start.
 
-        What has no room beside the next is put down again. Raises LoadFailed.
+        A system is evicted again if the next one needs its room. Raises LoadFailed.
         """
         for entry in self._entries.values():
             await self._make_room(entry, await self._expected(entry), even_if_unused=True)
@@ -170,9 +173,9 @@ class ModelCache:
             self._insert(entry, system)
 
     async def acquire(self, name: str) -> Served:
-        """Return a system, loaded if it was not, that stays until ``release``.
+        """Return a system, loading it if needed; it stays until ``release``.
 
-        Raises LoadFailed, and what ``close`` was given.
+        Raises LoadFailed, or the error that ``close`` was given.
         """
         entry = self._entries[name]
         if self.is_available(name):
@@ -184,23 +187,23 @@ class ModelCache:
         return entry.system
 
     def release(self, name: str) -> None:
-        """Say that a system that was taken is not needed any more."""
+        """End one use of an acquired system."""
         self._entries[name].users -= 1
         self.notify()
 
     def notify(self) -> None:
-        """Look again whether a system can be put down: something has ended."""
+        """Check again if a system can be evicted, because some work has ended."""
         self._changed.set()
 
     def close(self, error: ModelServerError) -> None:
-        """Load nothing more: answer the error to those who wait, and to those who will."""
+        """Load nothing more and answer present and future waiters with an error."""
         self._closed = error
         for entry in self._entries.values():
             entry.settle(error)
         self.notify()
 
     async def run(self) -> None:
-        """Load what is asked for, in the order in which it was, until cancelled."""
+        """Load requested systems in the order of the requests, until cancelled."""
         async with asyncio.TaskGroup() as group:
             for queue in (self._local, self._remote):
                 group.create_task(self._run_queue(queue))
@@ -219,7 +222,7 @@ class ModelCache:
             except Exception as caught:  # the edge of the server: the others go on
                 error = LoadFailed(f"{entry.name} could not be loaded: {described(caught)}")
             if error is None and entry.system is None and entry.waiters:
-                queue.entries.put_nowait(entry)  # they came while it was put away, wanted by nobody
+                queue.entries.put_nowait(entry)  # new callers came while it was being evicted
                 continue
             if isinstance(error, LoadFailed):
                 entry.failure = (time.monotonic(), error)
@@ -227,7 +230,7 @@ class ModelCache:
             entry.settle(error)
 
     async def _wait_for(self, entry: _Entry) -> None:
-        """Wait until the system is there for this caller."""
+        """Wait until the system is loaded for this caller."""
         self._raise_if_failed(entry)
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         entry.waiters.append(waiter)
@@ -255,7 +258,7 @@ class ModelCache:
             entry.failure = None
 
     async def _load_if_wanted(self, entry: _Entry) -> None:
-        """Load a system that somebody waits for; return without it when nobody does any more."""
+        """Load a system unless no caller waits for it any more."""
         if entry.system is not None or not entry.waiters:
             return
         if not await self._make_room(entry, await self._expected(entry)):
@@ -279,11 +282,16 @@ class ModelCache:
         )
 
     async def _make_room(self, entry: _Entry, size: int, *, even_if_unused: bool = False) -> bool:
-        """Put systems down until ``size`` more bytes fit; False when nobody waits for them any more.
+        """Evict systems until ``size`` more bytes fit.
 
-        With ``even_if_unused`` they are needed though nobody waits. Those that nobody uses go first, the least
-        recently used of them before the others. When all are in use, the least recently used takes no more
-        callers until it has been put down. Raises LoadFailed when the system would not fit alone.
+        Idle systems go first, the least recently used before the others. If all are in use, the least
+        recently used one accepts no more callers and is evicted when its last user is done.
+
+        Returns:
+            False if no caller waits any more; ``even_if_unused`` makes room all the same.
+
+        Raises:
+            LoadFailed: the system would not even fit alone.
         """
         if self._max_bytes is None or not size:
             return True
@@ -296,7 +304,7 @@ class ModelCache:
                 if not (even_if_unused or entry.waiters):
                     return False
                 self._changed.clear()
-                last = min(self._loaded(), key=lambda one: (not self._idle(one), one.used_at))
+                last = min(self._loaded(), key=lambda loaded: (not self._idle(loaded), loaded.used_at))
                 if self._idle(last):
                     await self._evict(last)
                 else:
@@ -338,9 +346,9 @@ class ModelCache:
 
 
 def load_and_warm(name: str, loader: Loader) -> tuple[Served, int]:
-    """Return a system that has answered a first question, and the bytes of its weights.
+    """Load a system, have it answer a first question and measure its weights.
 
-    Raises LoadFailed, which says what could not be done, and Unavailable as the system does.
+    Raises LoadFailed, which says which step failed, and Unavailable as the system does.
     """
     doing = "be loaded"
     try:
@@ -351,20 +359,23 @@ def load_and_warm(name: str, loader: Loader) -> tuple[Served, int]:
             _warm(system)
     except (LoadFailed, Unavailable):
         raise
-    except Exception as error:  # the edge of the server: a loader may be anybody's code
-        memory = "the memory does not suffice: " if out_of_memory(error) else ""
+    except Exception as error:  # the edge of the server: a loader may be user code
+        memory = "out of memory: " if out_of_memory(error) else ""
         raise LoadFailed(f"{name} could not {doing}: {memory}{described(error)}") from error
     return system, size
 
 
 def _unloader(system: object) -> Callable[[], None]:
-    """Return what gives the memory of a system back once nothing here refers to it any more."""
+    """Return the function that frees a system's memory.
+
+    Call it once nothing here refers to the system any more.
+    """
     is_remote: Callable[[], None] | None = getattr(system, "unload", None)
     return is_remote or free_memory
 
 
 def _warm(system: Any) -> None:
-    """Have a system do what it will be asked for: an item is enough to find out that it cannot."""
+    """Run one item through each task of a system to find faults early."""
     if hasattr(system, "execute"):
         system.execute([system.warm_up])
     if hasattr(system, "predict"):

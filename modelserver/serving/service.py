@@ -1,4 +1,4 @@
-"""What the model server does behind HTTP: its limits and metrics, and requests on their way to the systems.
+"""The model server behind HTTP: limits, checks, queues, drain.
 
 It holds no model code and imports no torch: systems come in as sources, and
 ``modelserver.serving.model_cache`` loads them.
@@ -56,15 +56,15 @@ T = TypeVar("T")
 QUICK_SECONDS = 0.001  # a check that takes no longer is made in the event loop
 # What the metrics say of an item that was done.
 DONE = {QAPrediction: "predicted", Explanation: "explained", Execution: "executed"}
-REMOTE_CALLS = 8  # batches that may be on their way to a server elsewhere at once
+REMOTE_CALLS = 8  # concurrent batches to one remote server
 
 
 @dataclass(frozen=True)
 class ServerLimits:
-    """What one request may ask for. Times are in seconds.
+    """Limits of one request, with times in seconds.
 
-    ``timeout`` is the deadline of a request that names none; ``body_seconds`` is how long its body may take
-    to come in.
+    ``timeout`` is the deadline of a request that names none; ``body_seconds`` bounds the time in which
+    its body must arrive.
     """
 
     body_bytes: int = 32 * 2**20
@@ -76,10 +76,10 @@ class ServerLimits:
 
 
 class Service:
-    """The systems of one process and the way to them: load, check, queue, answer, drain.
+    """All systems of one server: load, check, queue, answer, drain.
 
-    With ``preload`` every system is loaded once before the first request is taken; ``memory`` bounds the
-    bytes of loaded weights. ``restarts`` tells how often a process that computes was started anew.
+    With ``preload`` every system is loaded once before the first request is accepted; ``memory`` bounds
+    the bytes of loaded weights. ``restarts`` returns how often a worker process was restarted.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Service:
         self.cache = ModelCache(
             every_source, max_bytes=memory, computing=self._computing, report=self.metrics.count_change
         )
-        # Each system elsewhere has threads and a queue of its own: all that these threads do is wait.
+        # Each remote system has threads and a queue of its own, because its threads only wait.
         self._remote_batchers = {
             name: Batcher(ModelThreads(REMOTE_CALLS, f"call-{name}"), self.limits.batch, self._batch_ended)
             for name, source in every_source.items()
@@ -130,11 +130,14 @@ class Service:
 
     @property
     def waiting(self) -> int:
-        """How many items wait: in a queue, or for their system to be loaded."""
+        """Return the number of items that wait in a queue or for their system."""
         return self._expecting + sum(batcher.waiting for batcher in self._batchers)
 
     async def load(self) -> None:
-        """Load and warm the systems that are to be loaded before requests are taken. Raises LoadFailed."""
+        """Load and warm the systems that must be ready before the first request.
+
+        Raises LoadFailed.
+        """
         if self._preload:
             await self.cache.load_all()
         if self.state == "starting":
@@ -148,9 +151,10 @@ class Service:
             group.create_task(self.cache.run())
 
     async def drain(self, seconds: float) -> bool:
-        """Refuse new work and finish what is queued; who waits for a system to be loaded is refused too.
+        """Refuse new work and finish what is queued.
 
-        When that takes longer than ``seconds``, the rest is answered Unavailable and the result is False.
+        Requests that wait for a system to be loaded are refused too. If draining takes longer than
+        ``seconds``, the rest is answered Unavailable and the result is False.
         """
         self.state = "draining"
         self.cache.close(_shutting_down())
@@ -174,7 +178,7 @@ class Service:
     def require(self, name: str) -> str:
         """Return the name of a served system.
 
-        Raises UnknownSystem, which lists them, or Unavailable.
+        Raises UnknownSystem, which lists the served ones, or Unavailable.
         """
         self.require_ready()
         if name not in self.cache:
@@ -183,7 +187,7 @@ class Service:
         return name
 
     async def loaded(self, name: str) -> SystemInfo:
-        """Load a system if it is not, and say what it is."""
+        """Load a system if needed and return its description."""
         with self._expected(name, items=1):
             await self.cache.acquire(name)
         self.cache.release(name)
@@ -222,7 +226,7 @@ class Service:
     ) -> tuple[str, list[Outcome]]:
         """Return the system's revision and an outcome for each item.
 
-        ``way`` is what it is asked for.
+        ``way`` makes the task from the system: predict, explain or execute.
         """
         if len(request.items) > self.limits.items:
             message = f"{len(request.items)} items in one request; at most {self.limits.items} are taken"
@@ -232,7 +236,7 @@ class Service:
         try:
             revision = system.revision
             outcomes = await self._outcomes(system, way(system), request, request_id)
-            if system.revision != revision:  # as that of a server elsewhere may
+            if system.revision != revision:  # a remote server may be updated
                 raise Unavailable(f"{request.system} changed from revision {revision} to {system.revision}")
         finally:
             self.cache.release(request.system)
@@ -241,7 +245,7 @@ class Service:
 
     @contextmanager
     def _expected(self, name: str, *, items: int) -> Iterator[None]:
-        """Count items that wait for their system, which are bounded with those in its queue."""
+        """Count items that wait for their system within the limit of its queue."""
         waiting = self._expecting + self._batcher(name).waiting
         if not self.cache.is_available(name) and waiting + items > self.limits.batch.queue:
             raise Overloaded(f"{waiting} items wait, and {name} is not loaded", retry_after=5)
@@ -254,7 +258,7 @@ class Service:
     async def _outcomes(
         self, system: Served, task: BatchTask, request: PredictRequest | ExecuteRequest, request_id: str
     ) -> list[Outcome]:
-        """Check every item by itself, queue those that can be predicted, and wait for them."""
+        """Check items one by one, queue the valid ones and wait for them."""
         items: Sequence[Asked] = request.items
         checked = await self._checked(system, items)
         self.require_ready()
@@ -274,10 +278,11 @@ class Service:
         return queued.outcomes()
 
     async def _checked(self, system: Served, items: Sequence[Asked]) -> list[tuple[ItemError | None, int]]:
-        """Check items: at once where that will be quick, judged by those before, else in a thread.
+        """Check items in the event loop if that is quick, else in a thread.
 
-        Counting the tokens of many items would hold up every other request, and a system may be anybody's;
-        but handing one quick item to a thread takes longer than checking it.
+        Counting the tokens of many items would delay every other request, and a system may be a user's
+        own code; but handing one quick item to a thread takes longer than checking it. The speed of
+        earlier checks decides.
         """
         most = self.limits.batch.item_tokens
         check_remotely = getattr(system, "check_each", None)
@@ -307,16 +312,16 @@ def _shutting_down() -> Unavailable:
 
 
 def _characters(item: Asked) -> int:
-    """How much there is to look at: characters, and the bytes of images."""
+    """Return how much there is to check: characters, and bytes of images."""
     if isinstance(item, ModuleItem):
         return len(item.text) + len(item.passage) + sum(len(image.data or b"") for image in item.images)
     return len(item.question) + sum(map(len, chain.from_iterable(text for _title, text in item.context)))
 
 
 def _timed(check: Callable[[], T]) -> tuple[T, float]:
-    """Return what a check does, and the seconds.
+    """Return the result of a check and its seconds of processor time.
 
-    They are of this thread's processor time: what it waits for model threads says nothing of the check.
+    Time that the thread spends waiting for model threads does not count.
     """
     started = time.thread_time()
     return check(), time.thread_time() - started

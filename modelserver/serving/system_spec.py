@@ -1,11 +1,11 @@
-"""How a system to serve is named on the command line: what ``--systems`` takes, as text alone.
+"""How a system to serve is named on the command line (``--systems``).
 
 =============================  ========================================================================
 NAME                           a system of this package with its shipped weights
 NAME=FOLDER                    the same with the weights in a folder
-NAME=SYSTEM:FOLDER             a system of this package under a name of one's own
-NAME=path/to/file.py:Class     a class of one's own
-NAME=http://host:port/path     a server elsewhere; ``#revision`` at its end says what it serves
+NAME=SYSTEM:FOLDER             a system of this package under another name
+NAME=path/to/file.py:Class     a user's own class
+NAME=http://host:port/path     a remote server; ``#revision`` at the end names what it serves
 =============================  ========================================================================
 """
 
@@ -42,7 +42,10 @@ class ClassSpec:
 
 @dataclass(frozen=True)
 class RemoteSpec:
-    """A server elsewhere. Without a revision, its answers have to name one."""
+    """A system that another server computes.
+
+    Without a revision, the server's answers have to name one.
+    """
 
     name: str
     url: str
@@ -54,14 +57,14 @@ ServedSpec = LocalSpec | RemoteSpec
 
 
 def computed(choices: Sequence[ServedSpec]) -> tuple[LocalSpec, ...]:
-    """Return those choices that are computed here, and not by a server elsewhere."""
+    """Return the systems that are computed here, not by another server."""
     return tuple(choice for choice in choices if not isinstance(choice, RemoteSpec))
 
 
 def parse(text: str) -> list[ServedSpec]:
-    """Return the systems that a comma-separated list names.
+    """Parse a comma-separated list of systems.
 
-    Raises ValueError, which says what is wrong with which part.
+    Raises ValueError, which names the part that is wrong.
     """
     choices = [_choice(part.strip()) for part in text.split(",") if part.strip()]
     names = [choice.name for choice in choices]
@@ -69,7 +72,7 @@ def parse(text: str) -> list[ServedSpec]:
         if names.count(name) > 1:
             raise ValueError(f"two systems have the name {name!r}")
     if not choices:
-        raise ValueError("it names no system")
+        raise ValueError("no system is named")
     return choices
 
 
@@ -81,16 +84,16 @@ def _remote(name: str, where: str) -> RemoteSpec:
     except ValueError:
         reachable = False
     if not reachable:
-        raise ValueError(f"{url!r} is no address of a server, such as http://127.0.0.1:9000/answer")
+        raise ValueError(f"{url!r} is not the address of a server, such as http://127.0.0.1:9000/answer")
     return RemoteSpec(name, url, revision or None)
 
 
 def _choice(part: str) -> ServedSpec:
     name, given, where = part.partition("=")
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} in {part!r} is no name: use letters, digits, '.', '_' and '-'")
+        raise ValueError(f"{name!r} in {part!r} is not a valid name: use letters, digits, '.', '_' and '-'")
     if given and not where:
-        raise ValueError(f"{part!r} says nothing after '='")
+        raise ValueError(f"{part!r} has nothing after '='")
     if where.startswith(("http://", "https://")):
         return _remote(name, where)
     if own := _OWN.fullmatch(where):

@@ -1,10 +1,9 @@
-"""A model process: what runs beside the server as ``python -m modelserver.serving.worker FD FD FD``.
+"""A worker process: ``python -m modelserver.serving.worker FD FD FD``.
 
-It loads and asks systems for ``modelserver.serving.worker_pool``, which starts it and says there why. Each
-descriptor
-is a connection on which requests come one after the other: to compute, to load, and to look at items. So an
-item is looked at while a batch computes, and a batch computes while another system is loaded. The process
-ends when the other end of a connection is closed, which is how every end of the server reaches it.
+It loads and runs systems for ``modelserver.serving.worker_pool``, which starts it and explains why. Each
+descriptor is a connection on which requests come one after the other: to compute, to load, and to check
+items. So an item is checked while a batch computes, and a batch computes while another system is loaded.
+The process ends when the other end of a connection is closed, which happens however the server ends.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ CHANNELS = ("compute", "load", "check")  # the connections, in the order of the 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a process is told first.
+    """The first message to a worker.
 
     ``paths`` are those in which Python looks for modules.
     """
@@ -56,7 +55,10 @@ class Setup:
 
 @dataclass(frozen=True)
 class AvailableSystem:
-    """What is known of a system before it is loaded: see `modelserver.serving.model_cache.Source`."""
+    """A system that a worker could load.
+
+    The fields are those of `modelserver.serving.model_cache.Source`.
+    """
 
     description: str
     expected_bytes: int
@@ -65,11 +67,10 @@ class AvailableSystem:
 
 @dataclass(frozen=True)
 class LoadedSystem:
-    """A system that a process has loaded.
+    """A system that a worker has loaded.
 
-    ``tasks`` are those it can do: predict, explain, execute. ``examiner`` has the system's ``check`` and
-    ``cost`` and needs neither its weights nor torch; None where the system gives none, so that its
-    process is to be asked.
+    ``tasks`` are some of predict, explain and execute. ``examiner`` has the system's ``check`` and
+    ``cost`` and needs neither its weights nor torch; if it is None, the worker checks the items.
     """
 
     description: str
@@ -80,7 +81,7 @@ class LoadedSystem:
 
 
 class Worker:
-    """The systems in this process; what can be asked are its methods."""
+    """The systems in this process; the server calls its methods."""
 
     def __init__(self, setup: Setup) -> None:
         from modelserver.serving.loading import sources  # imports torch, when the process has its settings
@@ -89,7 +90,7 @@ class Worker:
         self._systems: dict[str, Served] = {}
 
     def available(self) -> dict[str, AvailableSystem]:
-        """Return what can be loaded."""
+        """Return the systems that can be loaded."""
         return {
             name: AvailableSystem(source.description, source.expect(), source.kind)
             for name, source in self._sources.items()
@@ -115,14 +116,14 @@ class Worker:
         )
 
     def unload(self, name: str) -> None:
-        """Put a system out of memory, if it is there."""
+        """Remove a system from memory, if it is there."""
         self._systems.pop(name, None)
         free_memory()
 
     def check_each(
         self, name: str, items: Sequence[Asked], most_tokens: int
     ) -> list[tuple[ItemError | None, int]]:
-        """As `modelserver.serving.batching.check_each`."""
+        """Check items as `modelserver.serving.batching.check_each` does."""
         return check_each(self._systems[name], items, most_tokens)
 
     def predict(self, name: str, items: Sequence[Asked]) -> list[Outcome]:
@@ -139,7 +140,7 @@ class Worker:
 
 
 def _serve(connection: Connection, worker: Worker) -> NoReturn:
-    """Answer requests until the other end is closed; then end the process, whatever else it does."""
+    """Answer requests until the other end is closed, then end the process."""
     with _ending():
         while True:
             name, *arguments = connection.recv()
@@ -148,7 +149,7 @@ def _serve(connection: Connection, worker: Worker) -> NoReturn:
 
 @contextmanager
 def _ending() -> Iterator[None]:
-    """End the process where the other end of a connection has been closed."""
+    """End the process if the other end of a connection was closed."""
     try:
         yield
     except (EOFError, OSError):
@@ -160,23 +161,26 @@ def _send(connection: Connection, answer: object) -> None:
         connection.send(answer)
     except OSError:
         raise
-    except Exception as error:  # it cannot be pickled, and nothing of it has been sent: anybody's class
+    except Exception as error:  # it cannot be pickled, and nothing of it has been sent: a user's class
         connection.send(ModelServerError(f"the answer cannot be handed on: {described(error)}"))
 
 
 def _answered(worker: Worker, name: str, arguments: Sequence[Any]) -> Any:
-    """Return what a method of the house gives, or the error that it raises: always one of ours."""
+    """Call a method of the worker and return its result or its error.
+
+    The error is always a ModelServerError.
+    """
     try:
         return getattr(worker, name)(*arguments)
     except ModelServerError as error:
         return error
-    except BaseException as error:  # anybody's code, which may even ask to end the process
+    except BaseException as error:  # user code, which may even ask to end the process
         log_failure("process_failed", error, request=name)
         return ModelServerError(described(error))
 
 
 def main() -> None:
-    """Work for the server at the other end of the connections."""
+    """Serve the server at the other end of the connections."""
     # A terminal or an init system signals all processes at once; the server decides when this one ends.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
@@ -191,7 +195,7 @@ def main() -> None:
 
 
 def _make_worker(setup: Setup, answers: Connection) -> Worker:
-    """Return the house for a setup, or say what is wrong with that and end the process."""
+    """Return the worker for a setup; report a wrong setup and exit."""
     sys.path.extend(path for path in setup.paths if path not in sys.path)
     log_to_stderr(setup.log_level)
     try:

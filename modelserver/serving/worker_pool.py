@@ -1,9 +1,9 @@
-"""Systems in processes of their own, each with a copy of every loaded system.
+"""Worker processes, each with a copy of every loaded system.
 
-A model in the server's process would share Python's interpreter with HTTP: at each of its many short steps it
-would wait until the requests of the moment are read. And a system that ends its process ends nothing else
-here: the process is started anew, and the batch is computed again in halves, until the item that did it is
-alone and known.
+A model in the server's process would share Python's interpreter with HTTP: at each of its many short
+steps it would wait until the requests of the moment are read. And a system that ends its process ends
+nothing else: the process is restarted, and the batch is computed again in halves until the item that
+caused it is alone and known.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ END_SECONDS = 5.0  # within which a process that closed its connections must hav
 
 
 class WorkerDied(ModelServerError):
-    """A process ended before it answered: the system in it crashed, or somebody ended it."""
+    """A worker ended before it answered: its system crashed or it was killed."""
 
 
 class _Subprocess:
-    """A process from its start to its end, and the connections to it."""
+    """A worker process from its start to its end, and its connections."""
 
     def __init__(self, setup: Setup) -> None:
         pairs = [Pipe() for _ in CHANNELS]
@@ -65,16 +65,16 @@ class _Subprocess:
         self._connections = {channel: ours for channel, (ours, _) in zip(CHANNELS, pairs, strict=True)}
         self._turns = {channel: threading.Lock() for channel in CHANNELS}
         self._has_started = False
-        with suppress(OSError):  # it has ended already, and whoever asks first will be told
+        with suppress(OSError):  # it has ended already, and the first call raises
             self._connections["load"].send(setup)
         self.loaded: dict[str, LoadedSystem] = {}
         self.loading = threading.Lock()
         self.ended = False
 
     def wait_started(self) -> None:
-        """Wait until the process can be asked.
+        """Wait until the process can be called.
 
-        Raises what is wrong with its setup, and ProcessEnded.
+        Raises what is wrong with its setup, and WorkerDied.
         """
         with self.loading:
             if not self._has_started:
@@ -82,10 +82,10 @@ class _Subprocess:
                 self._has_started = True
 
     def ask(self, channel: str, *request: Any, within: float | None = None) -> Any:
-        """Have the process call a method of its House.
+        """Call a method of the process's Worker.
 
-        Raises what that does, and ProcessEnded. A process that has not answered ``within`` some seconds
-        is ended.
+        Raises what the method raises, and WorkerDied. A process that has not answered ``within`` some
+        seconds is ended.
         """
         with self._turns[channel]:
             return self._answer(channel, request, within=within)
@@ -120,9 +120,9 @@ def _exit_reason(status: int) -> str:
 
 
 class WorkerProcess:
-    """A process with copies of systems, started when it is needed, and again when it has ended.
+    """A worker, started on first use and restarted when it has ended.
 
-    What it computes may take up to ``batch_seconds``; None sets no bound.
+    A batch may take up to ``batch_seconds``; None sets no bound.
     """
 
     def __init__(self, setup: Setup, *, batch_seconds: float | None = None) -> None:
@@ -149,17 +149,23 @@ class WorkerProcess:
             return self._current
 
     def available(self) -> dict[str, AvailableSystem]:
-        """Return what can be loaded. Raises what is wrong with the setup."""
+        """Return the systems that can be loaded.
+
+        Raises what is wrong with the setup.
+        """
         running = self.start()
         running.wait_started()
         return cast(dict[str, AvailableSystem], running.ask("load", "available"))
 
     def load(self, name: str) -> LoadedSystem:
-        """Have a system loaded here, if it is not. Raises LoadFailed."""
+        """Load a system here if needed.
+
+        Raises LoadFailed.
+        """
         return self._process_with(name).loaded[name]
 
     def unload(self, name: str) -> None:
-        """Have a system put out of memory."""
+        """Remove a system from the worker's memory."""
         running = self._current
         if running is not None and name in running.loaded:
             del running.loaded[name]
@@ -167,24 +173,24 @@ class WorkerProcess:
                 running.ask("load", "unload", name)
 
     def ask(self, channel: str, request: str, name: str, revision: str, *arguments: Any) -> Any:
-        """Ask a system of this process, loading it anew where the process had ended.
+        """Call a system of this worker, loading it again after a restart.
 
-        Raises LoadFailed when it is then another revision, or cannot be loaded any more, and ProcessEnded.
+        Raises LoadFailed if it then has another revision or cannot be loaded any more, and WorkerDied.
         """
         running = self._process_with(name)
         loaded_revision = running.loaded[name].revision
         if loaded_revision != revision:
             message = (
-                f"{name} is revision {revision} in one process and {loaded_revision} in another: its files were "
-                "changed while it was loaded; start the server again"
+                f"{name} is revision {revision} in one process and {loaded_revision} in another: its files "
+                "were changed while it was loaded; start the server again"
             )
             raise LoadFailed(message)
         return running.ask(channel, request, name, *arguments, within=self.batch_seconds)
 
     def _process_with(self, name: str) -> _Subprocess:
-        """Return the running process with a system in it.
+        """Return the running process with a system loaded in it.
 
-        Where the process ended meanwhile, another system may be to blame, and it is tried again.
+        If the process ends meanwhile, another system may be to blame, so this tries again.
         """
         for _ in range(LOAD_ATTEMPTS - 1):
             with suppress(WorkerDied):
@@ -212,9 +218,9 @@ class WorkerProcess:
 
 
 class PooledSystem:
-    """A system as the server sees it whose copies are in processes.
+    """A system as the server sees it, with its copies in workers.
 
-    Each model thread asks its own one.
+    Each model thread calls the copy in its own worker.
     """
 
     warm = True  # each copy has answered a first question where it is
@@ -233,9 +239,10 @@ class PooledSystem:
             self.check, self.cost = first.examiner.check, first.examiner.cost
 
     def _check_each(self, items: Sequence[Asked], most_tokens: int) -> list[tuple[ItemError | None, int]]:
-        """Have a process look at items, again when it ended, for which a batch may be to blame.
+        """Have a worker check items, again if it ended in the meantime.
 
-        Where it ends each time they are looked at one by one; one that still ends it is an error.
+        A running batch may be to blame for that. If the worker ends each time, the items are checked one
+        by one; an item that still ends it is an error.
         """
         ask = self._processes[0].ask
         check = partial(ask, "check", "check_each", self.name, self.revision, items, most_tokens)
@@ -252,9 +259,10 @@ class PooledSystem:
         return [(ItemError(id=items[0].id, error="prediction_failed", message=message), 0)]
 
     def _compute(self, what: str, items: Sequence[Asked], *options: SaliencyOptions) -> list[Outcome]:
-        """Have this thread's process compute.
+        """Compute in the worker of this thread.
 
-        Raises ProcessEnded for a batch, and PredictionFailed for an item alone that ended it twice.
+        Raises WorkerDied for a batch, and PredictionFailed for a single item that ended the worker
+        twice.
         """
         process = self._processes[thread_number() % len(self._processes)]
         compute = partial(process.ask, "compute", what, self.name, self.revision, items, *options)
@@ -273,17 +281,18 @@ class PooledSystem:
         logger.error("process_ended", extra={"fields": {"system": self.name, "reason": str(error)}})
 
     def unload(self) -> None:
-        """Put all copies out of memory."""
+        """Remove all copies from memory."""
         for process in self._processes:
             process.unload(self.name)
 
 
 class WorkerPool:
-    """Processes that compute, one for each of ``hardware``, and the chosen systems in them.
+    """Workers, one for each of ``hardware``, with the chosen systems.
 
-    None chooses all with shipped weights. ``remote_seconds`` bounds the wait for a server elsewhere, which is
-    asked from this process: nothing is computed for it. A process that computes a batch for more than
-    ``batch_seconds`` is ended as if it had crashed. Ends the processes with the block that it is used in.
+    None chooses all systems with shipped weights. ``remote_seconds`` bounds the wait for a remote
+    server, which this process calls directly because nothing is computed for it. A worker that computes
+    a batch for more than ``batch_seconds`` is ended as if it had crashed. The workers end with the
+    block.
     """
 
     def __init__(
@@ -301,9 +310,9 @@ class WorkerPool:
         self.processes = [WorkerProcess(setup, batch_seconds=batch_seconds) for setup in setups]
 
     def sources(self) -> dict[str, Source]:
-        """Return the chosen systems for a shelf.
+        """Return the chosen systems for a model cache.
 
-        Raises UnknownSystem for a name that is none, UnreadableWeights when nothing is left to serve, and
+        Raises UnknownSystem for an unknown name, UnreadableWeights if nothing is left to serve, and
         LoadFailed for a device that is not there.
         """
         for process in self.processes:  # all of them, so that they import at the same time
@@ -335,7 +344,7 @@ class WorkerPool:
         return Source(load, is_remote=True)
 
     def load(self, name: str) -> Served:
-        """Load a system into every process.
+        """Load a system into every worker.
 
         Raises LoadFailed, and has then loaded it into none.
         """
@@ -352,11 +361,11 @@ class WorkerPool:
         return cast(Served, PooledSystem(name, self.processes, loaded))
 
     def restarts(self) -> int:
-        """How often one of them was started anew."""
+        """Return how often a worker was restarted."""
         return sum(process.restarts for process in self.processes)
 
     def end(self) -> None:
-        """End all processes, whatever they do."""
+        """End all workers, whatever they are doing."""
         for process in self.processes:
             process.end()
 

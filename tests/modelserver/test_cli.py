@@ -21,7 +21,7 @@ from tests.waiting import eventually
 # What the commands serve in these tests: a system that says when it is at work, and stays until it may go on.
 HELD_SERVER = """
 import pathlib, sys, time
-from modelserver.fake import FakeSystem
+from modelserver.serving.fake_server import FakeSystem
 from modelserver.service import Service
 from modelserver.logs import log_to_stderr
 from modelserver.serving import bind, run
@@ -43,7 +43,7 @@ sys.exit(run(Service({"fake": Held}), bind("127.0.0.1", 0), drain_seconds=float(
 EVERYWHERE = "0.0.0.0"  # noqa: S104 (what is tested)
 OPEN_SERVER = """
 import sys
-from modelserver.fake import FakeSystem
+from modelserver.serving.fake_server import FakeSystem
 from modelserver.service import Service
 from modelserver.logs import log_to_stderr
 from modelserver.serving import bind, run

@@ -105,7 +105,7 @@ class TestOutOfMemory:
         assert failed[0].message.startswith(f"hungry ran out of memory on this item alone: {reason}")
 
     def test_a_system_that_does_not_fit_is_told_so_and_the_others_go_on(self, served):
-        with pytest.raises(LoadFailed, match="class Huge: it cannot be made: the memory does not suffice"):
+        with pytest.raises(LoadFailed, match="class Huge: it cannot be created: out of memory"):
             served.client.predict("huge", [item("x")])
         assert answered(served.client, "hungry") == "x"
 
@@ -128,7 +128,7 @@ class TestDamagedCheckpoint:
 # Ends with kill -9 in the middle of the first batch that holds the question, and does not do so again.
 MORTAL = """
 import os, pathlib, signal, sys
-from modelserver.fake import FakeSystem
+from modelserver.serving.fake_server import FakeSystem
 from modelserver.service import Service
 from modelserver.logs import log_to_stderr
 from modelserver.serving import bind, run

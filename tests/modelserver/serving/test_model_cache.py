@@ -293,7 +293,7 @@ class TestFailures:
         async def run() -> None:
             cache = ModelCache({"huge": Source(huge)})
             working = asyncio.create_task(cache.run())
-            with pytest.raises(LoadFailed, match="huge could not be loaded: the memory does not suffice"):
+            with pytest.raises(LoadFailed, match="huge could not be loaded: out of memory"):
                 await cache.acquire("huge")
             working.cancel()
 

@@ -35,8 +35,8 @@ def test_a_folder_that_is_there_may_have_a_colon(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "it names no system"),
-        ("a=", "'a=' says nothing after '='"),
+        ("", "no system is named"),
+        ("a=", "'a=' has nothing after '='"),
         ("=folder", "'' in '=folder' is no name"),
         ("a b", "'a b' in 'a b' is no name"),
         ("a,a=folder", "two systems have the name 'a'"),

@@ -232,7 +232,9 @@ class TestLoading:
         again.unload()
 
     def test_what_one_process_cannot_load_is_loaded_into_none(self, processes, place):
-        with pytest.raises(UnusableSystem, match="class Torn: it cannot be made: ValueError: one is enough"):
+        with pytest.raises(
+            UnusableSystem, match="class Torn: it cannot be created: ValueError: one is enough"
+        ):
             processes.load("torn")
         assert not any("torn" in one.start().loaded for one in processes.processes)
         answers(place, item("a"))

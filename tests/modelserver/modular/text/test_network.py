@@ -187,7 +187,7 @@ def test_what_comes_to_no_number_costs_only_its_item(untrained):
     fine, failed = predict_each(ExecuteTask(untrained), items)
     assert fine.answer == 24
     assert failed.error == "prediction_failed"
-    assert failed.message.endswith("PredictionFailed: the program comes to inf, which is no number")
+    assert failed.message.endswith("PredictionFailed: the program comes to inf, which is not a number")
 
 
 def test_weights_come_back_from_disk(tmp_path):
