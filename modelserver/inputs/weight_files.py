@@ -1,4 +1,4 @@
-"""Read and write the files of a weights folder, with errors that name them."""
+"""Read and write files of weights folders; errors name the file."""
 
 from __future__ import annotations
 

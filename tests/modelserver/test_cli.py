@@ -22,9 +22,9 @@ from tests.waiting import eventually
 HELD_SERVER = """
 import pathlib, sys, time
 from modelserver.serving.fake_server import FakeSystem
-from modelserver.service import Service
-from modelserver.logs import log_to_stderr
-from modelserver.serving import bind, run
+from modelserver.serving.service import Service
+from modelserver.serving.logs import log_to_stderr
+from modelserver.serving.lifecycle import bind, run
 
 HERE = pathlib.Path(__file__).parent
 
@@ -44,9 +44,9 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 (what is tested)
 OPEN_SERVER = """
 import sys
 from modelserver.serving.fake_server import FakeSystem
-from modelserver.service import Service
-from modelserver.logs import log_to_stderr
-from modelserver.serving import bind, run
+from modelserver.serving.service import Service
+from modelserver.serving.logs import log_to_stderr
+from modelserver.serving.lifecycle import bind, run
 
 log_to_stderr("info")
 service = Service({"fake": FakeSystem}, token=sys.argv[2] or None)

@@ -129,9 +129,9 @@ class TestDamagedCheckpoint:
 MORTAL = """
 import os, pathlib, signal, sys
 from modelserver.serving.fake_server import FakeSystem
-from modelserver.service import Service
-from modelserver.logs import log_to_stderr
-from modelserver.serving import bind, run
+from modelserver.serving.service import Service
+from modelserver.serving.logs import log_to_stderr
+from modelserver.serving.lifecycle import bind, run
 
 class Mortal(FakeSystem):
     def predict(self, items):
@@ -181,9 +181,9 @@ class TestKilledInMidBatch:
 # Its system takes a minute to load.
 SLOW_LOAD = """
 import sys, time
-from modelserver.service import Service
-from modelserver.logs import log_to_stderr
-from modelserver.serving import bind, run
+from modelserver.serving.service import Service
+from modelserver.serving.logs import log_to_stderr
+from modelserver.serving.lifecycle import bind, run
 
 log_to_stderr("info")
 service = Service({"slow": lambda: time.sleep(60)}, preload=sys.argv[1] == "start")

@@ -37,12 +37,12 @@ def test_a_folder_that_is_there_may_have_a_colon(tmp_path):
     [
         ("", "no system is named"),
         ("a=", "'a=' has nothing after '='"),
-        ("=folder", "'' in '=folder' is no name"),
-        ("a b", "'a b' in 'a b' is no name"),
+        ("=folder", "'' in '=folder' is not a valid name"),
+        ("a b", "'a b' in 'a b' is not a valid name"),
         ("a,a=folder", "two systems have the name 'a'"),
         ("mine=my_system.py", "names a file without a class; write mine=my_system.py:Class"),
-        ("far=http://", "'http://' is no address of a server"),
-        ("far=http://[::1", "is no address of a server"),
+        ("far=http://", "'http://' is not the address of a server"),
+        ("far=http://[::1", "is not the address of a server"),
         ("bert=extractive-qa:", "names no folder after 'extractive-qa'"),
     ],
 )

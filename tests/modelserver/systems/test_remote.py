@@ -107,8 +107,8 @@ def test_each_item_fails_by_itself(elsewhere):
     ("said", "words"),
     [
         (b"<html>", "did not answer with JSON"),
-        ([], 'no object with a list of "predictions"'),
-        ({"predictions": {}}, 'no object with a list of "predictions"'),
+        ([], 'an object that has a list of "predictions"'),
+        ({"predictions": {}}, 'an object that has a list of "predictions"'),
         ({"predictions": [{"answer": "x"}]}, r"predictions\.0 is not an object with an id"),
         ({"predictions": []}, 'answers without a "revision"'),
         ({"predictions": [], "revision": 3}, "revision is 3, and not a text"),
