@@ -20,8 +20,8 @@ from modelserver.serving.devices import Hardware
 from modelserver.serving.lifecycle import bind, run
 from modelserver.serving.logs import log_to_stderr
 from modelserver.serving.service import ServerLimits, Service
-from modelserver.serving.system_spec import Choice, parse
-from modelserver.serving.worker_pool import Processes
+from modelserver.serving.system_spec import ServedSpec, parse
+from modelserver.serving.worker_pool import WorkerPool
 from modelserver.wire.errors import ModelServerError, UnreadableData
 
 DEFAULTS = ServerLimits()
@@ -160,7 +160,7 @@ def _limit_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(flag, type=_seconds, default=seconds, help=f"{text} (default: %(default)g)")
 
 
-def _systems(text: str) -> list[Choice]:
+def _systems(text: str) -> list[ServedSpec]:
     try:
         return parse(text)
     except ValueError as error:
@@ -226,7 +226,7 @@ def _serve(options: argparse.Namespace) -> int:
             queue=options.queue,
         ),
     )
-    pool = Processes(
+    pool = WorkerPool(
         hardware,
         options.systems,
         remote_seconds=options.remote_timeout,

@@ -1,0 +1,1 @@
+"""Items as numbers: features, tokens, windows, and the way back to text."""

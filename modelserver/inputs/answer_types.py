@@ -1,7 +1,8 @@
-"""Which type of mention answers a question: a convolution over words, or a fine-tuned encoder.
+"""Predict the type of mention that answers a question.
 
-Source: Ray Choudhury, Rogers and Augenstein 2022, appendix A.3; the convolution is that of Kim 2014
-(Convolutional Neural Networks for Sentence Classification), with word vectors learned from the questions.
+Either by a convolution over words or by a fine-tuned encoder. Source: Ray Choudhury, Rogers and
+Augenstein 2022, appendix A.3; the convolution is that of Kim 2014 (Convolutional Neural Networks for
+Sentence Classification), with word vectors learned from the questions.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ FILTERS = (3, 4, 5)  # words wide
 
 
 class WordCNN(nn.Module):
-    """Convolutions three, four and five words wide, the strongest response of each, and a linear layer."""
+    """Convolutions over three to five words, max pooling, and a linear layer."""
 
     def __init__(self, vocabulary: Vocabulary, *, size: int = 50, channels: int = 32) -> None:
         super().__init__()
@@ -66,7 +67,7 @@ class EncoderTypes(nn.Module):
         return self.out(self.embed(questions))
 
     def embed(self, texts: Sequence[str]) -> Tensor:
-        """Return a vector for each text, [texts, hidden]: the mean of its pieces' states."""
+        """Return the mean of each text's piece states, [texts, hidden]."""
         pieces = self.tokenizer(
             list(texts), truncation=True, max_length=LONGEST, padding=True, return_tensors="pt"
         ).to(self.out.weight.device)
@@ -76,6 +77,9 @@ class EncoderTypes(nn.Module):
 
 
 def predict_types(model: WordCNN | EncoderTypes, questions: Sequence[str]) -> list[MentionType]:
-    """Return the most probable type of each question's answer; the model is in eval mode."""
+    """Return the most probable answer type of each question.
+
+    The model must be in eval mode.
+    """
     with torch.inference_mode():
         return [TYPES[number] for number in model(questions).argmax(-1).tolist()]

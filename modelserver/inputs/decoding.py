@@ -1,4 +1,4 @@
-"""From logits to predictions: the best span, its text and place, and the facts in order of relevance."""
+"""From logits to predictions: the best span, its location, ranked facts."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ Span = tuple[int, int]
 
 
 class Located(Protocol):
-    """Where the K context tokens of an item stand, however it was cut into tokens."""
+    """The positions of an item's K context tokens, for any tokenizer."""
 
     @property
     def fact(self) -> Ints:
-        """Return the number of each token's fact in ``facts``, NO_FACT in a title, [K]."""
+        """Return the index of each token's fact in ``facts``, [K].
+
+        It is NO_FACT in a title.
+        """
         ...
 
     @property
@@ -42,10 +45,11 @@ class Located(Protocol):
 
 
 def best_span(start: Floats, end: Floats, seen: Bools, located: Located) -> Span | None:
-    """Return the first and last token of the span with the highest start + end logit, or None.
+    """Return the first and last token of the best span, or None.
 
-    ``start``, ``end`` and ``seen`` are [K]. A span holds only tokens that were seen, lies in one article,
-    and never joins a title with a sentence. Of equal spans the first wins. None: no token was seen.
+    ``start``, ``end`` and ``seen`` are [K]. The score is start + end logit. A span holds only tokens
+    that were seen, lies in one article, and never joins a title with a sentence. The first wins a tie.
+    None: no token was seen.
     """
     if not seen.any():
         return None
@@ -53,9 +57,9 @@ def best_span(start: Floats, end: Floats, seen: Bools, located: Located) -> Span
 
 
 def span_scores(start: Floats, end: Floats, longest: int) -> Floats:
-    """Return start + end logit of each span, [K, longest + 1]: row its first token, column its width.
+    """Return start + end logit of each span, [K, longest + 1].
 
-    The width is that of the last token less the first, and -inf stands where a span would pass the end.
+    The axes are first token and width: last token less first. A span that would pass the end has -inf.
     """
     if not len(end):
         return np.zeros((0, longest + 1))
@@ -64,7 +68,7 @@ def span_scores(start: Floats, end: Floats, longest: int) -> Floats:
 
 
 def joined(seen: Bools, located: Located, longest: int) -> Bools:
-    """Return which spans are allowed, as `best_span` says, in the places of `span_scores`."""
+    """Return which spans of `span_scores` are allowed, as `best_span` says."""
     in_title = located.fact == NO_FACT
     cut = np.ones(len(seen), dtype=bool)
     cut[1:] = (np.diff(located.article) != 0) | (in_title[1:] != in_title[:-1]) | (seen[1:] != seen[:-1])
@@ -74,7 +78,10 @@ def joined(seen: Bools, located: Located, longest: int) -> Bools:
 
 
 def first_best(scores: Floats) -> Span:
-    """Return the first and last token of the best span in a table of scores, of equal ones the first."""
+    """Return first and last token of the best span in a score table.
+
+    The first wins a tie.
+    """
     first, width = divmod(int(scores.argmax()), scores.shape[1])
     return first, first + width
 
@@ -88,10 +95,11 @@ def prediction(
     relevance: Sequence[float],
     threshold: float,
 ) -> QAPrediction:
-    """Build the typed prediction of one item. ``relevance`` [F] is the probability of each fact.
+    """Build the typed prediction of one item.
 
-    A fact without words cannot be relevant: its probability is 0. A span answer without any span, where
-    the answer heads saw nothing, is the empty text with no location.
+    ``relevance`` [F] is the probability of each fact. A fact without words cannot be relevant: its
+    probability is 0. A span answer without any span, where the answer heads saw nothing, is the empty
+    text with no location.
     """
     has_words = np.bincount(located.fact[located.fact != NO_FACT], minlength=len(located.facts)) > 0
     probability = [p if words else 0.0 for p, words in zip(relevance, has_words, strict=True)]

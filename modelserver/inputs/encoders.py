@@ -1,4 +1,7 @@
-"""Hugging Face encoders from a folder: safetensors only, no code and no pickle, the hub only when allowed."""
+"""Load Hugging Face encoders: safetensors only, no code, no pickle.
+
+They come from a folder, or from the hub if that is allowed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from modelserver.wire.errors import UnreadableWeights
 
 ALLOW_HUB = "MODELSERVER_ALLOW_HUB"  # set to 1, the environment allows the hub
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
-# What a model and its tokenizer are read from; what else lies in the folder changes no prediction.
+# The files of a model and its tokenizer; no other file in the folder affects a prediction.
 READ = (
     "config.json", "reading.json", "model.safetensors", "model.safetensors.index.json", "model-*.safetensors",
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.txt",
@@ -40,10 +43,10 @@ POSITIONS = 512  # that a new encoder reads at once
 
 
 def find_folder(source: Path | str, *, allow_hub: bool = False) -> Path:
-    """Return the folder that ``source`` names: a folder, or the id of a model on the hub.
+    """Return the folder that ``source`` names: a path, or a model of the hub.
 
-    A model of the hub is downloaded, safetensors and tokenizer files alone, where ``allow_hub`` or
-    MODELSERVER_ALLOW_HUB=1 says so; otherwise nothing is asked of the network. Raises UnreadableWeights.
+    A model of the hub is downloaded, safetensors and tokenizer files alone, if ``allow_hub`` or
+    MODELSERVER_ALLOW_HUB=1 permits it; otherwise nothing touches the network. Raises UnreadableWeights.
     """
     folder = Path(source)
     if folder.is_dir():
@@ -61,11 +64,13 @@ def find_folder(source: Path | str, *, allow_hub: bool = False) -> Path:
 def open_encoder(
     folder: Path, device: torch.device, *, trained: bool = True
 ) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
-    """Load a question answering model and its tokenizer, as the two below do, and see that they fit."""
+    """Load a question answering model and its tokenizer; check that they fit."""
     tokenizer, model = open_tokenizer(folder), open_model(folder, device, trained=trained)
-    known = getattr(model.get_input_embeddings(), "num_embeddings", UNBOUNDED)
-    if len(tokenizer) > known:
-        raise UnreadableWeights(f"{folder}: {len(tokenizer)} tokens, but the model knows {known} only")
+    vocabulary_size = getattr(model.get_input_embeddings(), "num_embeddings", UNBOUNDED)
+    if len(tokenizer) > vocabulary_size:
+        raise UnreadableWeights(
+            f"{folder}: {len(tokenizer)} tokens, but the model knows {vocabulary_size} only"
+        )
     # A tokenizer of one family may be beside a model of another that has no types of text, as BERT's is
     # beside some of DistilBERT.
     takes = inspect.signature(model.forward).parameters
@@ -74,12 +79,15 @@ def open_encoder(
 
 
 def open_tokenizer(folder: Path) -> transformers.PreTrainedTokenizerBase:
-    """Load the tokenizer of a folder. Raises UnreadableWeights, also for one that gives no offsets."""
+    """Load the tokenizer of a folder.
+
+    Raises UnreadableWeights, also for one that gives no offsets.
+    """
     _read_object(folder / "config.json")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         if (folder / name).exists():
             _read_object(folder / name)
-    with _blaming(folder, "tokenizer"):
+    with naming_source(folder, "tokenizer"):
         tokenizer = transformers.AutoTokenizer.from_pretrained(
             folder, local_files_only=True, trust_remote_code=False
         )
@@ -100,8 +108,8 @@ def open_model(folder: Path, device: torch.device, *, trained: bool = True) -> t
     """
     _read_object(folder / "config.json")
     _check_weights(folder)
-    with _blaming(folder, "model"), _quiet():
-        model, found = transformers.AutoModelForQuestionAnswering.from_pretrained(
+    with naming_source(folder, "model"), _quiet():
+        model, loading_info = transformers.AutoModelForQuestionAnswering.from_pretrained(
             folder,
             local_files_only=True,
             trust_remote_code=False,
@@ -110,7 +118,7 @@ def open_model(folder: Path, device: torch.device, *, trained: bool = True) -> t
             output_loading_info=True,
         )
         inside = f"{model.base_model_prefix}."
-        missing = sorted(name for name in found["missing_keys"] if trained or name.startswith(inside))
+        missing = sorted(name for name in loading_info["missing_keys"] if trained or name.startswith(inside))
         if missing:
             advice = "; fine-tune it first with `train extractive-qa`" if trained else ""
             raise ValueError(f"weights are missing, {missing[0]} for one{advice}")
@@ -118,12 +126,12 @@ def open_model(folder: Path, device: torch.device, *, trained: bool = True) -> t
 
 
 def open_untrained(folder: Path) -> transformers.PreTrainedModel:
-    """Return the encoder that config.json describes, without any head and with weights made up.
+    """Return the encoder that config.json describes, headless and untrained.
 
     Raises UnreadableWeights.
     """
     _read_object(folder / "config.json")
-    with _blaming(folder / "config.json"):
+    with naming_source(folder / "config.json"):
         config = transformers.AutoConfig.from_pretrained(
             folder, local_files_only=True, trust_remote_code=False
         )
@@ -134,7 +142,10 @@ def open_untrained(folder: Path) -> transformers.PreTrainedModel:
 
 
 def without_head(model: transformers.PreTrainedModel, source: object) -> transformers.PreTrainedModel:
-    """Return the encoder inside a model. Raises UnreadableWeights for one that has a decoder too."""
+    """Return the encoder inside a model.
+
+    Raises UnreadableWeights for one that has a decoder too.
+    """
     inside = model.base_model
     alone = isinstance(inside, transformers.PreTrainedModel) and inside is not model
     if not alone or model.config.is_encoder_decoder or not hasattr(model.config, "hidden_size"):
@@ -145,13 +156,14 @@ def without_head(model: transformers.PreTrainedModel, source: object) -> transfo
 def new_encoder(
     texts: Iterable[str], device: torch.device, *, hidden: int, layers: int, heads: int, pieces: int
 ) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
-    """Return an untrained BERT with a span head, and a tokenizer of at most ``pieces`` made from texts.
+    """Return an untrained BERT with a span head, and a new tokenizer.
 
-    The weights come from torch's generator; the same texts give the same tokenizer in every process.
-    Raises UnreadableWeights for a hidden size that the heads do not divide.
+    The tokenizer has at most ``pieces``, learned from texts. The weights come from torch's generator;
+    the same texts give the same tokenizer in every process. Raises UnreadableWeights for a hidden size
+    that the heads do not divide.
     """
     tokenizer = new_tokenizer(texts, pieces)
-    with _blaming(Path("new encoder")), device:
+    with naming_source(Path("new encoder")), device:
         model = transformers.BertForQuestionAnswering(
             transformers.BertConfig(
                 vocab_size=len(tokenizer),
@@ -166,15 +178,15 @@ def new_encoder(
 
 
 def new_tokenizer(texts: Iterable[str], pieces: int) -> transformers.PreTrainedTokenizerBase:
-    """Return a tokenizer of at most ``pieces`` made from texts, the same for the same texts."""
-    found = _learn_pieces(texts, pieces)
+    """Return a tokenizer of at most ``pieces``, deterministic in the texts."""
+    learned = _learn_pieces(texts, pieces)
     return transformers.BertTokenizer(
-        vocab={piece: number for number, piece in enumerate(found)}, model_max_length=POSITIONS
+        vocab={piece: number for number, piece in enumerate(learned)}, model_max_length=POSITIONS
     )
 
 
 def _learn_pieces(texts: Iterable[str], most: int) -> list[str]:
-    """Return the special tokens and then at most ``most`` pieces, those included, sorted."""
+    """Return the special tokens and learned pieces, at most ``most``, sorted."""
     learned = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # noqa: S106 - no secret
     learned.normalizer = normalizers.BertNormalizer()
     learned.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -216,7 +228,7 @@ def save(
 
 
 def longest_window(model: nn.Module, tokenizer: transformers.PreTrainedTokenizerBase) -> int:
-    """Return the most tokens that the model reads at once, or a huge number where nothing limits them."""
+    """Return the most tokens the model reads at once; huge if unlimited."""
     limits = [tokenizer.model_max_length]
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
@@ -227,10 +239,10 @@ def longest_window(model: nn.Module, tokenizer: transformers.PreTrainedTokenizer
 
 
 def digest(folder: Path) -> str:
-    """Return 12 hex digits that change with any file that the model or its tokenizer is read from."""
+    """Return 12 hex digits that change with any file of model or tokenizer."""
     total = hashlib.sha256()
     for path in sorted({path for pattern in READ for path in folder.glob(pattern)}):
-        with _blaming(path), path.open("rb") as file:
+        with naming_source(path), path.open("rb") as file:
             total.update(path.name.encode())
             total.update(hashlib.file_digest(file, "sha256").digest())
     return total.hexdigest()[:12]
@@ -246,31 +258,33 @@ def _check_weights(folder: Path) -> None:
         if path.suffix == ".json":
             _read_object(path)
             continue
-        with _blaming(path), safe_open(path, framework="pt"):
+        with naming_source(path), safe_open(path, framework="pt"):
             pass  # reads the header and compares it with the length of the file
 
 
 def _read_object(path: Path) -> None:
-    with _blaming(path):
+    with naming_source(path):
         value = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(value, dict):
             raise ValueError(f"expected a JSON object, found {type(value).__name__}")
 
 
 @contextmanager
-def _blaming(path: Path, part: str = "") -> Iterator[None]:
-    """Turn whatever reading raises into our error, with the name of the file or folder."""
+def naming_source(path: Path, part: str = "") -> Iterator[None]:
+    """Turn any error of reading into UnreadableWeights with the path."""
     try:
         yield
+    except UnreadableWeights:
+        raise
     except Exception as error:  # the edge: a damaged file makes the libraries raise anything
-        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        first = said.strip().partition("\n")[0] or type(error).__name__
+        message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        first = message.strip().partition("\n")[0] or type(error).__name__
         raise UnreadableWeights(f"{path}: {part}{': ' if part else ''}{first}") from error
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the library's progress bars and remarks off stderr, which holds our log, one object a line."""
+    """Keep the library's output off stderr, which holds our JSON log."""
     level = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()

@@ -1,4 +1,4 @@
-"""Text to numbers: tokens with code-point offsets, the vocabulary, and the features of one item."""
+"""Text to numbers: tokens with offsets, vocabulary, features of an item."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W_]+|[^\w\s]|_")
 
 @dataclass(frozen=True)
 class Token:
-    """A token and where it stands in its text: code points, end exclusive."""
+    """A token and its code points in its text, end exclusive."""
 
     text: str
     start: int
@@ -43,9 +43,9 @@ class Token:
 
 
 def tokenise(text: str) -> list[Token]:
-    """Split into numbers (with their inner points and commas), words, and single other signs.
+    """Split into numbers (with inner points and commas), words, other signs.
 
-    White space is dropped. Offsets lead back to the text as given.
+    White space is dropped. Offsets refer to the original text.
     """
     return [Token(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
 
@@ -57,7 +57,10 @@ def count_tokens(text: str) -> int:
 
 @dataclass(frozen=True)
 class WordLimit:
-    """Looks at items for a system that reads up to ``most`` words of question and context at once."""
+    """Checks items for a system that reads up to ``most`` words at once.
+
+    Question and context count together.
+    """
 
     most: int
 
@@ -66,17 +69,23 @@ class WordLimit:
         return count_tokens("\n".join((item.question, *_texts(item))))  # no token goes across lines
 
     def check(self, item: QAItem) -> None:
-        """Raise InvalidRequest for a question without words, no article, or more words than are read."""
+        """Raise InvalidRequest for an item that the system cannot read.
+
+        That is a question without words, no article, or too many words.
+        """
         # Every word has a character: most items need no counting here, and `cost` is asked for next.
         short = len(item.question) + sum(map(len, _texts(item))) <= self.most
         self.require(item, count_tokens(item.question), 0 if short else self.cost(item))
 
     def require(self, item: QAItem, asked: int, words: int) -> None:
-        """Raise as `check` does, for an item of so many ``words``, ``asked`` of them in the question."""
+        """Raise as `check` does, given the number of words.
+
+        ``asked`` of the ``words`` are in the question.
+        """
         if not item.context:
             raise InvalidRequest("at least one article is needed", field="context")
         if not asked:
-            raise InvalidRequest("there is no word in it", field="question")
+            raise InvalidRequest("it contains no words", field="question")
         if words > self.most:
             message = f"{words} tokens with the question; at most {self.most} are read"
             raise InvalidRequest(message, field="context")
@@ -95,7 +104,10 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words with an embedding of their own, lower-cased. Ids: 0 padding, 1 unknown, then the words."""
+    """The words with an embedding of their own, lower-cased.
+
+    Ids: 0 padding, 1 unknown, then the words.
+    """
 
     words: tuple[str, ...]
 
@@ -107,20 +119,23 @@ class Vocabulary:
         return len(self.words) + 2
 
     def id(self, word: str) -> int:
+        """Return the id of a word, UNKNOWN for one without an embedding."""
         return self._ids.get(word, UNKNOWN)
 
     @classmethod
     def build(cls, texts: Iterable[str], *, at_least: int) -> Vocabulary:
-        """Keep the words that occur ``at_least`` times, most frequent first, then by spelling."""
+        """Keep words that occur ``at_least`` times, by frequency, then spelling."""
         counts = count_words(texts)
         kept = [word for word, count in counts.items() if count >= at_least]
         return cls(tuple(sorted(kept, key=lambda word: (-counts[word], word))))
 
     def save(self, path: Path) -> None:
+        """Write the words as JSON."""
         path.write_text(json.dumps(self.words, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> Vocabulary:
+        """Read the words from JSON; raises ValueError for anything else."""
         words = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise ValueError(f"{path}: a list of words is expected")
@@ -128,7 +143,10 @@ class Vocabulary:
 
 
 class Place(NamedTuple):
-    """Where a context token stands: article, sentence (IN_TITLE: its title), code points in that text."""
+    """The position of a context token: article, sentence, code points.
+
+    The sentence is IN_TITLE for a token of the title.
+    """
 
     article: int
     sentence: int
@@ -138,10 +156,11 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Features:
-    """One item as numbers. M question tokens, K context tokens, F facts, U distinct spellings.
+    """One item as numbers.
 
-    ``forms`` holds the characters of each spelling; ``*_form`` say which spelling a token has;
-    ``*_key`` are equal exactly where two words are equal but for case (up to a 32-bit digest).
+    M question tokens, K context tokens, F facts, U distinct spellings. ``forms`` holds the characters of
+    each spelling; ``*_form`` say which spelling a token has; ``*_key`` are equal exactly where two words
+    are equal but for case (up to a 32-bit digest).
     """
 
     question_word: Ints  # [M]
@@ -165,11 +184,15 @@ class Features:
         return self.places[:, 0]
 
     def place(self, token: int) -> Place:
+        """Return the position of a context token."""
         return Place(*self.places[token].tolist())
 
 
 def featurise(item: QAItem, vocabulary: Vocabulary) -> Features:
-    """Turn an item into numbers. Empty sentences and articles are allowed, and give no tokens."""
+    """Turn an item into numbers.
+
+    Empty sentences and articles are allowed, and give no tokens.
+    """
     texts: list[str] = []
     spans: list[tuple[int, int]] = []
     numbers: dict[Fact, int] = {}
@@ -207,9 +230,9 @@ def featurise(item: QAItem, vocabulary: Vocabulary) -> Features:
 
 
 def number_features(text: str) -> tuple[float, float, float, float]:
-    """Return whether a token is a number, its magnitude, and its place among old and recent years.
+    """Return whether a token is a number, its magnitude and its year scales.
 
-    All lie between -2 and 3, and are 0 for a word.
+    The last two place it among old and recent years. All lie between -2 and 3, and are 0 for a word.
     """
     if not text[0].isdecimal():
         return 0.0, 0.0, 0.0, 0.0
@@ -220,7 +243,7 @@ def number_features(text: str) -> tuple[float, float, float, float]:
 
 
 def text_between(item: QAItem, first: Place, last: Place) -> str:
-    """Return the text of the context from one token to another of the same article."""
+    """Return the context text from one token to another of the same article."""
     title, sentences = item.context[first.article]
     if first.sentence == IN_TITLE or last.sentence == IN_TITLE:
         return title[first.start : last.end]
@@ -231,23 +254,23 @@ def text_between(item: QAItem, first: Place, last: Place) -> str:
 
 
 def find_answer(features: Features, answer: str, facts: set[Fact]) -> tuple[int, int] | None:
-    """Return the first and last token of the answer's first occurrence, whole tokens only.
+    """Return first and last token of the answer's first occurrence.
 
-    Looks in the given facts first, then in the other facts, then in titles.
+    Only whole tokens match. Searches the given facts first, then the other facts, then titles.
     """
     wanted = [_key(token.text) for token in tokenise(answer)]
     keys = features.key.tolist()
     fact, article = features.fact.tolist(), features.article.tolist()
-    found: dict[int, int] = {}
+    starts: dict[int, int] = {}
     for start in range(len(keys) - len(wanted) + 1 if wanted else 0):
         end = start + len(wanted)
         if keys[start:end] == wanted and article[start] == article[end - 1]:
             number = fact[start]
             rank = 2 if number == NO_FACT else 0 if features.facts[number] in facts else 1
-            found.setdefault(rank, start)
-    if not found:
+            starts.setdefault(rank, start)
+    if not starts:
         return None
-    start = found[min(found)]
+    start = starts[min(starts)]
     return start, start + len(wanted) - 1
 
 

@@ -1,4 +1,4 @@
-"""Questions with gold answers and supporting facts, read from a file in the official HotpotQA form."""
+"""Read questions with gold answers and facts in the HotpotQA form."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from modelserver.wire.errors import UnreadableData
-from modelserver.wire.schema import Context, Fact, QAItem
+from modelserver.wire.schema import Context, Fact, QAItem, first_problem
 
 
 class GoldExample(BaseModel):
-    """A question with what it should be answered. Fields beyond these are ignored."""
+    """A question with what it should be answered.
+
+    Fields beyond these are ignored.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -26,6 +29,7 @@ class GoldExample(BaseModel):
 
     @property
     def item(self) -> QAItem:
+        """Return the question without its gold answer."""
         return QAItem(id=self.id, question=self.question, context=self.context)
 
     @property
@@ -35,7 +39,10 @@ class GoldExample(BaseModel):
 
 
 def read_gold(path: Path) -> list[GoldExample]:
-    """Read a list of examples. Raises UnreadableData naming the file, the entry and the field at fault."""
+    """Read a list of examples.
+
+    Raises UnreadableData naming the file, the entry and the field at fault.
+    """
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -48,13 +55,12 @@ def read_gold(path: Path) -> list[GoldExample]:
 
 
 def parse_gold(entries: Iterable[Mapping[str, Any]], source: str) -> list[GoldExample]:
-    """Check entries one by one; ``source`` names where they come from in an error."""
+    """Validate entries one by one; ``source`` names them in an error."""
     examples = []
     for number, entry in enumerate(entries, start=1):
         try:
             examples.append(GoldExample.model_validate(entry))
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"])) or "entry"
-            raise UnreadableData(f"{source}: entry {number}: {where}: {first['msg']}") from error
+            problem = first_problem(error, whole="entry")
+            raise UnreadableData(f"{source}: entry {number}: {problem}") from error
     return examples

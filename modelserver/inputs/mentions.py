@@ -1,8 +1,8 @@
 """Names, dates and numbers in a sentence, found and typed by rule.
 
-A rule of thumb in place of a trained recogniser: names are runs of words with a capital, and what stands in
-and before them says of which type they are. Its mistakes are those of a quick reader, which is what the
-`heuristic` system is meant to be.
+A rule of thumb instead of a trained recogniser: names are runs of capitalised words, and the words in and
+before them determine their type. Its mistakes are those of a quick reader, which the `heuristic` system is
+meant to be.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _WHERE = re.compile(r"\b(?:in|at|from|near|to|through|around|across)(?: the)? $"
 
 @dataclass(frozen=True)
 class Mention:
-    """A stretch of a text, code points with the end exclusive, and what it names."""
+    """A stretch of text that names something, in code points, end exclusive."""
 
     start: int
     end: int
@@ -55,22 +55,22 @@ def mentions(text: str) -> list[Mention]:
     >>> [text.type for text in mentions("Ann Lee, born in Oslo on 3 May 1950, has two sons.")]
     ['person', 'place', 'date', 'number']
     """
-    found = []
+    mentioned = []
     for match in _MENTION.finditer(text):
         start, end = match.span()
         if match["date"]:
-            found.append(Mention(start, end, "date"))
+            mentioned.append(Mention(start, end, "date"))
         elif match["number"]:
-            found.append(Mention(start, end, "number"))
+            mentioned.append(Mention(start, end, "number"))
         else:
             start = _without_opener(text, start, end)
             if start < end:
-                found.append(Mention(start, end, _type(text, start, end)))
-    return found
+                mentioned.append(Mention(start, end, _type(text, start, end)))
+    return mentioned
 
 
 def type_of(text: str, answer: str) -> MentionType | None:
-    """Return the type of the first mention that the answer names in a text, or None where there is none."""
+    """Return the type of the first mention that the answer names, or None."""
     place = text.find(answer)
     if place < 0 or not answer:
         return None

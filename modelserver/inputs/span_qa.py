@@ -1,7 +1,7 @@
-"""Questions with the places of their answers, read from files in the form of SQuAD, Quoref or HotpotQA.
+"""Read questions with answer spans: SQuAD, Quoref and HotpotQA files.
 
-All three become the same examples. What cannot be learned from is counted and said, in `ReadingSet.notes`;
-a file that breaks its form is an error that names the file, the entry and the field.
+All three become the same examples. Questions that nothing can be learned from are counted in
+`ReadingSet.notes`; a malformed file is an error that names the file, the entry and the field.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 from modelserver.inputs.features import IN_TITLE, tokenise
 from modelserver.inputs.hotpot import GoldExample, read_gold
 from modelserver.wire.errors import UnreadableData
-from modelserver.wire.schema import QAItem, Text
+from modelserver.wire.schema import QAItem, Text, first_problem
 
 
 class GoldSpan(NamedTuple):
-    """Where an answer stands: ``start`` in sentence ``first``, ``end`` (exclusive) in ``last``, code points.
+    """An answer's position, in code points, end exclusive.
 
-    Both are sentences of one article; IN_TITLE stands for its title.
+    ``start`` is in sentence ``first``, ``end`` in ``last``. Both are sentences of one article; IN_TITLE
+    stands for its title.
     """
 
     article: int
@@ -36,10 +37,10 @@ class GoldSpan(NamedTuple):
 
 @dataclass(frozen=True)
 class ReadingExample:
-    """A question with its right answers and where they stand.
+    """A question with its right answers and their spans.
 
     Each of ``answers`` is right by itself, unless ``together``: then all of them make up the answer.
-    ``spans`` is empty where the answer is no text of the context, such as yes or no.
+    ``spans`` is empty if the answer is not in the context, such as yes or no.
     """
 
     item: QAItem
@@ -82,20 +83,20 @@ class _File(BaseModel):
 
 
 def read_squad(path: Path) -> ReadingSet:
-    """Read a file in the form of SQuAD 1.1 or 2.0 (Rajpurkar et al. 2016, 2018).
+    """Read a file in the form of SQuAD 1.1 or 2.0.
 
-    A paragraph is an article of one sentence. Several answers are several right ones. The unanswerable
-    questions of SQuAD 2.0 are left out: `extractive-qa` always answers. An answer that does not stand where
-    the file says is looked for elsewhere, and the nearest place of its text is taken.
+    See Rajpurkar et al. 2016 and 2018. A paragraph is an article of one sentence. Several answers are
+    alternatives. The unanswerable questions of SQuAD 2.0 are left out, because `extractive-qa` always
+    answers. If an answer is not at its offset, the nearest occurrence of its text is taken.
     """
     return _read_paragraphs(path, together=False)
 
 
 def read_quoref(path: Path) -> ReadingSet:
-    """Read a file in the form of Quoref (Dasigi et al. 2019): as `read_squad`, but answers belong together.
+    """Read a file in the form of Quoref (Dasigi et al. 2019).
 
-    Where there are several, the answer is all of these spans. `extractive-qa` gives one span, so each of
-    them is right to learn, and to give one of n scores 1/n of its F1 and never an exact match.
+    As `read_squad`, but several spans make up one answer together. `extractive-qa` gives one span, so
+    each of them is right to learn; predicting one of n scores 1/n of its F1 and never an exact match.
     """
     return _read_paragraphs(path, together=True)
 
@@ -103,16 +104,17 @@ def read_quoref(path: Path) -> ReadingSet:
 def read_hotpotqa(path: Path) -> ReadingSet:
     """Read a file in the official HotpotQA form (Yang et al. 2018).
 
-    The place of an answer is its first occurrence in the gold facts, or else in another sentence, or else in
-    a title. Questions without one, yes and no among them, are kept: they cannot be learned from, but count.
+    An answer's span is its first occurrence in the gold facts, else in another sentence, else in a
+    title. Questions without one, yes and no among them, are kept: they cannot be learned from, but
+    count.
     """
     gold = read_gold(path)
     seen: set[str] = set()
-    for number, one in enumerate(gold, start=1):
-        if one.id in seen:
-            raise UnreadableData(f"{path}: entry {number}: _id: {one.id!r} occurs a second time")
-        seen.add(one.id)
-    examples = [_from_gold(path, number, one) for number, one in enumerate(gold, start=1)]
+    for number, entry in enumerate(gold, start=1):
+        if entry.id in seen:
+            raise UnreadableData(f"{path}: entry {number}: _id: {entry.id!r} occurs a second time")
+        seen.add(entry.id)
+    examples = [_from_gold(path, number, entry) for number, entry in enumerate(gold, start=1)]
     closed = sum(not example.spans for example in examples)
     notes = [f"{closed} questions have no answer in the context (yes, no, or other words)"] if closed else []
     return ReadingSet(examples, notes)
@@ -148,15 +150,13 @@ def _read_paragraphs(path: Path, *, together: bool) -> ReadingSet:
 
 
 def _questions(path: Path) -> Iterator[tuple[str, str, _Paragraph, _Question]]:
-    """Yield every question with its place in the file, the title of its article and its paragraph."""
+    """Yield each question with its path in the file, its title and paragraph."""
     try:
         file = _File.model_validate(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise UnreadableData(f"{path}: {error.strerror}") from error
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"])) or "file"
-        raise UnreadableData(f"{path}: {where}: {first['msg']}") from error
+        raise UnreadableData(f"{path}: {first_problem(error, whole='file')}") from error
     except ValueError as error:
         raise UnreadableData(f"{path}: not JSON in UTF-8: {error}") from error
     for a, article in enumerate(file.data):
@@ -172,7 +172,7 @@ def _span(context: str, answer: _Answer, notes: Counter[str]) -> GoldSpan | None
         if not places:
             notes["answers are not in their context and cannot be learned"] += 1
             return None
-        notes["answers stand elsewhere than stated; the nearest place of their text is taken"] += 1
+        notes["answers are not at their offset; the nearest occurrence of their text is used"] += 1
         start = min(places, key=lambda place: abs(place - answer.answer_start))
     return GoldSpan(0, 0, start, 0, start + len(text))
 
@@ -189,18 +189,16 @@ def _from_gold(path: Path, number: int, gold: GoldExample) -> ReadingExample:
     try:
         item = gold.item
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UnreadableData(f"{path}: entry {number}: {where}: {first['msg']}") from error
+        raise UnreadableData(f"{path}: entry {number}: {first_problem(error)}") from error
     span = None if gold.answer in {"yes", "no"} else _find(item, gold)
     return ReadingExample(item, (gold.answer,), () if span is None else (span,))
 
 
 def _find(item: QAItem, gold: GoldExample) -> GoldSpan | None:
-    """Return the first place of the answer, whole words only, whatever their case."""
+    """Return the first occurrence of the answer, whole words, any case."""
     wanted = _words(gold.answer)
     facts = set(gold.supporting_facts)
-    found: dict[int, GoldSpan] = {}
+    spans: dict[int, GoldSpan] = {}
     for article, (title, sentences) in enumerate(item.context):
         if not wanted or not any(wanted[0] in text.lower() for text in (title, *sentences)):
             continue  # in most articles there is no need to look closer
@@ -217,8 +215,8 @@ def _find(item: QAItem, gold: GoldExample) -> GoldSpan | None:
             if first == IN_TITLE and last != IN_TITLE:
                 continue  # no span that can be given
             rank = 2 if first == IN_TITLE else 0 if (title, first) in facts else 1
-            found.setdefault(rank, GoldSpan(article, first, begin.start, last, end.end))
-    return found[min(found)] if found else None
+            spans.setdefault(rank, GoldSpan(article, first, begin.start, last, end.end))
+    return spans[min(spans)] if spans else None
 
 
 def _words(text: str) -> list[str]:

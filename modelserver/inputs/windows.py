@@ -1,4 +1,4 @@
-"""Long contexts for an encoder of limited length: tokens of any tokenizer, cut into overlapping windows."""
+"""Split long contexts into overlapping windows for an encoder."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ Text = tuple[
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How an encoder reads and answers. All but ``threshold`` count its own tokens.
+class WindowSettings:
+    """How an encoder reads long texts in windows, and answers.
 
-    ``window`` is the length of what it reads at once, question and special tokens included. Neighbouring
-    windows share ``overlap`` tokens of the context, more than a span may have, so that every span lies
-    whole in a window. A span ends at most ``longest`` tokens after its first. A sentence is a fact when
-    its relevance exceeds ``threshold``.
+    All but ``threshold`` count its own tokens. ``window`` is the number of tokens read at once, question
+    and special tokens included. Neighbouring windows share ``overlap`` tokens of the context, more than a
+    span may have, so that every span lies whole in a window. A span ends at most ``longest`` tokens after
+    its first. A sentence is a fact if its relevance exceeds ``threshold``.
 
-    Raises ValueError where these contradict each other.
+    Raises ValueError if these contradict each other.
     """
 
     window: int = 384
@@ -50,15 +50,15 @@ class Reading:
             raise ValueError(f"threshold must lie in [0, 1), not {self.threshold}")
 
     @classmethod
-    def of_at_most(cls, most: int, window: int | None = None) -> Reading:
-        """Return the default for a ``window``, made smaller for an encoder that reads ``most`` tokens."""
+    def of_at_most(cls, most: int, window: int | None = None) -> WindowSettings:
+        """Return the default for ``window``, reduced to ``most`` tokens."""
         window = min(window or cls.window, most)
         return cls(window, overlap=window // 3, longest=min(cls.longest, window // 3 - 1))
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """An item as the tokens of one tokenizer: M of the question, K of the context, which has F facts."""
+    """An item's tokens: M of the question, K of the context with F facts."""
 
     question: Ints  # [M]
     ids: Ints  # [K]
@@ -76,16 +76,17 @@ class Encoded:
         return self.places[:, 0]
 
     def place(self, token: int) -> Place:
+        """Return the position of a token."""
         return Place(*self.places[token].tolist())
 
     @property
     def solid(self) -> npt.NDArray[np.bool_]:
-        """Return whether each token stands for some text, [K]; there are tokens for white space alone."""
+        """Return which tokens stand for text rather than white space, [K]."""
         return self.places[:, 3] > self.places[:, 2]
 
 
 class Window(NamedTuple):
-    """Context tokens ``start`` to ``end`` (exclusive) of an item, read together with its question."""
+    """Context tokens ``start`` to ``end`` (exclusive), with the question."""
 
     encoded: Encoded
     start: int
@@ -93,7 +94,7 @@ class Window(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """Special tokens that stand somewhere in every window, and the type of the text that follows them."""
+    """Special tokens of every window, and the type of the text after them."""
 
     ids: tuple[int, ...]
     types: tuple[int, ...]
@@ -102,7 +103,10 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True)
 class Inputs:
-    """W windows as tensors, padded at the end to T tokens. A window's context begins at ``offset``."""
+    """W windows as tensors, padded at the end to T tokens.
+
+    A window's context begins at ``offset``.
+    """
 
     tensors: dict[str, Tensor]  # each [W, T], by the names that the model takes
     offset: list[int]  # W
@@ -110,24 +114,25 @@ class Inputs:
 
 
 class WindowReader:
-    """Turns items into tokens and windows. Several threads may use one at once.
+    """Turns items into tokens and windows.
 
-    Each title and each sentence is cut into tokens by itself, as the word after a space: no token lies
-    across two, and offsets lead back into the sentence as it was given.
+    Several threads may use one at once. Each title and each sentence is cut into tokens by itself, as
+    the word after a space: no token lies across two, and offsets lead back into the sentence as it was
+    given.
     """
 
     def __init__(
         self,
         tokenizer: Tokenizer,
-        reading: Reading,
+        reading: WindowSettings,
         *,
         pad: int,
         names: Sequence[str],
         mask: int | None = None,
     ) -> None:
-        """``pad`` is the padding token, ``mask`` the one in the place of any other, if there is one.
+        """Set the inputs that the model takes and its padding and mask tokens.
 
-        ``names`` are the inputs that the model takes.
+        ``mask`` replaces any other token, if there is one.
         """
         # A copy: others may set truncation or padding on theirs, and it must not change while threads read.
         self._tokenizer = Tokenizer.from_str(tokenizer.to_str())
@@ -152,7 +157,7 @@ class WindowReader:
         encoded = self._encode((item.question, tuple((t, tuple(sentences)) for t, sentences in item.context)))
         asked, most = len(encoded.question), self._room - self.reading.window // 2
         if not asked or not item.question.strip():  # some have tokens for white space
-            raise InvalidRequest("there is no word in it", field="question")
+            raise InvalidRequest("it contains no words", field="question")
         if asked > most:
             raise InvalidRequest(f"{asked} tokens; at most {most} are read", field="question")
         if len(encoded) > MAX_TOKENS:
@@ -160,7 +165,7 @@ class WindowReader:
         return encoded
 
     def windows(self, encoded: Encoded) -> list[Window]:
-        """Return the windows of an item, in order; they hold every token, and none when there is none."""
+        """Return the windows of an item, in order; together they hold all tokens."""
         room = self._room - len(encoded.question)
         step = room - self.reading.overlap
         starts = range(0, max(len(encoded) - self.reading.overlap, min(1, len(encoded))), step)
@@ -222,9 +227,9 @@ class WindowReader:
 
 
 def _segments(tokenizer: Tokenizer) -> tuple[Segment, Segment, Segment]:
-    """Return what the tokenizer puts before, between and after two texts, as found by giving it two.
+    """Return the special tokens before, between and after two texts.
 
-    Raises ValueError for one that puts them in another order, or drops one.
+    They are read off a sample. Raises ValueError for a tokenizer that reorders or drops a text.
     """
     encoding = tokenizer.encode("1", "2")
     sides = encoding.sequence_ids
@@ -242,12 +247,15 @@ def _segments(tokenizer: Tokenizer) -> tuple[Segment, Segment, Segment]:
 
 
 def _after_space(text: str) -> str:
-    """Many tokenizers write a word differently where no space stands before it."""
+    """Return the text, with a space before it if it has none.
+
+    Many tokenizers write a word differently if no space precedes it.
+    """
     return text if not text or text[0].isspace() else f" {text}"
 
 
 def _offsets(text: str, encoding: Encoding) -> list[tuple[int, int]]:
-    """Return the code points of each token in ``text``, without white space at either end."""
+    """Return the code points of each token in ``text``, stripped of spaces."""
     shift = 0 if text[:1].isspace() else 1
     offsets = []
     for start, end in encoding.offsets:

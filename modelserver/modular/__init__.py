@@ -1,1 +1,1 @@
-"""Modular networks: programs of small modules, executed over images or a passage."""
+"""Modular networks: programs of small modules over images or a passage."""

@@ -1,1 +1,1 @@
-"""Saliency: how much each token or word that a system read moved the logits behind its answer."""
+"""Saliency: how much each token or word moved the logits of an answer."""

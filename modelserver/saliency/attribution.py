@@ -1,11 +1,13 @@
-"""Occlusion, Integrated Gradients and gradient times input, for whatever turns rows of numbers into a score.
+"""Occlusion, Integrated Gradients and gradient times input.
 
-Sources: Sundararajan, Taly and Yan 2017 (Integrated Gradients, eq. 1 and 3, completeness: prop. 1), Zeiler
-and Fergus 2014 and Li, Monroe and Jurafsky 2016 (occlusion), Shrikumar et al. 2017 (gradient times input);
-the choice of target, baseline and norm follows Ray Choudhury, Rogers and Augenstein 2022.
+They work for anything that turns rows of numbers into a score. Sources: Sundararajan, Taly and Yan 2017
+(Integrated Gradients, eq. 1 and 3, completeness: prop. 1), Zeiler and Fergus 2014 and Li, Monroe and
+Jurafsky 2016 (occlusion), Shrikumar et al. 2017 (gradient times input); the choice of target, baseline
+and norm follows Ray Choudhury, Rogers and Augenstein 2022.
 
-Nothing here changes a model: gradients are asked for the rows alone, so that no parameter gathers any, there
-are no hooks, and training or evaluation mode is left as it is, whatever goes wrong. Sizes in the comments:
+Nothing here changes a model: gradients are computed for the rows alone, so that no parameter accumulates
+any; there are no hooks; and training or evaluation mode stays as it is, even on errors. Sizes in the
+comments:
 
     n rows that a subject's words became, each of d numbers; U units (tokens or words); J jobs of a pass.
 """
@@ -51,28 +53,28 @@ class Explainable(Protocol):
     """A system whose answers these methods explain."""
 
     def explainable(self, items: Sequence[QAItem], options: SaliencyOptions) -> Sequence[Subject]:
-        """Return a subject for each item: of ``options``, target and baseline matter.
+        """Return a subject for each item.
 
-        Raises PredictionFailed where nothing was read that has a logit, InvalidRequest for a baseline that
-        the system lacks.
+        Of ``options``, target and baseline matter. Raises PredictionFailed if nothing was read that has
+        a logit, InvalidRequest for a baseline that the system lacks.
         """
         ...
 
     def scores(
         self, subjects: Sequence[Subject], rows: Sequence[Tensor], hidden: Sequence[Ints | None]
     ) -> Tensor:
-        """Return the explained number of each subject, [J], as if its rows were these.
+        """Return the explained number of each subject with these rows, [J].
 
-        The same subject may come several times. ``hidden`` names the rows that are to be as unknown as can
-        be, also where a model compares words by other means than their rows; None: no such comparison
-        changes. The result must follow from ``rows`` by torch operations that have gradients.
+        The same subject may occur several times. ``hidden`` names the rows that must look unknown, also
+        where a model compares words by other means than their rows; None changes no such comparison. The
+        result must follow from ``rows`` by torch operations that have gradients.
         """
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A subject, by its number, with other rows than its own; they are made when their pass begins."""
+    """A subject, by number, with other rows, made when their pass begins."""
 
     number: int
     subject: Subject
@@ -83,23 +85,23 @@ class Job:
 def explain(
     system: Explainable, items: Sequence[QAItem], options: SaliencyOptions, *, revision: str
 ) -> list[Explanation]:
-    """Explain the items in common passes, in their order; ``revision`` is the system's.
+    """Explain the items in shared passes; ``revision`` is the system's.
 
-    Raises PredictionFailed and InvalidRequest as ``explainable`` does, and PredictionFailed where a score is
-    no finite number.
+    Raises PredictionFailed and InvalidRequest as ``explainable`` does, and PredictionFailed if a score
+    is not a finite number.
     """
     subjects = list(system.explainable(items, options)) if items else []
     units = [_units(subject, options.level) for subject in subjects]
-    found = METHODS[options.method](system, subjects, units, options)
+    attributions = METHODS[options.method](system, subjects, units, options)
     return [
-        _explanation(revision, subject, of, one, options)
-        for subject, of, one in zip(subjects, units, found, strict=True)
+        _explanation(revision, subject, of, attribution, options)
+        for subject, of, attribution in zip(subjects, units, attributions, strict=True)
     ]
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a method found for one subject."""
+class Attribution:
+    """The result of a method for one subject."""
 
     scores: np.ndarray  # [U]
     value: float
@@ -112,8 +114,11 @@ class Found:
 
 def occlusion(
     system: Explainable, subjects: Sequence[Subject], units: Sequence[Ints], options: SaliencyOptions
-) -> list[Found]:
-    """Score of the whole less the score with all rows of a unit at the baseline; 1 + U forward passes."""
+) -> list[Attribution]:
+    """Return each subject's drop in score when a unit is set to the baseline.
+
+    This takes 1 + U forward passes.
+    """
     jobs = [Job(number, subject, partial(_own, subject)) for number, subject in enumerate(subjects)]
     for number, (subject, unit) in enumerate(zip(subjects, units, strict=True)):
         for rows in np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1]):
@@ -124,7 +129,7 @@ def occlusion(
             scored = _scored(system, part, [job.rows() for job in part])
             for job, value in zip(part, scored.double().tolist(), strict=True):
                 values[job.number].append(value)
-    return [Found(one[0] - np.array(one[1:]), one[0]) for one in values]
+    return [Attribution(one[0] - np.array(one[1:]), one[0]) for one in values]
 
 
 def _own(subject: Subject) -> Tensor:
@@ -140,10 +145,11 @@ def _masked(subject: Subject, rows: Ints) -> Tensor:
 
 def integrated_gradients(
     system: Explainable, subjects: Sequence[Subject], units: Sequence[Ints], options: SaliencyOptions
-) -> list[Found]:
-    """(x - baseline) times the gradient's mean on the straight way between them, by Gauss-Legendre.
+) -> list[Attribution]:
+    """Return (x - baseline) times the mean gradient between them.
 
-    ``steps`` forward and backward passes, and two forward passes for ``delta``.
+    The mean is along the straight line, by Gauss-Legendre quadrature. It takes ``steps`` forward and
+    backward passes, and two forward passes for ``delta``.
     """
     nodes, weights = np.polynomial.legendre.leggauss(options.steps)
     ways = (nodes + 1) / 2  # from [-1, 1] to [0, 1]
@@ -157,12 +163,12 @@ def integrated_gradients(
     for job, gradient, _ in _gradients(system, jobs):
         mean[job.number] += next(left[job.number]) * gradient
     ends = _ends(system, subjects)
-    found = []
+    attributions = []
     for subject, unit, gradient, (value, base) in zip(subjects, units, mean, ends, strict=True):
         attributed = (subject.rows - subject.baseline).double() * gradient
         delta = float(attributed.sum()) - (value - base)
-        found.append(Found(summarised(attributed, unit, options.summary), value, base, delta))
-    return found
+        attributions.append(Attribution(summarised(attributed, unit, options.summary), value, base, delta))
+    return attributions
 
 
 def _ends(system: Explainable, subjects: Sequence[Subject]) -> list[tuple[float, float]]:
@@ -177,11 +183,13 @@ def _ends(system: Explainable, subjects: Sequence[Subject]) -> list[tuple[float,
 
 def gradient_x_input(
     system: Explainable, subjects: Sequence[Subject], units: Sequence[Ints], options: SaliencyOptions
-) -> list[Found]:
-    """x times the gradient at x: one forward and backward pass."""
+) -> list[Attribution]:
+    """Return x times its gradient; one forward and one backward pass."""
     jobs = [Job(number, subject, partial(_own, subject)) for number, subject in enumerate(subjects)]
     return [
-        Found(summarised(job.subject.rows.double() * gradient, units[job.number], options.summary), value)
+        Attribution(
+            summarised(job.subject.rows.double() * gradient, units[job.number], options.summary), value
+        )
         for job, gradient, value in _gradients(system, jobs)
     ]
 
@@ -197,7 +205,10 @@ METHODS = {
 
 
 def passes(jobs: Sequence[Job]) -> Iterator[list[Job]]:
-    """Cut jobs into parts of one pass each, in their order: at most PASS_TOKENS with padding, or one job."""
+    """Cut jobs into passes, in order.
+
+    A pass has at most PASS_TOKENS with padding, or one job.
+    """
     part: list[Job] = []
     longest = 0
     for job in jobs:
@@ -212,27 +223,27 @@ def passes(jobs: Sequence[Job]) -> Iterator[list[Job]]:
 
 def _scored(system: Explainable, part: Sequence[Job], rows: Sequence[Tensor]) -> Tensor:
     scored = system.scores([job.subject for job in part], rows, [job.hidden for job in part])
-    if scored.shape != (len(part),):  # a system may be anybody's code
+    if scored.shape != (len(part),):  # a system may be user code
         raise ValueError(f"scores gave numbers of the shape {tuple(scored.shape)}, not {(len(part),)}")
     return scored
 
 
 def _gradients(system: Explainable, jobs: Sequence[Job]) -> Iterator[tuple[Job, Tensor, float]]:
-    """Yield for each job the gradient of its score by its rows, [n, d] in 64 bits, and the score."""
+    """Yield each job with its gradient, [n, d] in 64 bits, and its score."""
     for part in passes(jobs):
         rows = [job.rows().detach().requires_grad_() for job in part]
         with torch.enable_grad():
             scored = _scored(system, part, rows)
-            found = torch.autograd.grad(scored.sum(), rows)
-        for job, gradient, value in zip(part, found, scored.tolist(), strict=True):
+            gradients = torch.autograd.grad(scored.sum(), rows)
+        for job, gradient, value in zip(part, gradients, scored.tolist(), strict=True):
             yield job, gradient.double(), value
 
 
 def summarised(attributed: Tensor, units: Ints, summary: str) -> np.ndarray:
-    """Return one number a unit, [U], of attributions [n, d]: over all numbers of all its rows.
+    """Return one number per unit, [U], from attributions [n, d].
 
-    ``l1`` sums sizes, ``l2`` is the root of the sum of squares, ``dot`` sums with signs: all units' dots
-    together are the attributions' sum, as completeness speaks of it.
+    ``l1`` sums absolute values, ``l2`` is the root of the sum of squares, ``dot`` sums with signs, so
+    that all units together give the sum of the attributions, as completeness requires.
     """
     numbers = {"l1": attributed.abs(), "l2": attributed.square(), "dot": attributed}[summary]
     sums = np.bincount(units, weights=numbers.sum(1).cpu().numpy(), minlength=int(units.max(initial=-1)) + 1)
@@ -240,13 +251,14 @@ def summarised(attributed: Tensor, units: Ints, summary: str) -> np.ndarray:
 
 
 def _units(subject: Subject, level: str) -> Ints:
-    """Return the unit of each row, [n], counted from 0: the row itself, or the word where its text begins.
+    """Return the unit of each row, [n], counted from 0.
 
-    A token that stands in no word, such as white space, is a unit by itself.
+    That is the row itself, or the word in which its text begins. A token outside any word, such as white
+    space, is a unit by itself.
     """
     if level == "token":
         return np.arange(len(subject.places))
-    found: list[tuple[int, ...]] = []
+    keys: list[tuple[int, ...]] = []
     starts: dict[tuple[int, int], Ints] = {}
     ends: dict[tuple[int, int], Ints] = {}
     for row, (article, sentence, start, _) in enumerate(subject.places.tolist()):
@@ -257,9 +269,9 @@ def _units(subject: Subject, level: str) -> Ints:
             ends[where] = np.array([word.end for word in words], dtype=np.int64)
         word = int(np.searchsorted(starts[where], start, side="right")) - 1
         inside = word >= 0 and start < ends[where][word]
-        found.append((*where, word, -1) if inside else (*where, start, row))
+        keys.append((*where, word, -1) if inside else (*where, start, row))
     numbers: dict[tuple[int, ...], int] = {}
-    return np.array([numbers.setdefault(one, len(numbers)) for one in found], dtype=np.int64)
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
 
 def text_at(item: QAItem, article: int, sentence: int) -> str:
@@ -271,11 +283,11 @@ def text_at(item: QAItem, article: int, sentence: int) -> str:
 
 
 def _explanation(
-    revision: str, subject: Subject, units: Ints, found: Found, options: SaliencyOptions
+    revision: str, subject: Subject, units: Ints, attribution: Attribution, options: SaliencyOptions
 ) -> Explanation:
-    if not np.isfinite(found.scores).all() or not np.isfinite(found.value):
-        raise PredictionFailed("the saliency is no finite number: the system's weights are damaged")
-    count = len(found.scores)
+    if not np.isfinite(attribution.scores).all() or not np.isfinite(attribution.value):
+        raise PredictionFailed("the saliency is not a finite number: the system's weights are damaged")
+    count = len(attribution.scores)
     start = np.full(count, np.iinfo(np.int64).max)
     end = np.zeros(count, dtype=np.int64)
     np.minimum.at(start, units, subject.places[:, 2])
@@ -287,13 +299,13 @@ def _explanation(
         options=options,
         scores=[
             _score(subject, int(r), (int(a), int(b)), float(s))
-            for r, a, b, s in zip(row, start, end, found.scores, strict=True)
+            for r, a, b, s in zip(row, start, end, attribution.scores, strict=True)
         ],
         first=int(units[subject.first]),
         last=int(units[subject.last]),
-        value=found.value,
-        baseline_value=found.baseline_value,
-        delta=found.delta,
+        value=attribution.value,
+        baseline_value=attribution.baseline_value,
+        delta=attribution.delta,
     )
 
 

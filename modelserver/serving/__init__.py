@@ -1,0 +1,1 @@
+"""The model server: HTTP, queues, batches, worker processes."""

@@ -1,4 +1,4 @@
-"""What systems are computed on."""
+"""The device that a worker computes on."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A stand-in for trained modular networks: programs over boxes and words that plain rules choose.
+"""A fake modular network: plain rules choose boxes and words.
 
-`modelserver.serving.fake_server` serves it. No torch.
+`modelserver.serving.fake_server` serves it, without torch.
 """
 
 from __future__ import annotations
@@ -47,13 +47,14 @@ _WARM_UP = ModuleItem(
 
 
 class FakeModularSystem:
-    """Rules in the place of a network; deterministic, and each item is executed by itself.
+    """Rules instead of a network: deterministic, each item on its own.
 
-    Of an image it proposes six boxes, of which a ``find`` outputs those that a digest of the image's name,
-    the argument and the place chooses; what takes boxes in outputs some of them. In a passage a ``find``
-    attends to the words of its argument, what takes spans in to the same, and ``find-num`` and ``find-date``
-    to numbers and dates near by. Values follow by `analysis.programs`. An item without a program, or with
-    ``[[fail]]`` in its text, is an error, for tests of what follows.
+    For an image it proposes six boxes. A ``find`` selects those that a digest of the image's name, the
+    argument and the position chooses; modules that take boxes select some of them. In a passage a
+    ``find`` attends to the words of its argument, modules that take spans attend to the same words, and
+    ``find-num`` and ``find-date`` to numbers and dates near by. Values follow from `analysis.programs`.
+    An item without a program, or with ``[[fail]]`` in its text, is an error, so that tests can provoke
+    one.
     """
 
     description = "Digests of names, and word overlap; for tests"
@@ -64,12 +65,15 @@ class FakeModularSystem:
         self.revision = hashlib.sha256(f"1 {name}".encode()).hexdigest()[:12]
 
     def cost(self, item: ModuleItem) -> int:
+        """Return the number of tokens and proposals."""
         return len(item.tokens) + len(_PROPOSALS) * len(item.images)
 
     def check(self, item: ModuleItem) -> None:
+        """Raise InvalidRequest for an item without a usable program."""
         _program(item)
 
     def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
+        """Execute each item's program."""
         return [_executed(item) for item in items]
 
 
@@ -112,10 +116,11 @@ def _output(
     weights: Mapping[int, list[float]],
     value: ModuleValue | None,
 ) -> NodeOutput:
-    found = weights.get(program.representative[node.index], [])
+    node_weights = weights.get(program.representative[node.index], [])
     key = "probabilities" if item.images else "attention"
     return NodeOutput.model_validate(
-        {"index": node.index, "module": node.module, "value": value} | ({key: found} if found else {})
+        {"index": node.index, "module": node.module, "value": value}
+        | ({key: node_weights} if node_weights else {})
     )
 
 
@@ -126,7 +131,10 @@ def _share(*parts: object) -> float:
 
 
 def _probabilities(item: ModuleItem, program: Program, node: Node, below: list[list[float]]) -> list[float]:
-    """Of every image's proposals. What takes boxes in is never surer of one than what it takes in."""
+    """Return a probability for each proposal of each image.
+
+    A module that takes boxes is never surer of a box than its input is.
+    """
     own = [
         round(_share(image.name, node.argument or program.text(node.index), place), 3)
         for image in item.images
@@ -170,11 +178,11 @@ def _values(
 ) -> tuple[ModuleValue | None, ...]:
     boxes = [FoundBox(image, box) for image, placed in enumerate(proposals) for box in placed]
     outputs: dict[int, list[FoundBox] | list[FoundSpan]] = {}
-    for index, found in weights.items():
+    for index, node_weights in weights.items():
         if item.images:
-            outputs[index] = [box for box, p in zip(boxes, found, strict=True) if p > 0.5]
+            outputs[index] = [box for box, p in zip(boxes, node_weights, strict=True) if p > 0.5]
         else:
-            outputs[index] = list(_spans(item, found))
+            outputs[index] = list(_spans(item, node_weights))
     return run(program, outputs).values
 
 
@@ -189,7 +197,10 @@ def _spans(item: ModuleItem, attention: Sequence[float]) -> Iterator[FoundSpan]:
 def _answer(
     item: ModuleItem, program: Program, weights: Mapping[int, list[float]], value: ModuleValue | None
 ) -> ModuleValue:
-    """The root's value; of spans their words; of what cannot be computed, false, 0 or the empty text."""
+    """Return the value of the root, or the words of its spans.
+
+    A value that cannot be computed becomes false, 0 or the empty text.
+    """
     if program.type == "spans":
         return " ".join(span.quote for span in _spans(item, weights[0]))
     if value is not None:

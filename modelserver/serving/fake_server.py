@@ -1,7 +1,7 @@
-"""A stand-in for trained systems: the real server around a system of a few plain rules, without torch.
+"""The real server with fake systems made of plain rules, without torch.
 
-``FakeModelServer`` serves it from a thread for tests; ``python -m modelserver.serving.fake_server`` as a
-process.
+``FakeModelServer`` serves them from a thread for tests; ``python -m modelserver.serving.fake_server`` as
+a process.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _COMMON = _YES_NO | frozenset(
 
 
 class FakeSystem:
-    """Rules in the place of a model; deterministic, and each item is answered by itself.
+    """Rules instead of a model: deterministic, each item answered on its own.
 
     A fact's probability is the share of the question's content words that its title and sentence hold;
     facts above ``threshold`` are relevant. A question that opens with a verb such as "is" or "did" is
@@ -67,15 +67,18 @@ class FakeSystem:
         self.revision = hashlib.sha256(f"1 {name} {threshold}".encode()).hexdigest()[:12]
 
     def cost(self, item: QAItem) -> int:
+        """Return the number of words in question and context."""
         return len(_WORD.findall(item.question)) + sum(
             len(_WORD.findall(sentence)) for _, sentences in item.context for sentence in sentences
         )
 
     def check(self, item: QAItem) -> None:
+        """Raise InvalidRequest for a question with ``[[invalid]]`` in it."""
         if INVALID in item.question:
             raise InvalidRequest(f"the question holds {INVALID}", field="question")
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
+        """Answer each item."""
         return [self._predict_one(item) for item in items]
 
     def _predict_one(self, item: QAItem) -> QAPrediction:
@@ -129,12 +132,17 @@ def _answer(
     return "", "span", None
 
 
-class FakeModelServer:
-    """The real application with fake systems, on a free loopback port, from a thread of this process.
+def _same(system: Served) -> Served:
+    return system
 
-    It starts at once and ends with ``close`` or with the process; with ``ready=False`` the constructor
-    does not wait until the systems are loaded. ``systems`` defaults to one FakeSystem
-    named "fake", ``sources`` are served beside them, and ``preload`` and ``memory`` are those of Service::
+
+class FakeModelServer:
+    """The real application with fake systems, in a thread of this process.
+
+    It listens on a free loopback port, starts at once and ends with ``close`` or with the process. With
+    ``ready=False`` the constructor does not wait until the systems are loaded. ``systems`` defaults to
+    one FakeSystem named "fake", ``sources`` are served beside them, and ``preload`` and ``memory`` are
+    those of Service::
 
         with FakeModelServer(FakeSystem("qi2019")) as server, server.client() as client:
             client.predict("qi2019", items)
@@ -152,7 +160,7 @@ class FakeModelServer:
     ) -> None:
         loaders: dict[str, Source | Loader] = dict(sources or {})
         for system in systems or (FakeSystem(),):
-            loaders[system.name] = partial(lambda one: one, system)
+            loaders[system.name] = partial(_same, system)
         self._token = token
         self.service = Service(loaders, limits=limits, token=token, preload=preload, memory=memory)
         self._listener = bind("127.0.0.1", 0)
@@ -170,7 +178,7 @@ class FakeModelServer:
         await serve(self.service, self._listener, stop=self._stop)
 
     def client(self, *, retry: Retry | None = None, timeout: float = 30.0) -> ModelClient:
-        """Return a client of this server; without ``retry`` it raises at the first failure."""
+        """Return a client of this server, by default one without retries."""
         return ModelClient(self.url, token=self._token, timeout=timeout, retry=retry or Retry(total=0))
 
     @contextmanager
@@ -183,7 +191,7 @@ class FakeModelServer:
             self.service.state = "ready"
 
     def close(self) -> None:
-        """End the server as SIGTERM ends the real one: queued work is finished and answered first."""
+        """End the server as SIGTERM does: finish and answer queued work first."""
         if self._loop is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join()

@@ -1,7 +1,7 @@
-"""The HTTP application of the model server: what is asked, checked and answered.
+"""The HTTP application of the model server: parse, check, answer.
 
-``modelserver.serving.service`` does what is asked for, and ``modelserver.serving.lifecycle`` runs it all
-as a process.
+``modelserver.serving.service`` does the work, and ``modelserver.serving.lifecycle`` runs all of it as a
+process.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _answer_watchers(app: FastAPI, service: Service) -> None:
     async def systems() -> SystemList:
         if service.state == "starting":
             service.require_ready()
-        return SystemList(systems=service.shelf.infos())
+        return SystemList(systems=service.cache.infos())
 
 
 def _answer_callers(app: FastAPI, service: Service) -> None:
@@ -153,7 +153,10 @@ def _timeout(header: str | None, limits: ServerLimits) -> float:
 def _accepted(
     service: Service, body: PredictRequest | ExecuteRequest, timeout: str | None, scope: Scope
 ) -> float:
-    """Note what is asked for, and return until when. Raises UnknownSystem, Unavailable, InvalidRequest."""
+    """Note what is asked for, and return until when.
+
+    Raises UnknownSystem, Unavailable, InvalidRequest.
+    """
     edge: _Exchange = scope["exchange"]
     edge.fields |= {"system": service.require(body.system), "items": len(body.items)}
     return edge.started + _timeout(timeout, service.limits)
@@ -168,7 +171,10 @@ async def _predicted(
 
 
 async def _raced(work: Coroutine[Any, Any, T], receive: Receive, deadline: float) -> T:
-    """Do the work unless its caller's time is up or the caller has gone; then it is cancelled."""
+    """Await the work until the deadline passes or the caller disconnects.
+
+    In both cases the work is cancelled.
+    """
     caller = _Caller(receive)
     try:
         async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
@@ -186,9 +192,10 @@ async def _raced(work: Coroutine[Any, Any, T], receive: Receive, deadline: float
 
 
 class _Caller:
-    """Whoever waits for an answer; the task that works for them is cancelled when they go.
+    """The client that waits for an answer; its task is cancelled if it leaves.
 
-    Most are answered before it pays to listen: that takes a task of its own beside each request's.
+    Listening for a disconnection needs a task of its own beside each request's. Most requests are
+    answered before that pays off, so it starts late.
     """
 
     def __init__(self, receive: Receive) -> None:
@@ -210,6 +217,7 @@ class _Caller:
         self.worker.cancel()
 
     def forget(self) -> None:
+        """Stop listening."""
         self._later.cancel()
         if self._listening is not None:
             self._listening.cancel()
@@ -238,13 +246,13 @@ def _answer_errors(app: FastAPI) -> None:
 
 def _http_error(error: HTTPException) -> Response:
     code = HTTP_CODES.get(error.status_code, "http_error")
-    # 400 is what FastAPI says of bytes that are no UTF-8 and of brackets a hundred thousand deep.
+    # FastAPI answers 400 to bytes that are not UTF-8 and to brackets a hundred thousand deep.
     text = "the body is not JSON that can be read" if error.status_code == 400 else str(error.detail)
     return _json(ErrorBody(error=code, message=text), error.status_code, dict(error.headers or {}))
 
 
 def error_response(error: ModelServerError, *, status: int | None = None) -> Response:
-    """Return the response that says this error."""
+    """Return the HTTP response for an error."""
     headers = {}
     if error.retry_after is not None or error.status == Unavailable.status:
         headers["Retry-After"] = f"{math.ceil(SOON if error.retry_after is None else error.retry_after)}"
@@ -259,7 +267,7 @@ def _json(body: ErrorBody, status: int, headers: dict[str, str]) -> Response:
 
 
 def _schema_error(errors: Sequence[Any]) -> Response:
-    """Answer with the first error; a version mismatch comes before the errors that it causes."""
+    """Answer with the first error, or the version mismatch behind it."""
     first = next((error for error in errors if error["type"] == "schema_mismatch"), errors[0])
     where = ".".join(str(part) for part in first["loc"] if part != "body") or None
     if first["type"] == "schema_mismatch":
@@ -285,10 +293,11 @@ class _Exchange:
 
 
 class Edge:
-    """What every request passes first and last: id, token, body limit, log line, metrics.
+    """The first and last step of every request.
 
-    Plain ASGI, because the handler listens for the caller's disconnection itself. Paths outside
-    ``paths`` are logged as "other": a path may hold a text.
+    It handles request id, token, body limit, log line and metrics. Plain ASGI, because the handler
+    listens for the caller's disconnection itself. Paths outside ``paths`` are logged as "other", because
+    a path may hold a text.
     """
 
     def __init__(self, app: ASGIApp, *, service: Service, paths: frozenset[str]) -> None:
@@ -297,6 +306,7 @@ class Edge:
         self._paths = paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one ASGI connection."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -330,10 +340,11 @@ class Edge:
     async def _predict(
         self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
     ) -> None:
-        """Answer a well-formed request to predict here; whatever else it is, the application tells.
+        """Answer a well-formed predict request here, without the application.
 
-        Most requests are of this kind, and the way through the application takes longer than all the rest:
-        time in which the next batch waits to be handed on.
+        Most requests are of this kind, and the way through the application takes longer than everything
+        else: time in which the next batch waits to be handed on. The application answers all other
+        requests.
         """
         try:
             first = await receive()
@@ -368,8 +379,8 @@ class Edge:
     def _record(self, scope: Scope, exchange: _Exchange) -> None:
         path = scope["path"] if scope["path"] in self._paths else "other"
         seconds = time.monotonic() - exchange.started
-        self._service.metrics.requests.add(path, str(exchange.status))
-        self._service.metrics.request_seconds.observe(seconds, path)
+        self._service.metrics.requests.labels(path, str(exchange.status)).inc()
+        self._service.metrics.request_seconds.labels(path).observe(seconds)
         fields = {
             "request_id": exchange.request_id, "method": scope["method"], "path": path,
             "status": exchange.status, "ms": round(1000 * seconds, 1),
@@ -396,7 +407,7 @@ def _says_json(headers: Mapping[bytes, bytes]) -> bool:
 
 
 def _after(first: Message, receive: Receive) -> Receive:
-    """Receive ``first`` once more, and then what comes."""
+    """Return a receiver that yields ``first`` again, and then what follows."""
     waiting = [first]
 
     async def received() -> Message:
@@ -406,7 +417,7 @@ def _after(first: Message, receive: Receive) -> Receive:
 
 
 def _bounded(receive: Receive, limits: ServerLimits) -> Receive:
-    """Bound the time of a body, and the bytes of one that does not declare its length."""
+    """Bound the time of a body, and its bytes if it declares no length."""
     seen, whole = 0, False
     end = time.monotonic() + limits.body_seconds
 

@@ -1,4 +1,4 @@
-"""The model server as a process: its socket, signals, log lines, drain and exit status."""
+"""Run the model server as a process: socket, signals, drain, exit status."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ SWITCH_SECONDS = 0.0005
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket; port 0 takes a free one. Raises PortTaken, saying why it could not."""
+    """Return a listening socket; port 0 takes a free one.
+
+    Raises PortTaken, saying why it could not.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2_048)
@@ -50,7 +53,10 @@ def url_of(listener: socket.socket) -> str:
 
 
 class _Http(uvicorn.Server):
-    """uvicorn without its signal handlers: it would end the process by the signal instead of status 0."""
+    """uvicorn without its signal handlers.
+
+    They would end the process by the signal instead of with status 0.
+    """
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -85,7 +91,10 @@ async def serve(
 
 
 async def _until(stopped: asyncio.Task[bool], parts: set[asyncio.Task[None]]) -> None:
-    """Return when told to stop; raise as soon as any part fails. Only loading may end before."""
+    """Return when told to stop; raise as soon as any part fails.
+
+    Only loading may end before.
+    """
     pending: set[asyncio.Task[None] | asyncio.Task[bool]] = {stopped, *parts}
     while stopped in pending:
         done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
@@ -100,14 +109,15 @@ def run(
     drain_seconds: float,
     at_end: Callable[[], None] = lambda: None,
 ) -> NoReturn:
-    """Serve until SIGTERM or SIGINT, then end the process: with 0, or with 1 when work was left undone.
+    """Serve until SIGTERM or SIGINT, then end the process.
 
-    ``at_end`` is called when all is answered; it ends what threads may still wait for.
+    The exit status is 0, or 1 if work was left undone. ``at_end`` is called when everything is answered;
+    it ends what threads may still wait for.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
     logger.info("listening", extra={"fields": {"url": url_of(listener), "pid": os.getpid()}})
     if service.token is None and not ip_address(listener.getsockname()[0]).is_loopback:
-        logger.warning("whoever reaches this address is answered; ask for a token with --token-file")
+        logger.warning("this address answers all callers; require a token with --token-file")
     finished = asyncio.run(_run(service, listener, drain_seconds, at_end))
     logger.info("stopped", extra={"fields": {"finished": finished}})
     logging.shutdown()

@@ -1,4 +1,4 @@
-"""From what the command line names to what a model process loads: folders, devices, half precision."""
+"""Load systems in a worker: from command line names to weights on devices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import transformers
 from modelserver.registry import SYSTEMS, WEIGHTS
 from modelserver.serving.devices import Hardware
 from modelserver.serving.model_cache import Source
-from modelserver.serving.system_spec import Carried, Computed, Own
+from modelserver.serving.system_spec import ClassSpec, LocalSpec, ShippedSpec
 from modelserver.systems import own
 from modelserver.systems.base import weight_bytes
 from modelserver.wire.errors import LoadFailed, UnknownSystem, UnreadableWeights
@@ -40,7 +40,7 @@ S = TypeVar("S", Predictor, Executor)
 
 
 class _Served(Generic[S]):
-    """A system under the name it is served by, computing in the precision asked for."""
+    """A system under its served name, computing in the requested precision."""
 
     def __init__(self, name: str, inner: S, hardware: Hardware) -> None:
         self.name, self.description = name, inner.description
@@ -66,12 +66,12 @@ class ServedReader(_Served[Predictor]):
 
     @property
     def explain(self) -> Explainer | None:
-        """Return what gives the saliency of items, or None where the system has none."""
+        """Return the function that gives saliency, or None if there is none."""
         return None if explainer(self._inner) is None else self._explain
 
     def _explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation]:
         explain = explainer(self._inner)
-        assert explain is not None  # or nobody would have been given this method
+        assert explain is not None  # `explain` gives this method only then
         with self._precision():
             return [one.model_copy(update={"revision": self.revision}) for one in explain(items, options)]
 
@@ -97,14 +97,14 @@ def in_half(device: str) -> torch.autocast:
     return torch.autocast(torch.device(device).type, dtype=torch.bfloat16)
 
 
-def sources(chosen: Sequence[Computed] | None, hardware: Hardware) -> dict[str, Source]:
-    """Return how to load each chosen system; None chooses all with shipped weights.
+def sources(chosen: Sequence[LocalSpec] | None, hardware: Hardware) -> dict[str, Source]:
+    """Return how to load each chosen system; None chooses all shipped ones.
 
-    Raises UnknownSystem for a name that is none, UnreadableWeights when nothing is left to serve, and
+    Raises UnknownSystem for an unknown name, UnreadableWeights if nothing is left to serve, and
     LoadFailed for a device that is not there.
     """
     if chosen is None:
-        chosen = [Carried(name, name) for name in SYSTEMS if (WEIGHTS / name).is_dir()]
+        chosen = [ShippedSpec(name, name) for name in SYSTEMS if (WEIGHTS / name).is_dir()]
         if not chosen:
             raise UnreadableWeights("nothing to serve: train a system, or name one: --systems NAME=FOLDER")
     _require_device(hardware.device)
@@ -119,8 +119,8 @@ def _require_device(device: str) -> None:
         raise LoadFailed(f"the device {device!r} cannot be used: {reason}") from error
 
 
-def _source(choice: Computed, hardware: Hardware) -> Source:
-    if isinstance(choice, Own):
+def _source(choice: LocalSpec, hardware: Hardware) -> Source:
+    if isinstance(choice, ClassSpec):
         make = partial(own.load, choice.file, choice.class_name, hardware.device, name=choice.name)
         return Source(partial(_served, choice.name, make, hardware))
     return _carried(choice.name, choice.system, choice.folder, hardware)
@@ -147,9 +147,10 @@ def _served(name: str, make: Callable[[], Served], hardware: Hardware) -> Served
 
 
 def _compile(name: str, system: Any) -> None:
-    """Have torch translate the system's encoders when they are first called, for inputs of any length.
+    """Compile the system's encoders with torch, for inputs of any length.
 
-    Not the recurrent layers: a loop over tokens is translated step by step, and for each length anew.
+    Compilation happens at the first call. Recurrent layers are left out: torch would compile a loop over
+    tokens step by step, and again for each length.
     """
     model = getattr(system, "model", None)
     modules = model.modules() if isinstance(model, torch.nn.Module) else ()
@@ -162,10 +163,10 @@ def _compile(name: str, system: Any) -> None:
 
 
 def expected_bytes(folder: Path) -> int:
-    """Return the bytes that a folder's safetensors files take when loaded as 32-bit floats.
+    """Return the bytes of a folder's safetensors files as 32-bit floats.
 
-    The number comes from the head of each file, which lists the shapes; a file that has none counts 0, for
-    loading it will say what is wrong.
+    The number comes from the header of each file, which lists the shapes. A file without one counts 0,
+    because loading it reports the problem.
     """
     return sum(map(_float_bytes, folder.glob("*.safetensors")))
 

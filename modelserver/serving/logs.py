@@ -11,9 +11,10 @@ _encode = json.JSONEncoder(ensure_ascii=False, default=str).encode  # json.dumps
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line: time (UTC), level, event, and the fields of the event."""
+    """One JSON object per line: time (UTC), level, event and its fields."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return the record as one line of JSON."""
         seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         line = {
             "time": f"{seconds}.{int(record.msecs):03d}Z",
@@ -28,7 +29,7 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_stderr(level: str) -> None:
-    """Write the log of this process as JSON lines; of uvicorn's own only the warnings."""
+    """Write this process's log as JSON lines, of uvicorn's only warnings."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

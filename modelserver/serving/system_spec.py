@@ -1,11 +1,11 @@
-"""How a system to serve is named on the command line: what ``--systems`` takes, as text alone.
+"""How a system to serve is named on the command line (``--systems``).
 
 =============================  ========================================================================
 NAME                           a system of this package with its shipped weights
 NAME=FOLDER                    the same with the weights in a folder
-NAME=SYSTEM:FOLDER             a system of this package under a name of one's own
-NAME=path/to/file.py:Class     a class of one's own
-NAME=http://host:port/path     a server elsewhere; ``#revision`` at its end says what it serves
+NAME=SYSTEM:FOLDER             a system of this package under another name
+NAME=path/to/file.py:Class     a user's own class
+NAME=http://host:port/path     a remote server; ``#revision`` at the end names what it serves
 =============================  ========================================================================
 """
 
@@ -23,7 +23,7 @@ _CARRIED = re.compile(r"([a-z0-9][a-z0-9-]*):(.*)")
 
 
 @dataclass(frozen=True)
-class Carried:
+class ShippedSpec:
     """A system of this package; without a folder, with its shipped weights."""
 
     name: str
@@ -32,7 +32,7 @@ class Carried:
 
 
 @dataclass(frozen=True)
-class Own:
+class ClassSpec:
     """A class in a Python file."""
 
     name: str
@@ -41,27 +41,30 @@ class Own:
 
 
 @dataclass(frozen=True)
-class Remote:
-    """A server elsewhere. Without a revision, its answers have to name one."""
+class RemoteSpec:
+    """A system that another server computes.
+
+    Without a revision, the server's answers have to name one.
+    """
 
     name: str
     url: str
     revision: str | None = None
 
 
-Computed = Carried | Own
-Choice = Computed | Remote
+LocalSpec = ShippedSpec | ClassSpec
+ServedSpec = LocalSpec | RemoteSpec
 
 
-def computed(choices: Sequence[Choice]) -> tuple[Computed, ...]:
-    """Return those choices that are computed here, and not by a server elsewhere."""
-    return tuple(choice for choice in choices if not isinstance(choice, Remote))
+def computed(choices: Sequence[ServedSpec]) -> tuple[LocalSpec, ...]:
+    """Return the systems that are computed here, not by another server."""
+    return tuple(choice for choice in choices if not isinstance(choice, RemoteSpec))
 
 
-def parse(text: str) -> list[Choice]:
-    """Return the systems that a comma-separated list names.
+def parse(text: str) -> list[ServedSpec]:
+    """Parse a comma-separated list of systems.
 
-    Raises ValueError, which says what is wrong with which part.
+    Raises ValueError, which names the part that is wrong.
     """
     choices = [_choice(part.strip()) for part in text.split(",") if part.strip()]
     names = [choice.name for choice in choices]
@@ -69,11 +72,11 @@ def parse(text: str) -> list[Choice]:
         if names.count(name) > 1:
             raise ValueError(f"two systems have the name {name!r}")
     if not choices:
-        raise ValueError("it names no system")
+        raise ValueError("no system is named")
     return choices
 
 
-def _remote(name: str, where: str) -> Remote:
+def _remote(name: str, where: str) -> RemoteSpec:
     url, _, revision = where.partition("#")
     try:
         parts = urlsplit(url)
@@ -81,24 +84,24 @@ def _remote(name: str, where: str) -> Remote:
     except ValueError:
         reachable = False
     if not reachable:
-        raise ValueError(f"{url!r} is no address of a server, such as http://127.0.0.1:9000/answer")
-    return Remote(name, url, revision or None)
+        raise ValueError(f"{url!r} is not the address of a server, such as http://127.0.0.1:9000/answer")
+    return RemoteSpec(name, url, revision or None)
 
 
-def _choice(part: str) -> Choice:
+def _choice(part: str) -> ServedSpec:
     name, given, where = part.partition("=")
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} in {part!r} is no name: use letters, digits, '.', '_' and '-'")
+        raise ValueError(f"{name!r} in {part!r} is not a valid name: use letters, digits, '.', '_' and '-'")
     if given and not where:
-        raise ValueError(f"{part!r} says nothing after '='")
+        raise ValueError(f"{part!r} has nothing after '='")
     if where.startswith(("http://", "https://")):
         return _remote(name, where)
     if own := _OWN.fullmatch(where):
-        return Own(name, Path(own[1]), own[2])
+        return ClassSpec(name, Path(own[1]), own[2])
     if where.endswith(".py"):
         raise ValueError(f"{part!r} names a file without a class; write {part}:Class")
     if (carried := _CARRIED.fullmatch(where)) and not Path(where).exists():
         if not carried[2]:
             raise ValueError(f"{part!r} names no folder after {carried[1]!r}")
-        return Carried(name, carried[1], Path(carried[2]))
-    return Carried(name, name, Path(where) if where else None)
+        return ShippedSpec(name, carried[1], Path(carried[2]))
+    return ShippedSpec(name, name, Path(where) if where else None)

@@ -1,1 +1,1 @@
-"""Readers and the parts that they are built of; ``base`` says what every system is."""
+"""Readers and the parts they are built of; ``base`` defines a system."""

@@ -1,6 +1,6 @@
-"""What every system offers: the one interface that server, batcher and evaluation rely on.
+"""The interface of every system, which server and evaluation rely on.
 
-Also how the answers of a system that somebody else wrote become predictions.
+It also turns the answers of a user's own system into predictions.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from modelserver.wire.schema import (
     ModuleItem,
     QAItem,
     QAPrediction,
+    first_problem,
 )
 
 WARM_UP = QAItem(
@@ -41,11 +42,14 @@ class System(Protocol):
     revision: str
 
     def cost(self, item: QAItem) -> int:
-        """Work units (tokens) of an item; batches are filled with items of like cost."""
+        """Return the work units (tokens) of an item.
+
+        Batches are filled with items of similar cost.
+        """
         ...
 
     def check(self, item: QAItem) -> None:
-        """Raise InvalidRequest, naming the field, when the system cannot take the item."""
+        """Raise InvalidRequest, naming the field, for an item it cannot take."""
         ...
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
@@ -57,9 +61,9 @@ class System(Protocol):
 
 
 class ModularSystem(Protocol):
-    """A modular network: it executes programs and shows what every module put out.
+    """A modular network: executes programs and returns each module's output.
 
-    As `System`, with ``execute`` in the place of ``predict``. ``warm_up`` is an item that it can execute.
+    Like `System`, with ``execute`` instead of ``predict``. ``warm_up`` is an item that it can execute.
     """
 
     name: str
@@ -68,20 +72,26 @@ class ModularSystem(Protocol):
     warm_up: ModuleItem
 
     def cost(self, item: ModuleItem) -> int:
-        """Work units of an item."""
+        """Return the work units (tokens) of an item."""
         ...
 
     def check(self, item: ModuleItem) -> None:
-        """Raise InvalidRequest, naming the field, when the system cannot take the item."""
+        """Raise InvalidRequest, naming the field, for an item it cannot take."""
         ...
 
     def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
-        """Execute the items' programs as one batch, in their order; deterministic, and each for itself."""
+        """Execute the items' programs as one batch, in their order.
+
+        Deterministic, and independent of the other items.
+        """
         ...
 
 
 def words(item: QAItem) -> int:
-    """Words of question and context: what an item costs a system that does not say so itself."""
+    """Return the number of words in question and context.
+
+    It is the cost of an item if the system does not define its own.
+    """
     texts = (sentence for _, sentences in item.context for sentence in sentences)
     return len(item.question.split()) + sum(len(text.split()) for text in texts)
 
@@ -89,20 +99,19 @@ def words(item: QAItem) -> int:
 def completed(item: QAItem, answer: object) -> QAPrediction:
     """Return a foreign system's answer to an item as a prediction.
 
-    ``answer`` is a QAPrediction or a mapping with its fields, of which ``answer`` alone is needed; ``id``
-    is the item's and ``facts`` are none where they are left out. Raises ValueError, naming the field, also
-    for a fact or a place that the item's context does not hold.
+    ``answer`` is a QAPrediction or a mapping with its fields, of which ``answer`` alone is required;
+    ``id`` defaults to the item's and ``facts`` to none. Raises ValueError, naming the field, also for a
+    fact or a location that the item's context does not hold.
     """
     if isinstance(answer, QAPrediction):
-        # Once more, for it may have been made without being checked.
+        # Again, because it may have been created unchecked.
         answer = answer.model_dump(warnings=False)
     if not isinstance(answer, Mapping):
         raise ValueError(f"the answer to an item is a mapping or a QAPrediction, not {type(answer).__name__}")
     try:
         prediction = QAPrediction.model_validate({"id": item.id, "facts": []} | dict(answer))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise ValueError(first_problem(error)) from error
     if prediction.id != item.id:
         raise ValueError(f"id: the answer to {item.id!r} has the id {prediction.id!r}")
     if "\0" in prediction.answer:
@@ -123,7 +132,7 @@ def _require_known_facts(item: QAItem, prediction: QAPrediction) -> None:
         raise ValueError("facts: one is named twice")
     facts = [(title, index) for title, sentences in item.context for index in range(len(sentences))]
     given = prediction.fact_probabilities
-    # Where articles share a title, a fact may be told once, as the systems of this package do, or each time.
+    # If articles share a title, a fact may be listed once, as our own systems do, or for each article.
     if given is not None and [one.fact for one in given] not in (facts, list(texts)):
         raise ValueError("fact_probabilities: they must be those of all sentences, in their order")
     if prediction.location is not None:
@@ -138,24 +147,28 @@ def _require_known_place(texts: Mapping[Fact, str], place: AnswerLocation) -> No
         raise ValueError(f"location.end: the sentence has {len(texts[place.first])} characters")
 
 
-def require_revision(found: object, whose: str) -> str:
-    """Return a revision that somebody else gave. Raises ValueError, which begins with ``whose``."""
-    if not isinstance(found, str) or not found.strip() or not found.isprintable():
-        raise ValueError(f"{whose}: revision is {found!r}, and not a text")
-    if len(found) > LONGEST_REVISION:
-        raise ValueError(f"{whose}: revision has {len(found)} characters, more than {LONGEST_REVISION}")
-    return found
+def require_revision(revision: object, whose: str) -> str:
+    """Return a foreign revision if it is valid.
+
+    Raises ValueError, which begins with ``whose``.
+    """
+    if not isinstance(revision, str) or not revision.strip() or not revision.isprintable():
+        raise ValueError(f"{whose}: revision is {revision!r}, and not a text")
+    if len(revision) > LONGEST_REVISION:
+        raise ValueError(f"{whose}: revision has {len(revision)} characters, more than {LONGEST_REVISION}")
+    return revision
 
 
 def weight_bytes(system: object) -> int:
-    """Return the bytes of a system's weights: what ``--max-memory`` bounds.
+    """Return the bytes of a system's weights, which ``--max-memory`` bounds.
 
-    That is its ``weight_bytes`` where it has such a number, else the parameters and buffers of the torch
-    modules among its attributes, each tensor once. What a batch needs while it is computed is not in it.
+    That is its ``weight_bytes`` if it has such a number, else the parameters and buffers of the torch
+    modules among its attributes, each tensor once. Memory that a batch needs while it is computed does
+    not count.
     """
-    said = getattr(system, "weight_bytes", None)
-    if said is not None:
-        return int(said)
+    declared = getattr(system, "weight_bytes", None)
+    if declared is not None:
+        return int(declared)
     attributes = getattr(system, "__dict__", {}).values()
     modules = [
         one
@@ -172,16 +185,16 @@ def _tensors(module: Any) -> Iterator[Any]:
 
 
 def described(error: BaseException) -> str:
-    """Return type and text of an error, which may be anybody's: its text may itself fail."""
+    """Return type and text of an error, even if its text itself fails."""
     try:
         text = str(error)
-    except Exception:  # anybody's code
+    except Exception:  # user code
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out, be it Python's, a GPU's or torch's on the CPU."""
+    """Return True if memory ran out: Python's, a GPU's, or torch's on the CPU."""
     # By name and text: this module does not import torch, and on the CPU torch raises a RuntimeError.
     named = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
     return named or "can't allocate memory" in described(error)

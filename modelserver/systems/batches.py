@@ -1,4 +1,4 @@
-"""Several items as tensors, without padding: what goes into the readers of `recurrent`.
+"""Several items as tensors without padding, for recurrent readers.
 
 Sizes in the comments:
 
@@ -22,7 +22,10 @@ from modelserver.inputs.features import NO_FACT, Features
 
 @dataclass(frozen=True)
 class Groups:
-    """Which of G groups each of K rows belongs to, rows of a group lying together in order."""
+    """The group, of G, that each of K rows belongs to.
+
+    Rows of a group lie together, in order.
+    """
 
     row: Tensor  # [K] where the row goes in a padded [G * L] array
     reverse: Tensor  # [K] where it goes when each group is read backwards
@@ -30,6 +33,7 @@ class Groups:
 
     @classmethod
     def of(cls, ids: Tensor, n: int) -> Groups:
+        """Group K rows by ``ids`` [K], numbers from 0 to ``n`` - 1 in order."""
         count = torch.bincount(ids, minlength=n)  # [G]
         start = count.cumsum(0) - count
         place = torch.arange(len(ids), device=ids.device) - start[ids]  # [K]
@@ -38,18 +42,20 @@ class Groups:
         return cls(ids * longest + place, ids * longest + count[ids] - 1 - place, mask)
 
     def pad(self, rows: Tensor, *, backwards: bool = False) -> Tensor:  # [K, d] -> [G, L, d]
+        """Return the rows with padding, [G, L, d]."""
         groups, longest = self.mask.shape
         flat = rows.new_zeros(groups * longest, *rows.shape[1:])
         index = self.reverse if backwards else self.row
         return flat.index_copy(0, index, rows).view(groups, longest, *rows.shape[1:])
 
     def flatten(self, padded: Tensor, *, backwards: bool = False) -> Tensor:  # [G, L, d] -> [K, d]
+        """Return padded rows without padding, [K, d]."""
         return padded.flatten(0, 1)[self.reverse if backwards else self.row]
 
 
 @dataclass(frozen=True)
 class Context:
-    """The context tokens that a layer may see: K rows, with the example, article and fact of each."""
+    """K context tokens visible to a layer, with example, article and fact."""
 
     example: Tensor  # [K]
     article: Tensor  # [K] numbered through the batch
@@ -59,7 +65,7 @@ class Context:
     by_article: Groups = field(init=False)
     by_example: Groups = field(init=False)
     same: Tensor = field(init=False)  # [N, T, T] where two tokens of an example are the same word
-    shared: Tensor = field(init=False)  # [K] where the word stands in another article of the example too
+    shared: Tensor = field(init=False)  # [K] true where another article of the example has the word too
 
     def __post_init__(self) -> None:
         _, dense = torch.unique_consecutive(self.article, return_inverse=True)
@@ -75,7 +81,10 @@ class Context:
         object.__setattr__(self, "shared", by_example.flatten((same & elsewhere).any(2)))
 
     def only(self, kept: Tensor) -> Context:
-        """Return the context without the rows where ``kept`` [K] is false; they leave not even a gap."""
+        """Return the context without the rows where ``kept`` [K] is false.
+
+        They leave not even a gap.
+        """
         return Context(self.example[kept], self.article[kept], self.fact[kept], self.key[kept], self.n)
 
 

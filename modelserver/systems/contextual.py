@@ -1,9 +1,9 @@
-"""A Hugging Face encoder in the place of word vectors: the recurrent readers' layers and heads on top of it.
+"""A Hugging Face encoder in place of word vectors for recurrent readers.
 
-The encoder cuts text into tokens of its own, called pieces here. A word's vector is that of the first piece
-that touches it, with the marks that every word has. An article is read behind the question and apart from
-the other articles, as the recurrent layers read it, and a long one in windows that overlap. The words of
-the question are read without any article, so that they know of none.
+The encoder splits text into tokens of its own, called pieces here. A word's vector is that of the first
+piece that touches it, with the marks that every word has. An article is read behind the question and
+apart from the other articles, as the recurrent layers read it, and a long one in overlapping windows.
+The words of the question are read without any article, so that they carry nothing from one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from modelserver.inputs.decoding import Bools
 from modelserver.inputs.encoders import PART, longest_window, open_tokenizer, open_untrained
 from modelserver.inputs.features import Features, Ints, tokenise
-from modelserver.inputs.windows import Encoded, Reading, Window
+from modelserver.inputs.windows import Encoded, Window, WindowSettings
 from modelserver.systems.batches import Batch
 from modelserver.systems.extractive import FORWARD_TOKENS, batches, window_reader
 from modelserver.systems.recurrent import Config, Embedder
@@ -45,9 +45,10 @@ class PieceFeatures(Features):
 
 
 class Taken(NamedTuple):
-    """The pieces of a window whose vectors are taken from it, ``start`` to ``end`` (exclusive).
+    """Pieces ``start`` to ``end`` (exclusive) whose vectors a window gives.
 
-    They are counted from the first piece of the window's context, or of its question if it has no context.
+    They are counted from the first piece of the window's context, or of its question if it has no
+    context.
     """
 
     window: Window
@@ -64,14 +65,18 @@ class Contextual(Embedder):
         tokenizer: transformers.PreTrainedTokenizerBase,
         config: Config,
     ) -> None:
-        """Raises ValueError for a tokenizer that cannot read a question and a text together."""
+        """Build the embedder.
+
+        Raises ValueError for a tokenizer that cannot read a question and a text together.
+        """
         super().__init__()
         self.encoder, self.tokenizer = encoder, tokenizer
-        self.reader = window_reader(tokenizer, Reading.of_at_most(config.window))
+        self.reader = window_reader(tokenizer, WindowSettings.of_at_most(config.window))
         self.dropout = nn.Dropout(config.dropout)
         self.size += int(encoder.config.hidden_size)
 
     def prepare(self, item: QAItem, features: Features) -> PieceFeatures:
+        """Return the features of an item with its pieces."""
         encoded = self.reader.encode(item)
         words = [(0, 0, token.start, token.end) for token in tokenise(item.question)]
         asked = np.pad(encoded.asked, ((0, 0), (2, 0)))
@@ -83,11 +88,13 @@ class Contextual(Embedder):
         )
 
     def cost(self, item: QAItem) -> int:
+        """Return the pieces that the encoder reads, over all windows."""
         encoded = self.reader.encode(item)
         taken = [_question(encoded), *self._articles(encoded, np.ones(len(encoded), dtype=bool))]
         return sum(self.reader.length(one.window) for one in taken)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return vectors of the question [N, M, size] and the context [K, size]."""
         asked, marks = super().forward(batch)
         features = _pieces(batch)
         vectors = self._encode([_question(f.encoded) for f in features])
@@ -103,7 +110,7 @@ class Contextual(Embedder):
         return self.dropout(torch.cat([question, asked], -1)), self.dropout(rows)
 
     def forget(self, batch: Batch, rows: Tensor, seen: Tensor) -> Tensor:
-        """Read again what is left when the sentences and titles without a seen word are cut out."""
+        """Read the context again without facts and titles that hold no seen word."""
         features = _pieces(batch)
         ends = np.cumsum([len(f.first) for f in features])[:-1]
         words = self._context(features, np.split(seen.cpu().numpy(), ends))
@@ -113,7 +120,10 @@ class Contextual(Embedder):
     def _context(
         self, features: Sequence[PieceFeatures], seen: Sequence[Bools], *, whole: bool = False
     ) -> Tensor:
-        """Return the vectors of the seen words, [seen, hidden], from the pieces of their facts, or of all."""
+        """Return the vectors of the seen words, [seen, hidden].
+
+        They come from the pieces of their facts, or with ``whole`` of all facts.
+        """
         taken: list[Taken] = []
         first: list[Ints] = []
         total = 0
@@ -127,9 +137,10 @@ class Contextual(Embedder):
         return _look_up(self._encode(taken), np.concatenate(first))
 
     def _articles(self, encoded: Encoded, kept: Bools) -> list[Taken]:
-        """Return all kept pieces of an item, in order, each once; what is not kept is in no window.
+        """Return all kept pieces of an item, in order and once each.
 
-        Where windows overlap, each gives the half of the shared pieces that lies deeper in it.
+        Other pieces are in no window. Of overlapping windows, each gives the half of the shared pieces
+        that lies deeper in it.
         """
         taken: list[Taken] = []
         for article in np.unique(encoded.article[kept]):
@@ -144,7 +155,7 @@ class Contextual(Embedder):
         return taken
 
     def _encode(self, taken: Sequence[Taken]) -> Tensor:
-        """Return the vectors of the pieces taken, in their order, [pieces, hidden]."""
+        """Return the vectors of the pieces taken, in order, [pieces, hidden]."""
         device = next(self.encoder.parameters()).device
         ends = np.cumsum([0] + [one.end - one.start for one in taken])
         vectors = [torch.zeros(0, self.encoder.config.hidden_size, device=device)]
@@ -164,9 +175,9 @@ class Contextual(Embedder):
 
 
 def first_pieces(words: Ints, pieces: Ints) -> Ints:
-    """Return the first of the pieces that share a code point with each word, NO_PIECE where none does.
+    """Return the first piece that overlaps each word, or NO_PIECE.
 
-    Both are rows of the fields of Place, in the order of the text: [K, 4] and [S, 4] give [K].
+    Both arguments are rows of the fields of Place, in the order of the text: [K, 4] and [S, 4] give [K].
     """
     if not len(words) or not len(pieces):
         return np.full(len(words), NO_PIECE)
@@ -175,9 +186,9 @@ def first_pieces(words: Ints, pieces: Ints) -> Ints:
     text_of_word, text_of_piece = (x[:, 0] * sentences + x[:, 1] + 1 for x in (words, pieces))
     # The first piece that ends after the word begins, in the word's text or a later one.
     ends = text_of_piece * longest + pieces[:, 3]
-    found = np.searchsorted(ends, text_of_word * longest + words[:, 2], side="right")
-    piece = np.minimum(found, len(pieces) - 1)
-    same_text = (text_of_piece[piece] == text_of_word) & (found < len(pieces))
+    candidates = np.searchsorted(ends, text_of_word * longest + words[:, 2], side="right")
+    piece = np.minimum(candidates, len(pieces) - 1)
+    same_text = (text_of_piece[piece] == text_of_word) & (candidates < len(pieces))
     return np.where(same_text & (pieces[piece, 2] < words[:, 3]), piece, NO_PIECE)
 
 
@@ -209,8 +220,8 @@ class Encoder(NamedTuple):
 
     @property
     def window(self) -> int:
-        """How many pieces to read at once."""
-        return Reading.of_at_most(longest_window(self.model, self.tokenizer)).window
+        """Return the number of pieces to read at once."""
+        return WindowSettings.of_at_most(longest_window(self.model, self.tokenizer)).window
 
     def digest(self) -> str:
         """Return hex digits that change with weights, configuration and tokenizer."""
@@ -224,7 +235,10 @@ class Encoder(NamedTuple):
 
 
 def save(folder: Path, encoder: Encoder) -> None:
-    """Write the encoder's configuration and its tokenizer, not the weights; each file appears whole."""
+    """Write the encoder's configuration and tokenizer, not the weights.
+
+    Each file appears whole or not at all.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(f"{PART}*"):  # by a training that was killed here
         shutil.rmtree(left)
@@ -236,7 +250,7 @@ def save(folder: Path, encoder: Encoder) -> None:
 
 
 def load(folder: Path, config: Config) -> Contextual:
-    """Return the encoder that a folder describes, with weights made up.
+    """Return the encoder that a folder describes, with random weights.
 
     Raises UnreadableWeights, and ValueError for a configuration that does not fit the encoder.
     """

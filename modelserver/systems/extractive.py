@@ -1,4 +1,4 @@
-"""`extractive-qa`: any Hugging Face encoder with a span head, answering from long contexts by windows."""
+"""`extractive-qa`: a Hugging Face encoder with a span head over windows."""
 
 from __future__ import annotations
 
@@ -15,34 +15,35 @@ from pydantic import TypeAdapter, ValidationError
 from modelserver.inputs.decoding import Bools, Floats, first_best, prediction, span_scores
 from modelserver.inputs.encoders import digest, find_folder, longest_window, open_encoder
 from modelserver.inputs.features import NO_FACT
-from modelserver.inputs.windows import Encoded, Reading, Window, WindowReader
+from modelserver.inputs.windows import Encoded, Window, WindowReader, WindowSettings
 from modelserver.saliency.attribution import explain
 from modelserver.systems.extractive_saliency import ExtractiveSaliency, allowed
 from modelserver.wire.errors import PredictionFailed, UnreadableWeights
 from modelserver.wire.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
 
-READING = "reading.json"  # how to read, beside the weights; without it, the defaults of Reading
-FIELDS = {field.name for field in fields(Reading)}
+READING = "reading.json"  # how to read, beside the weights; without it, the defaults of WindowSettings
+FIELDS = {field.name for field in fields(WindowSettings)}
 FORWARD_TOKENS = 16_384  # tokens that run at once, padding included
 
 
 class ExtractiveSystem:
-    """An encoder that marks the start and the end of an answer in a window of text.
+    """An encoder that marks the start and the end of an answer in a text.
 
-    The articles of an item, each its title and then its sentences, are one text, cut into windows that
-    overlap. A span's score is its start logit plus its end logit, the highest of all windows that hold the
-    span; a span lies in one article, not partly in its title, and has at most ``reading.longest`` tokens
-    after its first. The answer is the span with the highest score, of equals the first.
+    The articles of an item, each its title and then its sentences, are one text, split into overlapping
+    windows. A span's score is its start logit plus its end logit, the highest of all windows that hold
+    the span. A span lies in one article, not partly in its title, and has at most ``reading.longest``
+    tokens after its first. The answer is the span with the highest score; the first wins a tie.
 
-    A sentence's *relevance* is P(s) / P(a): a is the answer, s the most probable of the spans that touch the
-    sentence, and P the softmax of the scores over all spans of the item, so the ratio is exp(score of s −
-    score of a), and its normaliser cancels. The sentences of the answer have relevance 1, and others as
-    much as an answer there would be worth to the model: they hold its evidence as far as a span head can
-    tell. Sentences above ``reading.threshold`` are the facts, so the sentences of the answer always are. A
-    sentence without tokens has relevance 0, and where the answer is in a title no sentence need be a fact.
+    A sentence's *relevance* is P(s) / P(a): a is the answer, s the most probable of the spans that touch
+    the sentence, and P the softmax of the scores over all spans of the item. The ratio is therefore
+    exp(score of s − score of a), because the normaliser cancels. The sentences of the answer have
+    relevance 1, and others as much as an answer there would be worth to the model: they hold its
+    evidence as far as a span head can tell. Sentences above ``reading.threshold`` are the facts, so the
+    sentences of the answer always are. A sentence without tokens has relevance 0. If the answer is in a
+    title, no sentence need be a fact.
 
-    Such an encoder answers with spans alone: it never says yes or no, nor that there is no answer, also
-    where it was trained to (SQuAD 2.0).
+    Such an encoder answers with spans alone: it never predicts yes or no, nor that there is no answer,
+    even if it was trained to (SQuAD 2.0).
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class ExtractiveSystem:
         self.model, self.reader = model, reader
 
     def cost(self, item: QAItem) -> int:
-        """Return the tokens of all windows of the item, the question anew in each."""
+        """Return the tokens of all windows of the item, each with the question."""
         return sum(map(self.reader.length, self.reader.windows(self.reader.encode(item))))
 
     def check(self, item: QAItem) -> None:
@@ -71,20 +72,23 @@ class ExtractiveSystem:
         Raises InvalidRequest as `check` does, and PredictionFailed where the encoder gives no numbers.
         """
         encoded = [self.reader.encode(item) for item in items]
-        windows = [self.reader.windows(one) for one in encoded]
+        windows = [self.reader.windows(tokens) for tokens in encoded]
         logits = iter(self.logits([window for of_item in windows for window in of_item]))
         results = []
-        for item, one, of_item in zip(items, encoded, windows, strict=True):
-            scores = merge(of_item, [next(logits) for _ in of_item], one, self.reader.reading.longest)
-            results.append(answer(item, one, scores, self.reader.reading.threshold))
+        for item, tokens, of_item in zip(items, encoded, windows, strict=True):
+            scores = merge(of_item, [next(logits) for _ in of_item], tokens, self.reader.reading.longest)
+            results.append(answer(item, tokens, scores, self.reader.reading.threshold))
         return results
 
     def explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation]:
-        """Return the saliency of each item. Raises what `modelserver.saliency.attribution.explain` does."""
+        """Return the saliency of each item.
+
+        Raises what `modelserver.saliency.attribution.explain` does.
+        """
         return explain(ExtractiveSaliency(self), items, options, revision=self.revision)
 
     def logits(self, windows: Sequence[Window]) -> list[Floats]:
-        """Return start and end logits of the context tokens of each window, [2, end - start]."""
+        """Return start and end logits of each window, [2, end - start]."""
         logits: list[Floats] = [np.empty((2, 0))] * len(windows)
         for batch in batches([self.reader.length(window) for window in windows], FORWARD_TOKENS):
             chosen = [windows[position] for position in batch]
@@ -100,7 +104,10 @@ class ExtractiveSystem:
 
 
 def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """Yield positions to run together, the longest first: at most ``tokens`` with padding, or one alone."""
+    """Yield positions to run together, the longest first.
+
+    A batch has at most ``tokens`` with padding, or one item.
+    """
     batch: list[int] = []
     for position in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
         if batch and (len(batch) + 1) * lengths[batch[0]] > tokens:
@@ -112,9 +119,10 @@ def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
 
 
 def merge(windows: Sequence[Window], logits: Sequence[Floats], encoded: Encoded, longest: int) -> Floats:
-    """Return the score of each span of an item, [K, longest + 1]: first token and width, as in `span_scores`.
+    """Return the score of each span of an item, [K, longest + 1].
 
-    It is the highest of the windows that hold the span, and -inf for a span that is not allowed.
+    The axes are first token and width, as in `span_scores`. A score is the highest of the windows that
+    hold the span, and -inf for a span that is not allowed.
     """
     scores = np.full((len(encoded), longest + 1), -np.inf)
     if not windows:
@@ -129,19 +137,22 @@ def merge(windows: Sequence[Window], logits: Sequence[Floats], encoded: Encoded,
 def answer(item: QAItem, encoded: Encoded, scores: Floats, threshold: float) -> QAPrediction:
     """Return the prediction that a table of span scores makes."""
     best = float(scores.max()) if scores.size else -np.inf
-    found = np.isfinite(best)
+    in_window = np.isfinite(best)
     return prediction(
         item,
         encoded,
-        span=first_best(scores) if found else None,
+        span=first_best(scores) if in_window else None,
         kind="span",
-        relevance=relevance(scores - best, encoded).tolist() if found else [0.0] * len(encoded.facts),
+        relevance=relevance(scores - best, encoded).tolist() if in_window else [0.0] * len(encoded.facts),
         threshold=threshold,
     )
 
 
 def relevance(scores: Floats, encoded: Encoded) -> Floats:
-    """Return exp of the best score of the spans that touch each sentence, [F]. The best of all must be 0."""
+    """Return exp of the best score of the spans that touch each sentence, [F].
+
+    The best of all must be 0.
+    """
     # From the best span of each first token that reaches at least so far, to the best that covers a token.
     reaching = np.maximum.accumulate(scores[:, ::-1], axis=1)[:, ::-1]  # [K, longest + 1]
     covering = reaching[:, 0].copy()  # [K]
@@ -156,7 +167,7 @@ def relevance(scores: Floats, encoded: Encoded) -> Floats:
 def load(
     source: Path | str | None, device: torch.device, *, name: str, description: str, allow_hub: bool = False
 ) -> ExtractiveSystem:
-    """Load a folder, or where that is allowed a model of the hub (`find_folder`).
+    """Load a folder, or if allowed a model of the hub (`find_folder`).
 
     Raises UnreadableWeights, naming the file and what is wrong with it.
     """
@@ -174,8 +185,11 @@ def load(
     return ExtractiveSystem(model, reader, name=name, description=description, revision=revision)
 
 
-def window_reader(tokenizer: transformers.PreTrainedTokenizerBase, reading: Reading) -> WindowReader:
-    """Return what cuts items into windows of a tokenizer. Raises ValueError as `WindowReader` does."""
+def window_reader(tokenizer: transformers.PreTrainedTokenizerBase, reading: WindowSettings) -> WindowReader:
+    """Return what cuts items into windows of a tokenizer.
+
+    Raises ValueError as `WindowReader` does.
+    """
     return WindowReader(
         tokenizer.backend_tokenizer,
         reading,
@@ -185,14 +199,15 @@ def window_reader(tokenizer: transformers.PreTrainedTokenizerBase, reading: Read
     )
 
 
-def read_reading(folder: Path, most: int) -> Reading:
-    """Return how to read: by the folder's own file, or the default cut to a model of ``most`` tokens.
+def read_reading(folder: Path, most: int) -> WindowSettings:
+    """Return how to read: the folder's own file, or the default.
 
-    Raises UnreadableWeights for a file that is none, and for a window longer than the model's.
+    The default is limited to a model of ``most`` tokens. Raises UnreadableWeights for an invalid file,
+    and for a window longer than the model's.
     """
     path = folder / READING
     if not path.exists():
-        return Reading.of_at_most(most)
+        return WindowSettings.of_at_most(most)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(values, dict):
@@ -201,7 +216,7 @@ def read_reading(folder: Path, most: int) -> Reading:
             raise UnreadableWeights(
                 f"{path}: {unknown[0]}: no such field; there are {', '.join(sorted(FIELDS))}"
             )
-        reading = TypeAdapter(Reading).validate_python(values)
+        reading = TypeAdapter(WindowSettings).validate_python(values)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = "".join(f"{part}: " for part in first["loc"])

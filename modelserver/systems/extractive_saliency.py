@@ -1,8 +1,8 @@
-"""An encoder with a span head as the methods of saliency see it: embeddings of tokens, and logits from them.
+"""Saliency of an encoder with a span head: token embeddings to logits.
 
 Rows are the embeddings of the question's and the context's tokens in the window that has the explained
-logits, before positions and types are added. Tokens of other windows have no way to these logits, and the
-special tokens are the same in every window: neither are among the rows.
+logits, before positions and types are added. Tokens of other windows cannot influence these logits, and
+the special tokens are the same in every window; neither are among the rows.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ from modelserver.wire.schema import QAItem, SaliencyOptions
 
 
 class Encoder(Protocol):
-    """What is needed of an `ExtractiveSystem`."""
+    """The part of an `ExtractiveSystem` that saliency needs."""
 
     model: transformers.PreTrainedModel
     reader: WindowReader
 
-    def logits(self, windows: Sequence[Window]) -> list[Floats]: ...
+    def logits(self, windows: Sequence[Window]) -> list[Floats]:
+        """Return start and end logits of each window."""
+        ...
 
 
 class Seen(NamedTuple):
-    """The window that has the explained logits, and whether the end logit counts too."""
+    """The window with the explained logits, and if the end logit counts."""
 
     window: Window
     span: bool
@@ -46,6 +48,7 @@ class ExtractiveSaliency:
         self._system = system
 
     def explainable(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Subject]:
+        """Return a subject for each item, from its window with the best span."""
         reader = self._system.reader
         windows = [reader.windows(reader.encode(item)) for item in items]
         logits = iter(self._system.logits([window for of_item in windows for window in of_item]))
@@ -59,17 +62,17 @@ class ExtractiveSaliency:
     ) -> Subject:
         span = options.target == "span"
         find = _best_span if span else _best_start
-        found = [
+        best_spans = [
             find(w, both, self._system.reader.reading.longest)
             for w, both in zip(windows, logits, strict=True)
         ]
         value, first, last, window = max(
-            ((*one, w) for one, w in zip(found, windows, strict=True)),
-            key=lambda one: one[0],
+            ((*candidate, w) for candidate, w in zip(best_spans, windows, strict=True)),
+            key=lambda candidate: candidate[0],
             default=(-np.inf, 0, 0, None),
         )
         if window is None or not np.isfinite(value):
-            raise PredictionFailed("the context has no token, and there is no logit to explain")
+            raise PredictionFailed("the context has no tokens, so there is no logit to explain")
         encoded = window.encoded
         asked = np.pad(encoded.asked, ((0, 0), (2, 0)))
         asked[:, 0] = IN_QUESTION
@@ -103,6 +106,7 @@ class ExtractiveSaliency:
     def scores(
         self, subjects: Sequence[Subject], rows: Sequence[Tensor], hidden: Sequence[Ints | None]
     ) -> Tensor:
+        """Return the explained score of each subject with the given rows."""
         windows = [subject.inner.window for subject in subjects]
         inputs = self._system.reader.inputs(windows, self._system.model.device)
         tensors = dict(inputs.tensors)
@@ -133,9 +137,9 @@ def _best_start(window: Window, logits: Floats, longest: int) -> tuple[float, in
 
 
 def _best_span(window: Window, logits: Floats, longest: int) -> tuple[float, int, int]:
-    """Return the score, the first and the last token of the best span of a window.
+    """Return the score, first and last token of a window's best span.
 
-    It is the system's answer in the window that scores it highest, since the answer has the highest score.
+    In the window that scores it highest, it is the system's answer.
     """
     encoded = window.encoded
     scores = np.where(
@@ -148,8 +152,11 @@ def _best_span(window: Window, logits: Floats, longest: int) -> tuple[float, int
 
 
 def allowed(encoded: Encoded, longest: int) -> Bools:
-    """Return which spans of an item may be an answer, [K, longest + 1]: of one article, whole, ends solid."""
+    """Return which spans of an item may be an answer, [K, longest + 1].
+
+    A span lies in one article, not partly in its title, and its ends are tokens with text.
+    """
     solid = encoded.solid
     ends = np.lib.stride_tricks.sliding_window_view(np.pad(solid, (0, longest)), longest + 1)
-    found: Bools = joined(np.ones(len(encoded), dtype=bool), encoded, longest) & solid[:, None] & ends
-    return found
+    spans: Bools = joined(np.ones(len(encoded), dtype=bool), encoded, longest) & solid[:, None] & ends
+    return spans

@@ -1,22 +1,20 @@
-"""`heuristic`: answers with the first mention of the expected type in the sentence closest to the question.
+"""`heuristic`: first mention of the expected type in the closest sentence.
 
-Source: Ray Choudhury, Rogers and Augenstein 2022, section 4.5. What such a shortcut answers can be answered
-without the reasoning that the question is meant to need.
+Source: Ray Choudhury, Rogers and Augenstein 2022, section 4.5. A question that such a shortcut answers
+needs none of the reasoning that it is meant to need.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from safetensors.torch import save as save_weights
 
@@ -24,8 +22,9 @@ from modelserver.inputs import encoders
 from modelserver.inputs.answer_types import EncoderTypes, WordCNN, predict_types
 from modelserver.inputs.features import Vocabulary, tokenise
 from modelserver.inputs.mentions import MentionType, mentions
+from modelserver.inputs.weight_files import finish_parts, naming_file
 from modelserver.systems.base import words
-from modelserver.wire.errors import InvalidRequest, UnreadableWeights
+from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import AnswerLocation, QAItem, QAPrediction
 
 Selector = Literal["overlap", "lcs", "position", "encoder"]
@@ -44,12 +43,12 @@ class Choice:
 
 
 class HeuristicSystem:
-    """Two steps without reading: choose a sentence, then take its first mention of the predicted type.
+    """Choose a sentence, then take its first mention of the predicted type.
 
     The sentence is the one that shares most words with the question (``overlap``), the longest common
-    subsequence of words (``lcs``) or the direction of its vector (``encoder``), of equals the first, or just
-    the first (``position``). Where it holds no mention of the type the answer is empty. The chosen sentence
-    is the one fact.
+    subsequence of words (``lcs``) or the direction of its vector (``encoder``), the first in a tie, or
+    just the first (``position``). If it holds no mention of the type, the answer is empty. The chosen
+    sentence is the one fact.
     """
 
     def __init__(
@@ -75,7 +74,10 @@ class HeuristicSystem:
             raise InvalidRequest("at least one sentence is needed", field="context")
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
-        """Answer the items. Raises InvalidRequest when `check` would for any of them."""
+        """Answer the items.
+
+        Raises InvalidRequest when `check` would for any of them.
+        """
         for item in items:
             self.check(item)
         if not items:
@@ -89,11 +91,11 @@ class HeuristicSystem:
             ((title, number), text) for title, texts in item.context for number, text in enumerate(texts)
         ]
         fact, text = sentences[self.closest(item.question, [text for _, text in sentences])]
-        found = next((one for one in mentions(text) if one.type == kind), None)
-        if found is None:
+        mention = next((candidate for candidate in mentions(text) if candidate.type == kind), None)
+        if mention is None:
             return QAPrediction(id=item.id, answer="", type="span", facts=[fact])
-        place = AnswerLocation(first=fact, last=fact, start=found.start, end=found.end)
-        answer = text[found.start : found.end]
+        place = AnswerLocation(first=fact, last=fact, start=mention.start, end=mention.end)
+        answer = text[mention.start : mention.end]
         return QAPrediction(id=item.id, answer=answer, type="span", location=place, facts=[fact])
 
     def closest(self, question: str, sentences: Sequence[str]) -> int:
@@ -118,7 +120,9 @@ def shared_words(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return the length of the longest sequence of words that both have in this order, gaps allowed.
+    """Return the length of the longest word sequence common to both.
+
+    Gaps are allowed.
 
     >>> common_subsequence(["a", "b", "c", "d"], ["b", "x", "d", "c"])
     2
@@ -138,7 +142,10 @@ def _lowered(text: str) -> list[str]:
 
 
 def save(folder: Path, choice: Choice, words_model: WordCNN, encoder: EncoderTypes) -> None:
-    """Write both predictors and the choice; config.json last, so that a folder that has it has all."""
+    """Write both predictors and the choice.
+
+    config.json comes last, so that a folder that has it is complete.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     encoders.save(folder / ENCODER, encoder.encoder, encoder.tokenizer, {})
     sizes = {"size": words_model.embed.embedding_dim, "channels": words_model.convolutions[0].out_channels}
@@ -148,33 +155,35 @@ def save(folder: Path, choice: Choice, words_model: WordCNN, encoder: EncoderTyp
         weights = {key: tensor.detach().cpu().contiguous() for key, tensor in module.state_dict().items()}
         (folder / f"{name}.safetensors.part").write_bytes(save_weights(weights))
     (folder / "config.json.part").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    for name in ("vocab.json", "words.safetensors", "head.safetensors", "config.json"):
-        (folder / f"{name}.part").replace(folder / name)
+    finish_parts(folder, ("vocab.json", "words.safetensors", "head.safetensors", "config.json"))
 
 
 def load(
     folder: Path, device: torch.device, *, name: str, description: str, choice: Choice | None = None
 ) -> HeuristicSystem:
-    """Load a weights folder; ``choice`` overrides its config.json. Raises UnreadableWeights."""
+    """Load a weights folder; ``choice`` overrides its config.json.
+
+    Raises UnreadableWeights.
+    """
     total = hashlib.sha256()
-    with _blaming(folder / "config.json"):
+    with naming_file(folder / "config.json"):
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         choice = choice or Choice(config["selector"], config["predictor"])
         if choice.selector not in SELECTORS or choice.predictor not in PREDICTORS:
             raise ValueError(f"no such selector or predictor: {choice.selector!r}, {choice.predictor!r}")
         sizes = {"size": int(config["size"]), "channels": int(config["channels"])}
     for file in ("vocab.json", "words.safetensors", "head.safetensors"):
-        with _blaming(folder / file):
+        with naming_file(folder / file):
             total.update((folder / file).read_bytes())
-    with _blaming(folder / "vocab.json"):
+    with naming_file(folder / "vocab.json"):
         words_model = WordCNN(Vocabulary.load(folder / "vocab.json"), **sizes)
-    with _blaming(folder / "words.safetensors"):
+    with naming_file(folder / "words.safetensors"):
         words_model.load_state_dict(load_file(folder / "words.safetensors"))
     tokenizer = encoders.open_tokenizer(folder / ENCODER)
     # Saved without a head, so the span head that comes with it is new; nothing uses it.
     reader = encoders.open_model(folder / ENCODER, device, trained=False)
     encoder = EncoderTypes(encoders.without_head(reader, folder / ENCODER), tokenizer)
-    with _blaming(folder / "head.safetensors"):
+    with naming_file(folder / "head.safetensors"):
         encoder.out.load_state_dict(load_file(folder / "head.safetensors"))
     total.update(f"{choice}{encoders.digest(folder / ENCODER)}".encode())
     return HeuristicSystem(
@@ -185,14 +194,3 @@ def load(
         description=description,
         revision=total.hexdigest()[:12],
     )
-
-
-@contextmanager
-def _blaming(path: Path) -> Iterator[None]:
-    """Turn whatever reading a file raises into our error, with the file's name."""
-    try:
-        yield
-    except OSError as error:
-        raise UnreadableWeights(f"{path}: {error.strerror or error}") from error
-    except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
-        raise UnreadableWeights(f"{path}: {error}") from error

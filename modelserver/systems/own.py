@@ -1,22 +1,22 @@
-"""A researcher's own system: a Python class in a file of theirs, behind the same batching as all others.
+"""A researcher's own system: a Python class in a file of theirs.
 
-::
+It runs behind the same batching as all others::
 
     class MySystem:
         def predict(self, items):
             return [{"answer": "...", "facts": [["Title", 0]]} for item in items]
 
-``predict`` takes a list of QAItem and returns an answer for each, in their order: a QAPrediction or a mapping
-with its fields (see ``modelserver.systems.base.completed``). It may have as well:
+``predict`` takes a list of QAItem and returns an answer for each, in their order: a QAPrediction or a
+mapping with its fields (see ``modelserver.systems.base.completed``). The class may also have:
 
 =====================  ================================================================================
-``__init__(device)``   is given the device, as text, when it takes an argument of that name
+``__init__(device)``   receives the device, as text, if it takes an argument of that name
 ``check(item)``        raises ValueError, whose text the caller reads, for an item it cannot take
 ``cost(item)``         how much work an item is, as a whole number (default: its words)
 ``description``        a line for people (default: the first of the docstring)
-``revision``           what the predictions are stored under, at most 50 characters (default: a digest of
-                       the file alone: say one where the answers also depend on weights)
-``thread_safe``        True when several threads may call it at once (default: ``predict`` one at a time,
+``revision``           the key under which predictions are stored, at most 50 characters (default: a
+                       digest of the file alone: set one if the answers also depend on weights)
+``thread_safe``        True if several threads may call it at once (default: ``predict`` one at a time,
                        and ``check`` and ``cost`` one at a time, maybe beside ``predict``)
 ``weight_bytes``       memory of its weights (default: torch modules among its attributes)
 ``explainable`` and    the methods of ``modelserver.saliency.attribution.Explainable``, for saliency
@@ -63,7 +63,10 @@ class OwnSystem:
         self._turn, self._look = _turn(shared), _turn(shared)
 
     def cost(self, item: QAItem) -> int:
-        """Return what the class says, else the words of question and context. Raises ValueError."""
+        """Return the class's own cost, else the words of question and context.
+
+        Raises ValueError.
+        """
         say: Callable[[QAItem], int] | None = getattr(self._inner, "cost", None)
         if say is None:
             return words(item)
@@ -86,7 +89,7 @@ class OwnSystem:
 
     @property
     def explain(self) -> Explainer | None:
-        """Return what gives the saliency of items, or None for a class without the methods it needs."""
+        """Return the saliency function, or None if the class lacks its methods."""
         named = (getattr(self._inner, name, None) for name in ("explainable", "scores"))
         return self._explain if all(map(callable, named)) else None
 
@@ -95,7 +98,10 @@ class OwnSystem:
             return explain(self._inner, list(items), options, revision=self.revision)
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
-        """Answer the items. Raises ValueError when the class does not answer each of them as declared."""
+        """Answer the items.
+
+        Raises ValueError when the class does not answer each of them as declared.
+        """
         with self._turn, _no_exit():
             answers = self._inner.predict(list(items))
             if isinstance(answers, str | bytes | Mapping) or not isinstance(answers, Iterable):
@@ -112,7 +118,7 @@ def _turn(shared: bool) -> contextlib.AbstractContextManager[Any]:
 
 @contextlib.contextmanager
 def _no_exit() -> Iterator[None]:
-    """Turn what would end the thread, such as SystemExit, into an error of the class that raised it."""
+    """Turn what would end the thread, such as SystemExit, into a RuntimeError."""
     try:
         yield
     except Exception:
@@ -131,20 +137,20 @@ def load(file: Path, class_name: str, device: str, *, name: str) -> OwnSystem:
     if not inspect.isclass(kind):
         raise UnusableSystem(f"{where}: the file defines no such class")
     for method, needed in (("predict", True), ("check", False), ("cost", False)):
-        found = getattr(kind, method, None)
-        if found is None and needed:
+        function = getattr(kind, method, None)
+        if function is None and needed:
             raise UnusableSystem(f"{where}: it has no method {method}(items)")
-        if found is not None and not callable(found):
-            raise UnusableSystem(f"{where}: {method} is no method")
-        if inspect.iscoroutinefunction(found):
+        if function is not None and not callable(function):
+            raise UnusableSystem(f"{where}: {method} is not a method")
+        if inspect.iscoroutinefunction(function):
             raise UnusableSystem(f"{where}: {method} is asynchronous; write it without async")
     try:
         with _no_exit():
             takes_device = "device" in inspect.signature(kind).parameters
             inner: Any = kind(**({"device": device} if takes_device else {}))
-    except Exception as error:  # anybody's code
-        memory = "the memory does not suffice: " if out_of_memory(error) else ""
-        raise UnusableSystem(f"{where}: it cannot be made: {memory}{described(error)}") from error
+    except Exception as error:  # user code
+        memory = "out of memory: " if out_of_memory(error) else ""
+        raise UnusableSystem(f"{where}: it cannot be created: {memory}{described(error)}") from error
     description = _description(inner, where) or (inspect.getdoc(kind) or where).partition("\n")[0]
     size = getattr(inner, "weight_bytes", None)
     if size is not None and (not isinstance(size, int) or size < 0):
@@ -160,7 +166,7 @@ def load(file: Path, class_name: str, device: str, *, name: str) -> OwnSystem:
 def _module(file: Path) -> ModuleType:
     name = f"own_system_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:12]}"
     if not file.is_file():
-        raise UnusableSystem(f"{file}: there is no such file")
+        raise UnusableSystem(f"{file}: no such file")
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None
     assert spec.loader is not None
@@ -175,18 +181,18 @@ def _module(file: Path) -> ModuleType:
             spec.loader.exec_module(module)
     except SyntaxError as error:
         raise UnusableSystem(f"{error.filename or file}, line {error.lineno}: {error.msg}") from error
-    except Exception as error:  # anybody's code
+    except Exception as error:  # user code
         raise UnusableSystem(f"{file}: it cannot be imported: {described(error)}") from error
     return module
 
 
 def _description(inner: object, where: str) -> str:
-    found = getattr(inner, "description", None)
-    if found is None:
+    description = getattr(inner, "description", None)
+    if description is None:
         return ""
-    if not isinstance(found, str) or not found.strip():
-        raise UnusableSystem(f"{where}: description is {found!r}, and not a text")
-    return found
+    if not isinstance(description, str) or not description.strip():
+        raise UnusableSystem(f"{where}: description is {description!r}, and not a text")
+    return description
 
 
 def _digest(file: Path) -> str:

@@ -26,11 +26,12 @@ _NEVER = -1e30  # a logit whose probability is 0, finite so that an empty row st
 
 @dataclass(frozen=True)
 class Config:
-    """Sizes of a reader. ``system`` names its structure, with "-reg" after it where training is regularised.
+    """Sizes of a reader.
 
-    With ``vector_size``, words have fixed vectors beside the learned ones; the first ``learned_words`` of the
-    vocabulary have both, the others fixed vectors alone. With ``window``, an encoder that reads at most so
-    many of its own tokens at once stands in the place of words' vectors, whose sizes mean nothing then.
+    ``system`` names its structure, with "-reg" after it if training is regularised. With
+    ``vector_size``, words have fixed vectors beside the learned ones; the first ``learned_words`` of the
+    vocabulary have both, the others fixed vectors alone. With ``window``, an encoder that reads at most
+    so many of its own tokens at once replaces the word vectors, whose sizes then have no effect.
     """
 
     system: Literal["qi2019", "select-and-forget", "qi2019-reg", "select-and-forget-reg"]
@@ -46,7 +47,7 @@ class Config:
 
     @property
     def structure(self) -> str:
-        """Return which facts the answer heads may see: ``qi2019`` or ``select-and-forget``."""
+        """Return the visibility of facts: ``qi2019`` or ``select-and-forget``."""
         return self.system.removesuffix("-reg")
 
 
@@ -54,7 +55,10 @@ class Config:
 
 
 class Embedder(nn.Module):
-    """What turns words into vectors of length ``size``. This base has none but the marks of each word."""
+    """A layer that turns words into vectors of length ``size``.
+
+    This base has none but the marks of each word.
+    """
 
     size = 1 + NUMBER_FEATURES
 
@@ -66,30 +70,34 @@ class Embedder(nn.Module):
         return features
 
     def cost(self, item: QAItem) -> int:
-        """Return the tokens that this reads beside the words. Raises InvalidRequest as `prepare` does."""
+        """Return the tokens that this reads beside the words.
+
+        Raises InvalidRequest as `prepare` does.
+        """
         return 0
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:  # -> [N, M, size], [K, size]
-        """Return the vectors of the questions' and of the contexts' words."""
+        """Return vectors of the question [N, M, size] and the context [K, size]."""
         question = F.pad(batch.question_mask[..., None].float(), (0, NUMBER_FEATURES))  # all of it is asked
         return question, torch.cat([batch.asked[:, None].float(), batch.number], -1)
 
     def forget(self, batch: Batch, rows: Tensor, seen: Tensor) -> Tensor:  # [K, size] -> [seen, size]
-        """Return the vectors of the context's words that are seen, as if it held no others.
+        """Return vectors of the seen context words, as if there were no others.
 
         ``rows`` are those of all words, from the same batch.
         """
         return rows[seen]
 
     def unknown(self, like: Tensor) -> Tensor:  # -> [size]
-        """Return the vector of a word that nothing is known of, on the device of ``like``."""
+        """Return the vector of an unknown word, on the device of ``like``."""
         return like.new_zeros(self.size)
 
 
 class Embedding(Embedder):
-    """Words as vectors: a table for known words, a character CNN for every spelling (Kim et al. 2016).
+    """Words as vectors: a table, and a character CNN (Kim et al. 2016).
 
-    With word vectors made elsewhere, each word's vector follows its learned one and is not trained.
+    The table holds known words; the CNN reads every spelling. Pretrained word vectors, if any, follow
+    the learned ones and are not trained.
     """
 
     vectors: Tensor | None
@@ -107,6 +115,7 @@ class Embedding(Embedder):
         self.size += config.word_size + config.vector_size + config.character_filters
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:  # -> [N, M, size], [K, size]
+        """Return vectors of the question [N, M, size] and the context [K, size]."""
         spelling = self._spell(batch.forms)  # [U, filters]: each distinct word only once
         asked, marks = super().forward(batch)
         question = torch.cat([self._look_up(batch.question_word), spelling[batch.question_form], asked], -1)
@@ -114,6 +123,7 @@ class Embedding(Embedder):
         return self.dropout(question), self.dropout(context)
 
     def unknown(self, like: Tensor) -> Tensor:
+        """Return the vector of an unknown word, [size]."""
         word = torch.full((1,), UNKNOWN, device=like.device)
         no_letters = torch.zeros(1, FORM_LENGTH, dtype=torch.long, device=like.device)
         marks = like.new_zeros(1, super().size)
@@ -131,10 +141,11 @@ class Embedding(Embedder):
 
 
 class Recurrence(torch.autograd.Function):
-    """c[t] = forget[t] * c[t-1] + update[t] along the first axis, from c[-1] = 0."""
+    """c[t] = forget[t] * c[t-1] + update[t] along the first axis, c[-1] = 0."""
 
     @staticmethod
     def forward(ctx: Any, forget: Tensor, update: Tensor) -> Tensor:  # [L, G, d] each
+        """Return c for all steps, [L, G, d]."""
         states = update.clone()
         for t in range(1, len(states)):
             states[t].addcmul_(forget[t], states[t - 1])
@@ -143,6 +154,7 @@ class Recurrence(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the gradients of both inputs, [L, G, d] each."""
         forget, states = ctx.saved_tensors
         carried = grad.clone()
         for t in range(len(states) - 2, -1, -1):
@@ -168,17 +180,21 @@ class BiSRU(nn.Module):
         self.highway = nn.Identity() if size == self.size else nn.Linear(size, self.size, bias=False)
 
     def forward(self, rows: Tensor, groups: Groups) -> Tensor:  # [K, size] -> [K, 2 * hidden]
+        """Return states of both directions, [K, 2 * hidden]."""
         if not len(rows):
             return rows.new_zeros(0, self.size)
         rows = self._drop(rows, groups)
-        # From here on in 32 bits, also where products are in 16: rounding would add up from token to token.
+        # In 32 bits from here on, even if products are in 16: rounding errors would accumulate over tokens.
         value, forget, out = self.gates(rows).float().split(self.size, -1)  # [K, d] each
         forget, out = torch.sigmoid(forget), torch.sigmoid(out)
         states = self._scan(forget, (1 - forget) * value, groups)
         return out * torch.tanh(states) + (1 - out) * self.highway(rows)
 
     def _drop(self, rows: Tensor, groups: Groups) -> Tensor:
-        """Drop features of a whole group at a time (Gal and Ghahramani 2016), so that gates see one noise."""
+        """Drop features of a whole group at once (Gal and Ghahramani 2016).
+
+        All gates then see the same noise.
+        """
         if not self.training or not self.dropout:
             return rows
         kept = rows.new_full((len(groups.mask), rows.shape[1]), 1 - self.dropout).bernoulli_()
@@ -196,9 +212,10 @@ class BiSRU(nn.Module):
 
 
 class Similarity(nn.Module):
-    """Trilinear similarity of Seo et al. 2017, with a learned extra for equal words.
+    """Trilinear similarity (Seo et al. 2017), with a bonus for equal words.
 
-    The extra lets a name be followed from one article to another though it was never seen in training.
+    With this learned bonus a name can be followed from one article to another though it was never seen in
+    training.
     """
 
     def __init__(self, d: int) -> None:
@@ -210,12 +227,16 @@ class Similarity(nn.Module):
         nn.init.constant_(self.equal.bias, 3.0)  # equal words attract from the first step on
 
     def forward(self, left: Tensor, right: Tensor, same: Tensor) -> Tensor:  # [N,A,d], [N,B,d] -> [N,A,B]
+        """Return the similarity of all pairs, [N, A, B]."""
         dot = torch.baddbmm(self.right(right).transpose(1, 2), left * self.both, right.transpose(1, 2))
         return dot + self.left(left) + same * self.equal(left)
 
 
 def _weights(scores: Tensor, mask: Tensor) -> Tensor:
-    """Softmax over the last axis where the mask is true; a row with nothing to attend to gives zeros."""
+    """Return the softmax over the last axis where the mask is true.
+
+    A row with nothing to attend to gives zeros.
+    """
     return torch.softmax(scores.masked_fill(~mask, _NEVER), -1) * mask
 
 
@@ -228,6 +249,7 @@ class BiAttention(nn.Module):
         self.merge = nn.Linear(4 * d, d)
 
     def forward(self, rows: Tensor, context: Context, question: Tensor, batch: Batch) -> Tensor:
+        """Return the context rows merged with attention in both ways, [K, d]."""
         x = context.by_example.pad(rows)  # [N, T, d]
         keys = context.by_example.pad(context.key)
         same = (keys[:, :, None] == batch.question_key[:, None, :]).float()  # [N, T, M]
@@ -241,7 +263,10 @@ class BiAttention(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """Each token attends to the others of its context; the result is added to it (Clark and Gardner 2018)."""
+    """Attention of each token to the others of its context, added to it.
+
+    Source: Clark and Gardner 2018.
+    """
 
     def __init__(self, d: int) -> None:
         super().__init__()
@@ -249,6 +274,7 @@ class SelfAttention(nn.Module):
         self.merge = nn.Linear(3 * d, d)
 
     def forward(self, rows: Tensor, context: Context) -> Tensor:  # [K, d] -> [K, d]
+        """Return the rows with what they attend to added, [K, d]."""
         x = context.by_example.pad(rows)  # [N, T, d]
         itself = torch.eye(x.shape[1], dtype=torch.bool, device=x.device)
         others = context.by_example.mask[:, None, :] & ~itself  # [N, T, T]
@@ -257,7 +283,7 @@ class SelfAttention(nn.Module):
         return rows + context.by_example.flatten(merged)
 
 
-class Reading(nn.Module):
+class ContextEncoder(nn.Module):
     """A question and a context into one encoding of the context's tokens."""
 
     def __init__(self, size: int, config: Config) -> None:
@@ -269,10 +295,11 @@ class Reading(nn.Module):
         self.reflect = SelfAttention(d)
 
     def forward(self, question: Tensor, rows: Tensor, context: Context, batch: Batch) -> Tensor:
+        """Return the context rows after reading the question, [K, d]."""
         asked = Groups.of(batch.question_mask.nonzero()[:, 0], context.n)
         words = F.pad(question[batch.question_mask], (0, 1))  # no word of a question counts as shared
         question = asked.pad(self.encode(words, asked))  # [N, M, d]
-        # Which words are shared is looked up in this context alone, for it tells of the other articles.
+        # Shared words are looked up in this context alone, because they reveal the other articles.
         rows = torch.cat([rows, context.shared[:, None].float()], -1)
         encoded = self.encode(rows, context.by_article)  # [K, d]
         encoded = self.attend(encoded, context, question, batch)
@@ -289,6 +316,7 @@ class FactHead(nn.Module):
         self.out = nn.Linear(2 * config.hidden, 2)
 
     def forward(self, rows: Tensor, context: Context, facts: int) -> tuple[Tensor, Tensor]:
+        """Return the states and the logits of the facts."""
         states = self.recur(rows, context.by_article)
         inside = context.fact != NO_FACT
         total = states.new_zeros(facts, states.shape[1]).index_add(0, context.fact[inside], states[inside])
@@ -298,7 +326,7 @@ class FactHead(nn.Module):
 
 
 class AnswerHead(nn.Module):
-    """Start, end and type of the answer, each from a recurrent layer stacked on the one before."""
+    """Start, end and type of the answer, each from a stacked recurrent layer."""
 
     def __init__(self, size: int, config: Config) -> None:
         super().__init__()
@@ -310,6 +338,7 @@ class AnswerHead(nn.Module):
         self.type_out = nn.Linear(d, len(ANSWER_TYPES))
 
     def forward(self, rows: Tensor, context: Context) -> tuple[Tensor, Tensor, Tensor]:
+        """Return start logits [K], end logits [K] and type logits [N, types]."""
         start = self.read_start(rows, context.by_article)  # [K, d]
         end = self.read_end(torch.cat([rows, start], -1), context.by_article)
         kind = self.read_type(torch.cat([rows, end], -1), context.by_article)
@@ -322,7 +351,10 @@ class AnswerHead(nn.Module):
 
 @dataclass(frozen=True)
 class Outputs:
-    """Logits. Tokens that the answer heads did not see have the logit of probability 0."""
+    """Logits.
+
+    Tokens that the answer heads did not see have the logit of probability 0.
+    """
 
     start: Tensor  # [K]
     end: Tensor  # [K]
@@ -332,24 +364,30 @@ class Outputs:
 
 
 class Qi2019(nn.Module):
-    """One encoding for both heads; the answer heads also see the pooled state of each token's fact."""
+    """One encoding for both heads.
+
+    The answer heads also see the pooled state of each token's fact.
+    """
 
     def __init__(self, config: Config, embed: Embedder) -> None:
         super().__init__()
         d = 2 * config.hidden
         self.embed = embed
-        self.read = Reading(self.embed.size, config)
+        self.read = ContextEncoder(self.embed.size, config)
         self.judge = FactHead(config)
         self.tell = nn.Linear(d, d)
         self.answer = AnswerHead(d, config)
 
     def forward(self, batch: Batch, gold: Tensor | None = None) -> Outputs:
-        """Return the logits; ``gold`` is taken for the sake of the other reader and not looked at."""
+        """Return the logits.
+
+        ``gold`` is ignored; it makes the signature that of the other reader.
+        """
         question, rows = self.embed(batch)
         return self.from_vectors(question, rows, batch)
 
     def from_vectors(self, question: Tensor, rows: Tensor, batch: Batch) -> Outputs:
-        """Return the logits from what ``embed`` gives, or from other vectors in its place."""
+        """Return the logits from ``embed``'s vectors, or from others."""
         context = batch.context
         rows = self.read(question, rows, context, batch)  # [K, d]
         pooled, facts = self.judge(rows, context, batch.facts)
@@ -360,25 +398,25 @@ class Qi2019(nn.Module):
 
 
 class SelectAndForget(nn.Module):
-    """Encodes twice: one encoding selects facts, the other sees the selected facts alone.
+    """Two encodings: one selects facts, the other sees only the selected ones.
 
-    Schuff et al. zero the answer-specific encoding outside the selected facts. A recurrent encoding has
-    by then carried words across the border, so here those tokens are dropped before the answer-specific
-    encoder as well, and vectors that depend on other words are made anew (`Embedder.forget`): nothing of an
-    unselected fact, and no title, can reach the answer.
+    Schuff et al. zero the answer-specific encoding outside the selected facts. By then a recurrent
+    encoding has carried words across the border. Therefore those tokens are dropped before the
+    answer-specific encoder as well, and vectors that depend on other words are computed again
+    (`Embedder.forget`): nothing of an unselected fact, and no title, can reach the answer.
     """
 
     def __init__(self, config: Config, embed: Embedder) -> None:
         super().__init__()
         self.threshold = config.threshold
         self.embed = embed
-        self.read_for_facts = Reading(self.embed.size, config)
+        self.read_for_facts = ContextEncoder(self.embed.size, config)
         self.judge = FactHead(config)
-        self.read_for_answer = Reading(self.embed.size, config)
+        self.read_for_answer = ContextEncoder(self.embed.size, config)
         self.answer = AnswerHead(2 * config.hidden, config)
 
     def forward(self, batch: Batch, gold: Tensor | None = None) -> Outputs:
-        """Return the logits. ``gold`` [F], in training, adds the gold facts to the selected ones."""
+        """Return the logits; ``gold`` facts replace the selected ones in training."""
         question, rows = self.embed(batch)
         return self.from_vectors(question, rows, batch, gold)
 
@@ -406,9 +444,9 @@ def _spread(logits: Tensor, seen: Tensor) -> Tensor:
 
 
 def build(config: Config, words: int, embed: Embedder | None = None) -> Qi2019 | SelectAndForget:
-    """Return an untrained reader of the structure that the configuration names.
+    """Return an untrained reader of the structure in the configuration.
 
-    ``embed`` stands in the place of the table of ``words`` vectors.
+    ``embed`` replaces the table of ``words`` vectors.
     """
     structure = Qi2019 if config.structure == "qi2019" else SelectAndForget
     return structure(config, embed or Embedding(config, words))

@@ -1,8 +1,8 @@
-"""The recurrent readers as the methods of saliency see them: the vectors of words, and the logits from them.
+"""Saliency of the recurrent readers: word vectors to logits.
 
-Rows are the question's words and then the context's words that the answer heads see, in what
-`Embedder.forward` gives, or `Embedder.forget` where facts were selected. Which facts those are is held as
-the system chose on the item as it is: the choice is a step, and no gradient passes it.
+Rows are the question's words and then the context's words that the answer heads see, as
+`Embedder.forward` gives them, or `Embedder.forget` if facts were selected. The selection stays as the
+system made it on the unchanged item, because it is a step function that no gradient passes.
 """
 
 from __future__ import annotations
@@ -27,16 +27,18 @@ ASKED = -1 - NUMBER_FEATURES  # the column of a word's vector that says whether 
 
 
 class Reader(Protocol):
-    """What is needed of a `RecurrentSystem`."""
+    """The part of a `RecurrentSystem` that saliency needs."""
 
     model: Qi2019 | SelectAndForget
     device: torch.device
 
-    def features(self, item: QAItem) -> Features: ...
+    def features(self, item: QAItem) -> Features:
+        """Return the features of an item."""
+        ...
 
 
 class Read(NamedTuple):
-    """What was read of an item: features of the words alone that the answer heads saw."""
+    """The features of the words of an item that the answer heads saw."""
 
     features: Features
     span: bool  # whether the end logit counts too
@@ -49,6 +51,7 @@ class RecurrentSaliency:
         self._system, self._model = system, system.model
 
     def explainable(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Subject]:
+        """Return a subject for each item, its rows the words that were read."""
         features = [self._system.features(item) for item in items]
         batch = collate(features, self._system.device)
         with torch.no_grad():
@@ -75,6 +78,7 @@ class RecurrentSaliency:
     def scores(
         self, subjects: Sequence[Subject], rows: Sequence[Tensor], hidden: Sequence[Ints | None]
     ) -> Tensor:
+        """Return the explained score of each subject with the given rows."""
         reads: list[Read] = [subject.inner for subject in subjects]
         asked = [len(read.features.question_word) for read in reads]
         features = [_hide(read, rows_) for read, rows_ in zip(reads, hidden, strict=True)]
@@ -110,7 +114,7 @@ def _subject(
     start, end = (x[part].float().cpu().numpy() for x in (outputs.start, outputs.end))
     seen = outputs.seen[part].cpu().numpy()
     if not seen.any():
-        raise PredictionFailed("the answer heads saw no word, and there is no logit to explain")
+        raise PredictionFailed("the answer heads saw no words, so there is no logit to explain")
     if np.isnan(start).any() or np.isnan(end).any():
         raise PredictionFailed("the system's scores are not numbers: its weights are damaged")
     best = int(np.where(seen, start, -np.inf).argmax())
@@ -132,7 +136,7 @@ def _subject(
 
 
 def _only(features: Features, seen: Bools) -> Features:
-    """Return the features without the words that were not seen, as the answer heads read them."""
+    """Return the features without unseen words, as the answer heads read them."""
     named = ("word", "form", "key", "number", "fact", "places")
     return replace(features, **{name: getattr(features, name)[seen] for name in named})
 

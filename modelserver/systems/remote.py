@@ -1,16 +1,17 @@
-"""A system that another server computes: an adapter from its minimal JSON to predictions.
+"""A system that another server computes, over minimal JSON.
 
-The server gets ``POST {"items": [{"id", "question", "context"}, ...]}`` at the address given and answers::
+The server receives ``POST {"items": [{"id", "question", "context"}, ...]}`` at the given address and
+answers::
 
     {"revision": "...",
      "predictions": [{"id": "...", "answer": "...", "facts": [["Title", 0]]},
                      {"id": "...", "error": "why this one failed"}]}
 
-in any order. A prediction may have every field of QAPrediction; ``answer`` alone is needed. ``revision`` says
-what computes the answers; it may be left out where it was given with the address.
+in any order. A prediction may have every field of QAPrediction; only ``answer`` is required.
+``revision`` identifies what computes the answers; it may be left out if it was given with the address.
 
 A server that also answers ``POST /v1/explain`` at the root of its host, as `ExplainRequest` and
-`ExplainResponse` say, has saliency. It is asked for the system by the name that it has here.
+`ExplainResponse` define, has saliency. The request names the system as it is named here.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from modelserver.wire.schema import (
     QAItem,
     QAPrediction,
     SaliencyOptions,
+    first_problem,
 )
 
 AWAY = frozenset({408, 429, 502, 503, 504})  # the same items may be answered later
@@ -45,10 +47,10 @@ ABSENT = frozenset({404, 405, 501})  # what servers say that do not know this ad
 
 
 class RemoteSystem:
-    """A server elsewhere as a system. ``timeout`` (seconds) bounds how long an answer may take to come in.
+    """A remote server as a system.
 
-    Raises UnusableSystem when it does not answer a first question as declared, and Unavailable when it
-    cannot be reached.
+    ``timeout`` (seconds) bounds the whole answer. Raises UnusableSystem if it does not answer a first
+    question as declared, and Unavailable if it cannot be reached.
     """
 
     weight_bytes = 0
@@ -78,10 +80,11 @@ class RemoteSystem:
         """Leave it to the server."""
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction | ItemError]:
-        """Ask the server. Raises Unavailable when it cannot answer now or has changed its revision.
+        """Ask the server.
 
-        Raises PredictionFailed when its answer as a whole is none, since fewer items at once may fare
-        better, and UnusableSystem when it answers with a status that has nothing to do with the items.
+        Raises Unavailable when it cannot answer now or has changed its revision. Raises PredictionFailed
+        when its answer as a whole is none, since fewer items at once may fare better, and UnusableSystem
+        when it answers with a status that has nothing to do with the items.
         """
         reply = self._reply(items)
         if not self._given:
@@ -104,21 +107,19 @@ class RemoteSystem:
         try:
             reply = ExplainResponse.model_validate_json(content)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise PredictionFailed(f"{self.shown}: {EXPLAIN}: {where}: {first['msg']}") from error
+            raise PredictionFailed(f"{self.shown}: {EXPLAIN}: {first_problem(error)}") from error
         if not self._given:
             self._require_same(reply.revision)
-        told = {one.id: one for one in reply.explanations}
-        return [self._explanation(item, told.get(item.id)) for item in items]
+        explained = {explanation.id: explanation for explanation in reply.explanations}
+        return [self._explanation(item, explained.get(item.id)) for item in items]
 
-    def _explanation(self, item: QAItem, told: Explanation | ItemError | None) -> Explanation | ItemError:
-        if isinstance(told, ItemError):
-            return told
-        problem = "it is not among the explanations" if told is None else _misplaced(item, told)
-        if told is None or problem:
+    def _explanation(self, item: QAItem, answer: Explanation | ItemError | None) -> Explanation | ItemError:
+        if isinstance(answer, ItemError):
+            return answer
+        problem = "it is not among the explanations" if answer is None else _misplaced(item, answer)
+        if answer is None or problem:
             return ItemError(id=item.id, error="prediction_failed", message=f"{self.shown}: {problem}")
-        return told.model_copy(update={"revision": self.revision})
+        return answer.model_copy(update={"revision": self.revision})
 
     def _outcome(self, item: QAItem, answer: Mapping[str, Any] | None) -> QAPrediction | ItemError:
         if answer is None:
@@ -133,7 +134,7 @@ class RemoteSystem:
         return ItemError(id=item.id, error="prediction_failed", message=f"{self.shown}: {reason}")
 
     def _require_form(self, predictions: Sequence[Mapping[str, Any]]) -> None:
-        """Raise ValueError unless the first question has an answer, or a reason why there is none."""
+        """Raise ValueError unless the first question has an answer or an error."""
         if not predictions:
             raise ValueError(f"{self.shown}: the first question is not among the predictions")
         if "error" not in predictions[0]:
@@ -148,13 +149,13 @@ class RemoteSystem:
             raise Unavailable(f"{self.shown} changed from revision {before} to {revision}")
 
     def _revision(self, reply: Mapping[str, Any]) -> str:
-        found = reply.get("revision")
-        if found is None:
+        revision = reply.get("revision")
+        if revision is None:
             raise PredictionFailed(
                 f'{self.shown} answers without a "revision"; add it there, or to the address as #REVISION'
             )
         try:
-            return require_revision(found, self.shown)
+            return require_revision(revision, self.shown)
         except ValueError as error:
             raise PredictionFailed(str(error)) from error
 
@@ -165,7 +166,10 @@ class RemoteSystem:
         return self._parsed(content, {item.id for item in items})
 
     def _sent(self, url: str, body: object) -> tuple[httpx.Response, bytes]:
-        """Post and return the response with its body. Raises Unavailable and PredictionFailed."""
+        """Post and return the response with its body.
+
+        Raises Unavailable and PredictionFailed.
+        """
         try:
             with self._http.stream("POST", url, json=body) as response:
                 return response, self._read(response)
@@ -177,7 +181,10 @@ class RemoteSystem:
             raise PredictionFailed(f"{self.shown}: {error}") from error
 
     def _read(self, response: httpx.Response) -> bytes:
-        """Return the body; the timeouts of httpx bound each part of it, and this all of them together."""
+        """Return the body.
+
+        The timeouts of httpx bound each part of it, and this function all of them together.
+        """
         end = time.monotonic() + self._timeout
         content = bytearray()
         for part in response.iter_bytes():
@@ -192,42 +199,44 @@ class RemoteSystem:
         status = response.status_code
         if status == httpx.codes.OK:
             return
-        said = f"{self.shown} answered {status} {response.reason_phrase}".rstrip()
+        message = f"{self.shown} answered {status} {response.reason_phrase}".rstrip()
         if status in AWAY:
             wait = response.headers.get("Retry-After", "")
-            raise Unavailable(said, retry_after=float(wait) if wait.isdecimal() else None)
-        raise PredictionFailed(said) if status in BLAMES else UnusableSystem(said)
+            raise Unavailable(message, retry_after=float(wait) if wait.isdecimal() else None)
+        raise PredictionFailed(message) if status in BLAMES else UnusableSystem(message)
 
     def _parsed(self, content: bytes, asked: Set[str]) -> Mapping[str, Any]:
         try:
             reply = json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise PredictionFailed(f"{self.shown} answered what is no JSON") from error
+            raise PredictionFailed(f"{self.shown} did not answer with JSON") from error
         predictions = reply.get("predictions") if isinstance(reply, dict) else None
         if not isinstance(predictions, list):
-            raise PredictionFailed(f'{self.shown} answered no object with a list of "predictions"')
+            raise PredictionFailed(
+                f'{self.shown} did not answer with an object that has a list of "predictions"'
+            )
         left = set(asked)
-        for number, one in enumerate(predictions):
-            if not isinstance(one, dict) or not isinstance(one.get("id"), str):
-                raise PredictionFailed(f"{self.shown}: predictions.{number} is no object with an id")
-            if one["id"] not in left:
-                again = "occurs a second time" if one["id"] in asked else "was not asked for"
-                raise PredictionFailed(f"{self.shown}: predictions.{number}: {one['id']!r} {again}")
-            left.remove(one["id"])
+        for number, prediction in enumerate(predictions):
+            if not isinstance(prediction, dict) or not isinstance(prediction.get("id"), str):
+                raise PredictionFailed(f"{self.shown}: predictions.{number} is not an object with an id")
+            if prediction["id"] not in left:
+                again = "occurs a second time" if prediction["id"] in asked else "was not asked for"
+                raise PredictionFailed(f"{self.shown}: predictions.{number}: {prediction['id']!r} {again}")
+            left.remove(prediction["id"])
         return {"revision": reply.get("revision"), "predictions": predictions}
 
 
-def _misplaced(item: QAItem, told: Explanation) -> str:
-    """Say which score stands nowhere in the item; empty where all stand somewhere."""
-    for number, one in enumerate(told.scores):
+def _misplaced(item: QAItem, explanation: Explanation) -> str:
+    """Return the score that lies outside the item, or the empty text."""
+    for number, score in enumerate(explanation.scores):
         text: str | None = item.question
-        if one.article is not None:
-            title, sentences = item.context[one.article] if one.article < len(item.context) else ("", [])
-            text = title if one.index is None else dict(enumerate(sentences)).get(one.index)
-        elif one.index is not None:
+        if score.article is not None:
+            title, sentences = item.context[score.article] if score.article < len(item.context) else ("", [])
+            text = title if score.index is None else dict(enumerate(sentences)).get(score.index)
+        elif score.index is not None:
             text = None
-        if text is None or not one.start <= one.end <= len(text):
-            return f"scores.{number} stands nowhere in the item"
-    if max(told.first, told.last) >= len(told.scores):
-        return "first and last name no score"
+        if text is None or not score.start <= score.end <= len(text):
+            return f"scores.{number} lies outside the item"
+    if max(explanation.first, explanation.last) >= len(explanation.scores):
+        return "first and last refer to no score"
     return ""

@@ -37,7 +37,7 @@ from modelserver.inputs.encoders import (
 )
 from modelserver.inputs.features import Ints
 from modelserver.inputs.span_qa import FORMATS, ReadingExample, ReadingSet
-from modelserver.inputs.windows import Reading, WindowReader
+from modelserver.inputs.windows import WindowReader, WindowSettings
 from modelserver.systems.extractive import READING, ExtractiveSystem, window_reader
 from modelserver.training import checkpoint, curves
 from modelserver.training.span_loss import Labelled, groups, label, learnable, loss, readable
@@ -325,7 +325,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--epochs", "passes over the data", type=float, default=2.0)
     add("--steps", "train for so many steps instead of --epochs", type=int)
     add("--rate", f"learning rate (default: {RATE:g}; of a new encoder {NEW_RATE:g})", type=float)
-    add("--window", f"tokens read at once (default: {Reading.window}, or what the encoder can)", type=int)
+    add(
+        "--window",
+        f"tokens read at once (default: {WindowSettings.window}, or what the encoder can)",
+        type=int,
+    )
     for flag, default, text in (
         ("--vocabulary", 8_000, "pieces of the tokenizer of a new encoder"),
         ("--batch", recipe.batch, "examples in a step"),
@@ -462,7 +466,7 @@ def _reader(
     if options.window is not None and options.window > most:
         raise UnreadableData(f"--window {options.window}: the encoder reads at most {most} tokens")
     try:
-        return window_reader(tokenizer, Reading.of_at_most(most, options.window))
+        return window_reader(tokenizer, WindowSettings.of_at_most(most, options.window))
     except ValueError as error:
         raise UnreadableWeights(f"{options.encoder}: {error}") from error
 

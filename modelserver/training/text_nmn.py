@@ -31,7 +31,7 @@ from modelserver.modular.text import network as networks
 from modelserver.modular.text.drop import read_drop
 from modelserver.modular.text.examples import Example, examples_of, read_items
 from modelserver.modular.text.network import Config, Network
-from modelserver.modular.text.reading import Reading
+from modelserver.modular.text.reading import TextFeatures
 from modelserver.modular.text.scoring import score
 from modelserver.modular.text.system import TextSystem
 from modelserver.systems.contextual import Encoder
@@ -96,7 +96,7 @@ class Trainer:
         groups = [{"params": quick, "full": recipe.rate}, {"params": slow, "full": recipe.encoder_rate}]
         self.optimiser = torch.optim.Adam(groups, lr=recipe.rate)
 
-    def _read(self, example: Example) -> Reading:
+    def _read(self, example: Example) -> TextFeatures:
         try:
             return self.network.read(example.item)
         except InvalidRequest as error:
@@ -125,7 +125,7 @@ class Trainer:
         self.optimiser.step()
         return value.item()
 
-    def _batch(self) -> list[tuple[Example, Reading]]:
+    def _batch(self) -> list[tuple[Example, TextFeatures]]:
         """Return the examples of the next step; each comes once before any comes again."""
         count, begin = len(self.examples), self.steps * self.recipe.batch
         places = range(begin, begin + self.recipe.batch)
@@ -148,7 +148,7 @@ class Trainer:
     def _digest(self) -> str:
         digest = hashlib.sha256()
         for example, _ in self.examples:
-            known = f"{example.item.model_dump_json()}{example.said}{example.program}{example.gold}"
+            known = f"{example.item.model_dump_json()}{example.answer_texts}{example.program}{example.gold}"
             digest.update(known.encode())
         return digest.hexdigest()
 

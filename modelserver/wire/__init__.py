@@ -1,0 +1,1 @@
+"""The wire schema of the model server, its errors and its client."""

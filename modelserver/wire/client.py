@@ -1,7 +1,7 @@
-"""The client of one or several model servers: typed values in and out, explicit timeouts, bounded retries.
+"""The client of one or several model servers.
 
-It knows no Django and no torch. One client may be shared by threads, but not by processes: make it after
-a fork.
+Typed values in and out, explicit timeouts, bounded retries. It knows no Django and no torch. One client
+may be shared by threads, but not by processes: create it after a fork.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import Self, TypeVar
 import httpx
 from pydantic import ValidationError
 
-from modelserver.wire.connections import Connections
 from modelserver.wire.errors import (
     ON_THE_WIRE,
     BadResponse,
@@ -45,10 +44,12 @@ from modelserver.wire.schema import (
     SystemInfo,
     SystemList,
     Wire,
+    first_problem,
 )
 from modelserver.wire.system_protocol import Outcome
 
 CONNECT_SECONDS = 5.0
+KEEP_ALIVE_SECONDS = 25.0  # less than the 30 s after which the server closes an idle connection
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 SLACK_SECONDS = 5.0  # so that the server's own "deadline exceeded" arrives before the socket times out
 
@@ -60,11 +61,11 @@ Response = PredictResponse | ExplainResponse | ExecuteResponse
 
 @dataclass(frozen=True)
 class Retry:
-    """How long to go on after a broken connection or a 503. Times are in seconds.
+    """How long to go on after a broken connection or a 503.
 
-    The pause before attempt n is uniform between 0 and ``base * 2**n``, at most ``longest``; where the
-    server named a time, it is that time plus such a jitter. ``total`` bounds all pauses of one call
-    together; with 0 nothing is tried again.
+    Times are in seconds. The pause before attempt n is uniform between 0 and ``base * 2**n``, at most
+    ``longest``; where the server named a time, it is that time plus such a jitter. ``total`` bounds all
+    pauses of one call together; with 0 nothing is tried again.
     """
 
     total: float = 30.0
@@ -72,24 +73,40 @@ class Retry:
     longest: float = 5.0
 
     def pause(self, attempt: int, retry_after: float | None) -> float:
+        """Return the seconds to wait before the next attempt."""
         jitter = random.uniform(0, min(self.longest, self.base * 2**attempt))
         return jitter if retry_after is None else retry_after + jitter
 
 
+def http_client(urls: str) -> httpx.Client:
+    """Return a client with a kept-alive connection for each caller.
+
+    It uses no proxy from the environment, because a proxy cannot reach the
+    loopback address of this machine, and loads the certificates for TLS only
+    for an https URL, because that takes longer than a small request.
+    """
+    limits = httpx.Limits(
+        max_connections=None, max_keepalive_connections=None, keepalive_expiry=KEEP_ALIVE_SECONDS
+    )
+    return httpx.Client(trust_env=False, verify="https:" in urls, limits=limits)
+
+
 class ModelClient:
-    """A connection to one model server, or to several that serve the same systems.
+    """A client of one model server, or of several that serve the same systems.
 
-    ``base_url`` is a URL, several separated by commas, a list of them, or a Servers object, which clients of
-    one process may share so that what one learns of a server helps the others. A request goes to the server
-    with the fewest requests in flight; one that cannot be reached, breaks off or answers 503 is left alone
-    for a while and the request goes to another within the same deadline. Every server gets the same token.
+    ``base_url`` is a URL, several separated by commas, a list of them, or a Servers object, which
+    clients of one process may share so that all of them learn which servers fail. A request goes to the
+    server with the fewest requests in flight. A server that cannot be reached, drops the connection or
+    answers 503 is left alone for a while, and the request goes to another one within the same deadline.
+    Every server gets the same token.
 
-    ``timeout`` (seconds) is the deadline of one predict attempt; the server gets it too and drops what it
-    cannot do in time. ``http`` may be any httpx client, for a proxy, own certificates or a test; it
-    stays open when this client closes. The constructor raises ValueError for a URL that is none. Every
-    method raises errors of ``modelserver.wire.errors`` only: Unavailable when no server can be reached or has
-    room until the retries are used up, SchemaMismatch, Unauthorized, MixedRevisions when two servers serve a
-    system in different revisions, and BadResponse when something else than a model server answers.
+    ``timeout`` (seconds) is the deadline of one predict attempt; the server gets it too and drops what
+    it cannot do in time. ``http`` may be any httpx client, for a proxy, own certificates or a test; it
+    stays open when this client closes. The constructor raises ValueError for an invalid URL. Every
+    method raises errors of ``modelserver.wire.errors`` only: Unavailable if no server can be reached or
+    has room until the retries are used up, SchemaMismatch, Unauthorized, MixedRevisions if two servers
+    serve a system in different revisions, and BadResponse if something other than a model server
+    answers.
     """
 
     def __init__(
@@ -103,8 +120,7 @@ class ModelClient:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._owned = None
         if http is None:
-            # No proxy from the environment: a proxy cannot reach the loopback address of this machine.
-            http = self._owned = httpx.Client(trust_env=False, transport=Connections())
+            http = self._owned = http_client(self.base_url)
         self._http = http
 
     def __enter__(self) -> Self:
@@ -121,11 +137,11 @@ class ModelClient:
             self._owned.close()
 
     def systems(self) -> SystemList:
-        """Return the systems that every server serves, of those servers that answer."""
+        """Return the systems that all answering servers have in common."""
         return self._retried(10.0, self._systems)
 
     def _systems(self, first: Server, seconds: float) -> SystemList:
-        """Ask the first server, which has to answer, and all others that do not rest."""
+        """Ask the first server, which must answer, and all that do not rest."""
         lists = {first: self._listed(first, seconds)}
         tried = [first]
         while (server := self._servers.take(tried)) is not None:
@@ -135,24 +151,19 @@ class ModelClient:
         return SystemList(systems=_common(lists))
 
     def _listed(self, server: Server, seconds: float) -> SystemList:
-        found = _parsed(SystemList, self._sent(server, "GET", "/v1/systems", timeout=seconds))
-        server.revisions = {system.name: system.revision for system in found.systems if system.revision}
-        return found
+        listed = _parsed(SystemList, self._sent(server, "GET", "/v1/systems", timeout=seconds))
+        server.revisions = {system.name: system.revision for system in listed.systems if system.revision}
+        return listed
 
     def load(self, system: str, *, timeout: float | None = None) -> SystemInfo:
-        """Have a server load a system if it is not loaded, and return what is then known of it.
+        """Have a server load a system if needed and return its description.
 
         Raises also UnknownSystem, LoadFailed and DeadlineExceeded.
         """
         body = _json(LoadRequest(system=system))
-        headers = {"Content-Type": "application/json"}
 
         def attempt(server: Server, left: float) -> SystemInfo:
-            named = headers | {"X-Timeout-Seconds": f"{left:g}"}
-            answer = self._sent(
-                server, "POST", "/v1/load", timeout=left + SLACK_SECONDS, headers=named, content=body
-            )
-            return _parsed(SystemInfo, answer)
+            return _parsed(SystemInfo, self._post(server, "/v1/load", body, left))
 
         return self._retried(self._timeout if timeout is None else timeout, attempt)
 
@@ -202,7 +213,7 @@ class ModelClient:
         timeout: float | None = None,
         request_id: str | None = None,
     ) -> ExecuteResponse:
-        """Return what every module of each item's program put out, or an error, in the order of the items.
+        """Return the outputs of each item's modules, or an error, in item order.
 
         Raises as `predict` does, and InvalidRequest for a system that executes no programs.
         """
@@ -215,9 +226,9 @@ class ModelClient:
     def _asked(
         self, kind: type[A], path: str, request: Request, timeout: float | None, request_id: str | None
     ) -> A:
-        """Send what is asked of items, and return an answer that is checked to be one to them."""
+        """Send a request about items and return the checked response."""
         body = _json(request)
-        headers = {"Content-Type": "application/json"}
+        headers: dict[str, str] = {}
         if request_id:
             if not REQUEST_ID.fullmatch(request_id):
                 message = f"{request_id!r} is not 1 to 128 letters, digits, '.', '_' or '-'"
@@ -225,11 +236,7 @@ class ModelClient:
             headers["X-Request-ID"] = request_id
 
         def attempt(server: Server, left: float) -> A:
-            answer = self._sent(
-                server, "POST", path, timeout=left + SLACK_SECONDS,
-                headers=headers | {"X-Timeout-Seconds": f"{left:g}"}, content=body,
-            )  # fmt: skip
-            response = _parsed(kind, answer)
+            response = _parsed(kind, self._post(server, path, body, left, headers))
             _require_answered(response, request)
             self._compare(server, response)
             return response
@@ -237,7 +244,10 @@ class ModelClient:
         return self._retried(self._timeout if timeout is None else timeout, attempt)
 
     def wait_ready(self, timeout: float = 60.0) -> None:
-        """Return once a server takes predictions. Raises Unavailable after ``timeout`` seconds."""
+        """Return once a server takes predictions.
+
+        Raises Unavailable after ``timeout`` seconds.
+        """
         end = time.monotonic() + timeout
         while True:
             for server in self._servers.all:
@@ -268,7 +278,7 @@ class ModelClient:
                 tries += 1
 
     def _round(self, seconds: float, attempt: Callable[[Server, float], W]) -> W:
-        """Ask one server after the other until one answers, each once, all within ``seconds``."""
+        """Ask each server once until one answers, all within ``seconds``."""
         end = time.monotonic() + seconds
         left, failures = seconds, dict[Server, Unavailable]()
         while (server := self._servers.take(failures)) is not None:
@@ -286,7 +296,7 @@ class ModelClient:
 
     @contextmanager
     def _returning(self, server: Server) -> Iterator[None]:
-        """Tell the servers how the request of the block ended."""
+        """Report to the load balancer how the request of the block ended."""
         failure = None
         try:
             yield
@@ -297,9 +307,10 @@ class ModelClient:
             self._servers.give_back(server, failure)
 
     def _compare(self, server: Server, response: Response) -> None:
-        """Raise MixedRevisions when another server serves the system in another revision now.
+        """Raise MixedRevisions if another server has another revision now.
 
-        Where an earlier answer of another server named one, it is asked again: both may have changed since.
+        A server whose earlier answer named another revision is asked again, because both may have
+        changed since.
         """
         name, revision = response.system, response.revision
         server.revisions[name] = revision
@@ -308,6 +319,20 @@ class ModelClient:
                 del other.revisions[name]
                 with suppress(Unavailable):
                     _common({server: self._listed(server, 10.0), other: self._listed(other, 10.0)})
+
+    def _post(
+        self, server: Server, path: str, body: str, seconds: float, headers: dict[str, str] | None = None
+    ) -> httpx.Response:
+        """Post JSON with a deadline, which the server receives too."""
+        always = {"Content-Type": "application/json", "X-Timeout-Seconds": f"{seconds:g}"}
+        return self._sent(
+            server,
+            "POST",
+            path,
+            timeout=seconds + SLACK_SECONDS,
+            headers=always | (headers or {}),
+            content=body,
+        )
 
     def _sent(
         self,
@@ -319,7 +344,10 @@ class ModelClient:
         headers: dict[str, str] | None = None,
         content: str | None = None,
     ) -> httpx.Response:
-        """Send one request and return its 200 response, or raise what went wrong as one of our errors."""
+        """Send one request and return its 200 response.
+
+        Raises one of our errors if anything goes wrong.
+        """
         limits = httpx.Timeout(timeout, connect=CONNECT_SECONDS, pool=timeout)
         url = f"{server.url}{path}"
         try:
@@ -343,7 +371,10 @@ class ModelClient:
 
 
 def _json(request: Wire) -> str:
-    """Return a request as JSON. Raises InvalidRequest for half a character, which no JSON holds."""
+    """Return a request as JSON.
+
+    Raises InvalidRequest for a lone surrogate, which JSON cannot hold.
+    """
     try:
         return request.model_dump_json()
     except ValueError as error:
@@ -355,7 +386,10 @@ def _reason(error: Exception) -> str:
 
 
 def _together(failures: Sequence[Unavailable]) -> Unavailable:
-    """Return one error for those of all servers; the shortest time that one of them named counts."""
+    """Return one error for those of all servers.
+
+    The shortest time to wait that any of them named counts.
+    """
     if len(failures) == 1:
         return failures[0]
     kind = type(failures[0]) if len({type(failure) for failure in failures}) == 1 else Unavailable
@@ -380,9 +414,10 @@ def _common(lists: Mapping[Server, SystemList]) -> list[SystemInfo]:
 
 
 def _error_of(response: httpx.Response, prefix: str) -> ModelServerError:
-    """Return the error that a response says; a gateway's 502, 503 or 504 counts as Unavailable.
+    """Return the error that a response describes.
 
-    ``prefix`` names the server in front of its message.
+    A gateway's 502, 503 or 504 counts as Unavailable. ``prefix`` names the server at the start of the
+    message.
     """
     retry_after = response.headers.get("Retry-After", "")
     wait = float(retry_after) if retry_after.isdigit() else None
@@ -401,14 +436,14 @@ def _parsed(kind: type[W], response: httpx.Response) -> W:
     try:
         return kind.model_validate_json(response.content)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)
-        mismatch = next((one["msg"] for one in first if one["type"] == "schema_mismatch"), None)
+        problems = error.errors(include_url=False, include_input=False)
+        mismatch = next(
+            (problem["msg"] for problem in problems if problem["type"] == "schema_mismatch"), None
+        )
         if mismatch is not None:
             raise SchemaMismatch(f"{response.url} {mismatch}") from error
-        where = ".".join(map(str, first[0]["loc"]))
-        raise BadResponse(
-            f"{response.url} answered what is no {kind.__name__}: {where}: {first[0]['msg']}"
-        ) from error
+        message = f"{response.url} did not answer with a valid {kind.__name__}: {first_problem(error)}"
+        raise BadResponse(message) from error
 
 
 def _invalid(error: ValidationError) -> InvalidRequest:
@@ -417,7 +452,7 @@ def _invalid(error: ValidationError) -> InvalidRequest:
 
 
 def _require_answered(response: Response, request: Request) -> None:
-    """Raise BadResponse unless the response answers exactly what was asked, in its order."""
+    """Raise BadResponse unless the response answers the request, in order."""
     if response.system != request.system:
         raise BadResponse(f"asked {request.system!r}, answered by {response.system!r}")
     asked, answered = [item.id for item in request.items], [outcome.id for outcome in _outcomes(response)]

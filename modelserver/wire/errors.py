@@ -14,7 +14,7 @@
     ├── BadResponse          the answer is not one of a model server: final
     ├── LoadFailed           a system cannot be loaded, or does not fit into the memory: final
     │   ├── UnreadableWeights  its weights are missing or damaged
-    │   └── UnusableSystem     a system of one's own: its file, class or server breaks the interface
+    │   └── UnusableSystem     a user's own system: its file, class or server breaks the interface
     ├── UnreadableData       a file of questions is missing or malformed, or the output cannot be written
     └── PortTaken            the server cannot listen on its address: final
 
@@ -57,7 +57,7 @@ class Overloaded(Unavailable):
 
 
 class DeadlineExceeded(Unavailable):
-    """The answer did not come within the caller's time; what was still queued has been dropped."""
+    """No answer came within the caller's time; queued work was dropped."""
 
     code = "deadline_exceeded"
     status = 504
@@ -105,13 +105,16 @@ class SchemaMismatch(ModelServerError):
 
 
 class MixedRevisions(ModelServerError):
-    """Two servers of one client serve a system in different revisions; the message names both."""
+    """Two servers of one client serve a system in different revisions.
+
+    The message names both.
+    """
 
     code = "mixed_revisions"
 
 
 class BadResponse(ModelServerError):
-    """What answered does not behave like a model server of this version."""
+    """The answer does not come from a model server of this version."""
 
     code = "bad_response"
     status = 502
@@ -130,13 +133,16 @@ class UnreadableWeights(LoadFailed):
 
 
 class UnusableSystem(LoadFailed):
-    """A system of one's own does not keep to the interface; the message names its file or server."""
+    """A user's own system violates the interface.
+
+    The message names its file or server.
+    """
 
     code = "unusable_system"
 
 
 class UnreadableData(ModelServerError):
-    """A file of questions is missing or malformed, or an output file cannot be written."""
+    """A data file is missing or malformed, or output cannot be written."""
 
     code = "unreadable_data"
 

@@ -1,4 +1,4 @@
-"""Several servers of one client: which is asked next, and which is left alone for a while."""
+"""Choose among several servers, and leave failing ones alone for a while."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ LONGEST_REST = 60.0
 
 @dataclass(eq=False)
 class Server:
-    """One server as its clients see it: requests in flight, failures in a row, and until when it rests.
+    """One server as its clients see it.
 
-    ``wakes`` is a time of ``time.monotonic``. ``revisions`` are those its answers named, by system.
+    It counts requests in flight and failures in a row. ``wakes`` is the time of ``time.monotonic`` until
+    which it rests. ``revisions`` are those its answers named, by system.
     """
 
     url: str
@@ -30,20 +31,21 @@ class Server:
 
 
 class Servers:
-    """The servers behind the URLs; one object may be shared by clients and threads, but not by processes.
+    """The servers behind the URLs.
 
-    Of the servers that are awake the one with the fewest requests in flight goes first, ties at random. One
-    that failed rests, each time in a row for up to twice as long, and at least for as long as it asked for
-    itself. A rest is a preference: when all rest, the one that wakes first is asked all the same.
+    One object may be shared by clients and threads, but not by processes. Of the servers that do not
+    rest, the one with the fewest requests in flight goes first, ties at random. A server that failed
+    rests, after each failure in a row for up to twice as long, and at least for as long as it asked for
+    itself. A rest is a preference: if all rest, the one that wakes first is asked all the same.
 
-    Raises ValueError where there is no URL, or one that is no address of a server.
+    Raises ValueError if there is no URL, or an invalid one.
     """
 
     def __init__(self, urls: str | Sequence[str]) -> None:
         parts = urls.split(",") if isinstance(urls, str) else urls
         cleaned = dict.fromkeys(part.strip().rstrip("/") for part in parts if part.strip())
         if not cleaned:
-            raise ValueError("there is no URL of a model server")
+            raise ValueError("no URL of a model server was given")
         for url in cleaned:
             _require_address(url)
         self.all = [Server(url) for url in cleaned]
@@ -53,7 +55,7 @@ class Servers:
         return ", ".join(server.url for server in self.all)
 
     def take(self, tried: Collection[Server] = ()) -> Server | None:
-        """Return the server to ask next, not one of ``tried``; None when there is no other.
+        """Return the server to ask next, not one of ``tried``, or None.
 
         It counts as in flight until ``give_back``.
         """
@@ -72,7 +74,10 @@ class Servers:
             return chosen
 
     def give_back(self, server: Server, failure: Unavailable | None) -> None:
-        """End a request; with a failure the server rests, without one its failures are forgotten."""
+        """End a request.
+
+        After a failure the server rests; a success clears its failures.
+        """
         with self._lock:
             server.in_flight -= 1
             if failure is None:
@@ -88,7 +93,7 @@ class Servers:
 
 
 def _require_address(url: str) -> None:
-    wrong = ValueError(f"{url!r} is no URL of a model server: it needs http:// or https://, and a host")
+    wrong = ValueError(f"{url!r} is not the URL of a model server: it needs http:// or https://, and a host")
     try:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:

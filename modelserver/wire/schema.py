@@ -1,4 +1,4 @@
-"""Wire types of the model server: what goes in and out, declared once, for server, client and site.
+"""Wire types of the model server, shared by server, client and site.
 
 A *fact* is a sentence of an article, named ``(title, index)`` with the index 0-based. Offsets are
 code points within that sentence, end exclusive. Probabilities are in [0, 1].
@@ -16,6 +16,7 @@ from pydantic import (
     ConfigDict,
     Field,
     NonNegativeInt,
+    ValidationError,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -39,18 +40,27 @@ SchemaVersion = Annotated[int, AfterValidator(_same_version)]
 
 
 def _sayable(text: object) -> object:
-    """Shorten a text about an error and make it one that fits into JSON: it may quote anything."""
+    """Shorten an error's text and make it valid JSON, whatever it quotes."""
     if not isinstance(text, str):
         return text
     shown = text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
     return shown.encode("utf-8", "backslashreplace").decode()
 
 
+def first_problem(error: ValidationError, *, whole: str = "") -> str:
+    """Return the first problem that pydantic reports, as ``field: message``.
+
+    ``whole`` names the value if the problem is not about one of its fields.
+    """
+    problem = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, problem['loc'])) or whole}: {problem['msg']}"
+
+
 Message = Annotated[str, BeforeValidator(_sayable)]
 
 AnswerType = Literal["span", "yes", "no"]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
-# The bound also makes pydantic refuse lone surrogates, which are no text and fit into no JSON.
+# The bound also makes pydantic refuse lone surrogates, which are not valid text and not valid JSON.
 Text = Annotated[str, Field(max_length=1_000_000)]
 Article = tuple[Text, list[Text]]
 Context = list[Article]
@@ -58,13 +68,16 @@ Fact = tuple[Text, NonNegativeInt]
 
 
 class Wire(BaseModel):
-    """Base of all wire types: immutable, and an unknown field is an error rather than ignored."""
+    """Base of all wire types: immutable, unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class QAItem(Wire):
-    """One question with its articles, in the HotpotQA form ``[[title, [sentence, ...]], ...]``."""
+    """One question with its articles.
+
+    They have the HotpotQA form ``[[title, [sentence, ...]], ...]``.
+    """
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
     question: Annotated[str, Field(min_length=1, max_length=10_000)]
@@ -72,10 +85,11 @@ class QAItem(Wire):
 
 
 class AnswerLocation(Wire):
-    """Where a span answer lies. ``first`` and ``last`` differ when it crosses sentences.
+    """The position of a span answer.
 
-    ``first`` or ``last`` is None for a token of a title, which is no fact. ``start`` and ``end`` are
-    code points, given only when the whole answer lies in one sentence.
+    ``first`` and ``last`` differ if it crosses sentences. ``first`` or ``last`` is None for a token of a
+    title, which is not a fact. ``start`` and ``end`` are code points, given only if the whole answer
+    lies in one sentence.
     """
 
     first: Fact | None
@@ -104,13 +118,15 @@ class FactProbability(Wire):
 
     @property
     def fact(self) -> Fact:
+        """Return the fact's key."""
         return (self.title, self.index)
 
 
 class TokenWeight(Wire):
-    """How much a token of a fact spoke for the answer: larger is more, at or below 0 is not at all.
+    """How much a token of a fact supported the answer.
 
-    ``start`` and ``end`` are code points in the sentence, end exclusive.
+    Larger is more; 0 or less is not at all. ``start`` and ``end`` are code points in the sentence, end
+    exclusive.
     """
 
     title: Text
@@ -148,7 +164,7 @@ SaliencyMethod = Literal["integrated-gradients", "occlusion", "gradient-x-input"
 
 
 class SaliencyOptions(Wire):
-    """What is explained and how; `docs/reference/saliency.md` defines each value.
+    """The explained value and the method; see `docs/reference/saliency.md`.
 
     ``target`` is the largest start logit, or start + end logit of the best span. ``summary`` turns the
     numbers of an embedding into one for methods with gradients; ``steps`` are of Integrated Gradients.
@@ -163,10 +179,11 @@ class SaliencyOptions(Wire):
 
 
 class SaliencyScore(Wire):
-    """How much one token or word mattered. Code points ``start`` to ``end`` of where it stands.
+    """The saliency of one token or word, at code points ``start`` to ``end``.
 
-    That is the question where ``title`` and ``article`` are None, and the title where only ``index`` is.
-    ``article`` is the 0-based place of the paragraph in the context, for two may have one title.
+    They count in the question if ``title`` and ``article`` are None, and in the title if only ``index``
+    is. ``article`` is the 0-based position of the paragraph in the context, because two may have the
+    same title.
     """
 
     article: NonNegativeInt | None
@@ -178,11 +195,12 @@ class SaliencyScore(Wire):
 
 
 class Explanation(Wire):
-    """Saliency of what a system read of one item, in its order: the question, then the context.
+    """Saliency of one item as the system read it: question, then context.
 
-    ``first`` and ``last`` are the places, in ``scores``, of the tokens whose logits are explained.
-    ``value`` is the explained number and ``baseline_value`` what it is on the baseline. ``delta`` is the sum
-    of all attributions less ``value - baseline_value``. The last two are of Integrated Gradients alone.
+    ``first`` and ``last`` are the positions, in ``scores``, of the tokens whose logits are explained.
+    ``value`` is the explained number and ``baseline_value`` the same number on the baseline. ``delta``
+    is the sum of all attributions less ``value - baseline_value``. The last two are of Integrated
+    Gradients alone.
     """
 
     id: str
@@ -201,17 +219,21 @@ Box = tuple[Fraction, Fraction, Fraction, Fraction]
 
 
 class ModuleImage(Wire):
-    """An image: a PNG or JPEG file in base64, or the name alone where the system has its region features."""
+    """An image: a PNG or JPEG file in base64, or a name.
+
+    The name alone is enough if the system has the image's region features.
+    """
 
     name: Annotated[str, Field(max_length=1_000)]
     data: Base64Bytes | None = None
 
 
 class ModuleItem(Wire):
-    """An item for a modular network: a sentence about images, or a question about a passage.
+    """An item for a modular network: a sentence on images, or a question.
 
-    ``program`` is nested text as `analysis.programs` prints it; None leaves it to the system's own parser.
-    ``tokens`` are code points of the passage, ends exclusive: attentions come back over these.
+    A question is about a passage. ``program`` is nested text as `analysis.programs` prints it; None
+    leaves it to the system's own parser. ``tokens`` are code points of the passage, ends exclusive;
+    attentions are over these.
     """
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
@@ -226,10 +248,11 @@ ModuleValue = bool | int | Annotated[float, Field(allow_inf_nan=False)] | str
 
 
 class NodeOutput(Wire):
-    """What a system put out at one node of a program; nodes are numbered in pre-order.
+    """The output of one node of a program, nodes numbered in pre-order.
 
-    ``probabilities`` are of the proposals, those of the first image, then those of the next. ``attention``
-    is over the item's tokens. ``value`` is the node's most probable or expected value, by its type.
+    ``probabilities`` are of the proposals, those of the first image, then those of the next.
+    ``attention`` is over the item's tokens. ``value`` is the node's most probable or expected value, by
+    its type.
     """
 
     index: NonNegativeInt
@@ -240,9 +263,9 @@ class NodeOutput(Wire):
 
 
 class Execution(Wire):
-    """A program as a system executed it: its answer, and what every node put out.
+    """An executed program: its answer and the output of every node.
 
-    ``proposals`` are the candidate boxes of each image, left, top, right, bottom, as fractions of it.
+    ``proposals`` are the candidate boxes of each image: left, top, right, bottom, as fractions of it.
     """
 
     id: str
@@ -273,7 +296,7 @@ def _unique_ids(items: list[Asked]) -> list[Asked]:
 
 
 class PredictRequest(Wire):
-    """``POST /v1/predict``: items for one system, answered in one response, in any batching."""
+    """``POST /v1/predict``: items for one system, batched in any way."""
 
     schema_version: SchemaVersion = SCHEMA_VERSION
     system: str
@@ -290,13 +313,13 @@ class PredictResponse(Wire):
 
 
 class ExplainRequest(PredictRequest):
-    """``POST /v1/explain``: as to predict, with what is to be explained and how."""
+    """``POST /v1/explain``: items for one system, and what to explain how."""
 
     options: SaliencyOptions = SaliencyOptions()
 
 
 class ExplainResponse(Wire):
-    """One explanation or one error for every item, in the order of the request."""
+    """One explanation or error for every item, in the order of the request."""
 
     schema_version: SchemaVersion = SCHEMA_VERSION
     system: str
@@ -325,10 +348,11 @@ SystemKind = Literal["reader", "modular"]
 
 
 class SystemInfo(Wire):
-    """A served system. ``revision`` is a digest of its weights and configuration.
+    """A served system.
 
-    It is empty for a system that has not been loaded since the server started; ``POST /v1/load`` loads it.
-    ``kind`` is "modular" for a network that executes programs; a reader answers questions.
+    ``revision`` is a digest of its weights and configuration. It is empty for a system that has not been
+    loaded since the server started; ``POST /v1/load`` loads it. ``kind`` is "modular" for a network that
+    executes programs; a reader answers questions.
     """
 
     name: str
@@ -339,7 +363,7 @@ class SystemInfo(Wire):
 
 
 class LoadRequest(Wire):
-    """``POST /v1/load``: load a system if it is not; the answer is its SystemInfo."""
+    """``POST /v1/load``: load a system if needed; answers its SystemInfo."""
 
     schema_version: SchemaVersion = SCHEMA_VERSION
     system: str

@@ -1,7 +1,7 @@
-"""What serving asks of a system: to predict, to explain, or to execute programs.
+"""The protocols of systems as serving needs them.
 
-Declared here too, beside `modelserver.systems.base`, because importing the systems imports torch, which
-client, fake and site must not.
+They are declared here too, beside `modelserver.systems.base`, because importing the systems imports
+torch, which client, fake server and site must not do.
 """
 
 from __future__ import annotations
@@ -27,87 +27,113 @@ Explainer = Callable[[Sequence[QAItem], SaliencyOptions], Sequence[Explanation]]
 
 
 class Predictor(Protocol):
-    """A reader: the same shape as ``modelserver.systems.base.System``.
+    """A reader, with the same methods as ``modelserver.systems.base.System``.
 
-    Several threads may call its methods at once. ``predict`` answers exactly its items, in their order; it
-    raises Unavailable or LoadFailed where it could not work at all, and then no item is to blame.
+    Several threads may call its methods at once. ``predict`` answers exactly its items, in their order.
+    It raises Unavailable or LoadFailed if it cannot work at all, in which case no item is to blame.
     """
 
     name: str
     description: str
     revision: str
 
-    def cost(self, item: QAItem) -> int: ...
+    def cost(self, item: QAItem) -> int:
+        """Return the work units (tokens) of an item."""
+        ...
 
-    def check(self, item: QAItem) -> None: ...
+    def check(self, item: QAItem) -> None:
+        """Raise InvalidRequest if the system cannot take the item."""
+        ...
 
-    def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]: ...
+    def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:
+        """Return an outcome for each item."""
+        ...
 
 
 class Executor(Protocol):
-    """A modular network: the same shape as ``modelserver.systems.base.ModularSystem``."""
+    """A modular network, as ``modelserver.systems.base.ModularSystem``."""
 
     name: str
     description: str
     revision: str
     warm_up: ModuleItem
 
-    def cost(self, item: ModuleItem) -> int: ...
+    def cost(self, item: ModuleItem) -> int:
+        """Return the work units (tokens) of an item."""
+        ...
 
-    def check(self, item: ModuleItem) -> None: ...
+    def check(self, item: ModuleItem) -> None:
+        """Raise InvalidRequest if the system cannot take the item."""
+        ...
 
-    def execute(self, items: Sequence[ModuleItem]) -> Sequence[Outcome]: ...
+    def execute(self, items: Sequence[ModuleItem]) -> Sequence[Outcome]:
+        """Return an outcome for each item."""
+        ...
 
 
 Served = Predictor | Executor
 
 
-class Worker(Protocol):
-    """One thing that a system is asked for, as the batcher sees it: its answers to items of one sort."""
+class BatchTask(Protocol):
+    """One task of a system, as the batcher sees it: items in, outcomes out."""
 
     name: str
 
-    def predict(self, items: Sequence[Any]) -> Sequence[Outcome]: ...
+    def predict(self, items: Sequence[Any]) -> Sequence[Outcome]:
+        """Return an outcome for each item."""
+        ...
 
 
 def kind_of(system: Served) -> SystemKind:
-    """Which kind of system it is, by what it offers."""
+    """Return the kind of a system, judged by its methods."""
     return "modular" if hasattr(system, "execute") else "reader"
 
 
 def explainer(system: Predictor) -> Explainer | None:
-    """Return what gives a system's saliency of items, its ``explain``, or None where it has none."""
-    found: Explainer | None = getattr(system, "explain", None)
-    return found
+    """Return a system's ``explain``, or None if it has no saliency."""
+    explain: Explainer | None = getattr(system, "explain", None)
+    return explain
 
 
-def predicting(system: Served) -> Predictor:
-    """Return the system as a reader. Raises InvalidRequest for one that answers no questions."""
+def as_reader(system: Served) -> Predictor:
+    """Return the system as a reader.
+
+    Raises InvalidRequest for one that answers no questions.
+    """
     if not hasattr(system, "predict"):
         message = f"{system.name} is a modular network, which executes programs: ask it at /v1/execute"
         raise InvalidRequest(message, field="system")
     return cast(Predictor, system)
 
 
-class Explaining:
-    """A reader's saliency in the place of its predictions. Raises InvalidRequest where it has none."""
+class ExplainTask:
+    """A reader's saliency in place of its predictions.
+
+    Raises InvalidRequest if it has none.
+    """
 
     def __init__(self, system: Served, options: SaliencyOptions) -> None:
-        reader = predicting(system)
-        found = explainer(reader)
-        if found is None:
+        reader = as_reader(system)
+        explain = explainer(reader)
+        if explain is None:
             message = f"{system.name} has no saliency: it offers no way to its inside"
             raise InvalidRequest(message, field="system")
         self.name = reader.name
-        self.lane = f"{reader.name} {options.model_dump_json()}"  # only what is asked alike runs together
-        self._explain, self._options = found, options
+        self.queue_key = (
+            f"{reader.name} {options.model_dump_json()}"  # only what is asked alike runs together
+        )
+        self._explain, self._options = explain, options
 
     def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:
+        """Return the saliency of each item."""
         return self._explain(items, self._options)
 
 
-class Executing:
-    """A modular network's executions in the place of predictions. Raises InvalidRequest where it has none."""
+class ExecuteTask:
+    """A modular network's executions in place of predictions.
+
+    Raises InvalidRequest if it has none.
+    """
 
     def __init__(self, system: Served) -> None:
         if not hasattr(system, "execute"):
@@ -115,11 +141,15 @@ class Executing:
             raise InvalidRequest(message, field="system")
         network = cast(Executor, system)
         self.name = network.name
-        self.lane = f"{network.name} execute"  # a system may be both
+        self.queue_key = f"{network.name} execute"  # a system may be both
         self.predict = network.execute
 
 
-def lane_of(worker: Worker) -> str:
-    """What may run together: a system's predictions, its explanations of one way, its executions."""
-    lane: str = getattr(worker, "lane", worker.name)
-    return lane
+def queue_key_of(task: BatchTask) -> str:
+    """Return the key of the queue whose jobs may run together.
+
+    There is one for a system's predictions, for its explanations with the same options, and for its
+    executions.
+    """
+    queue_key: str = getattr(task, "queue_key", task.name)
+    return queue_key

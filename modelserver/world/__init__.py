@@ -1,8 +1,8 @@
-"""A generated text world in the official HotpotQA form: fictional, so that nobody knew the answers before.
+"""A generated text world in the official HotpotQA form.
 
-Every question gets a small world of its own (`entities`), out of which two articles are needed and the
-others distract. Names belong to one split each (`names`), and every example depends on nothing but the
-seed, the split and its index.
+It is fictional, so that nobody knew the answers before. Every question gets a small world of its own
+(`entities`), of which two articles are needed and the others distract. Names belong to one split each
+(`names`), and every example depends on nothing but the seed, the split and its index.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ ARTICLES = 8
 
 
 class Example(TypedDict):
-    """One example in the official form; ``supporting_facts`` are [title, sentence index]."""
+    """One example in the official form.
+
+    ``supporting_facts`` are [title, sentence index].
+    """
 
     _id: str
     question: str
@@ -40,7 +43,7 @@ class Example(TypedDict):
 
 
 def generate(split: Split, n: int, seed: int, articles: int = ARTICLES) -> Iterator[Example]:
-    """Yield ``n`` examples of a split, one at a time, each with so many articles, 2 to 8.
+    """Yield ``n`` examples of a split, each with 2 to 8 ``articles``.
 
     The same split and seed give the same examples in every process, and the first examples of a longer
     run are those of a shorter one. With 2 articles there are only those that the question needs.
@@ -54,7 +57,10 @@ def generate(split: Split, n: int, seed: int, articles: int = ARTICLES) -> Itera
 
 
 def write_split(path: Path, split: Split, n: int, seed: int, articles: int = ARTICLES) -> None:
-    """Write ``n`` examples as one JSON list, one example a line; the file appears whole or not at all."""
+    """Write ``n`` examples as one JSON list, one example a line.
+
+    The file appears whole or not at all.
+    """
     partial = path.with_name(path.name + ".part")
     with partial.open("w", encoding="utf-8") as file:
         for index, example in enumerate(generate(split, n, seed, articles)):
@@ -83,7 +89,7 @@ def _example(key: str, split: Split, count: int) -> Example:
 
 
 def _articles(world: World, question: Question, rng: random.Random, count: int) -> list[Article]:
-    """Write the articles that the question needs, then others that look like them."""
+    """Write the articles that the question needs, then similar ones."""
     gold = [entity for entity, _ in question.needs]
     keys = {entity.kind: need for entity, need in question.needs}
     others = _distractors(world, gold, rng)[: count - len(gold)]
@@ -101,7 +107,10 @@ def _write(entity: Entity, needed: set[str], rng: random.Random) -> Article:
 
 
 def _distractors(world: World, gold: list[Entity], rng: random.Random) -> list[Entity]:
-    """Choose entities with titles of their own: first some that gold articles may name, then like ones."""
+    """Choose entities with distinct titles to distract.
+
+    Those that gold articles may name come first, then similar ones.
+    """
     pool = [entity for entity in world.entities if entity.title not in {g.title for g in gold}]
     rng.shuffle(pool)
     unlike = [entity for entity in pool if entity.kind not in {g.kind for g in gold}]
@@ -113,6 +122,7 @@ def _distractors(world: World, gold: list[Entity], rng: random.Random) -> list[E
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument("--out", type=Path, required=True, help="folder for train.json, dev.json, test.json")
     parser.add_argument("--seed", type=int, default=1, help="seed of the world (default 1)")
     parser.add_argument(

@@ -1,6 +1,6 @@
-"""Articles about the entities of a world: a table of sentences, and how an article is put together.
+"""Articles about the entities of a world, from a table of sentences.
 
-A sentence is found by its key. The opening states several things at once, which ``OPENING`` lists.
+A sentence is looked up by its key. The opening states several things at once, which ``OPENING`` lists.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ SENTENCES: dict[Kind, dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Article:
-    """A title with its sentences, and the index of the sentence that states each key."""
+    """A title, its sentences, and the sentence that states each key."""
 
     title: str
     sentences: list[str]
@@ -234,10 +234,10 @@ class Article:
 
 
 def write_article(entity: Entity, rng: random.Random, *, needed: frozenset[str], length: int) -> Article:
-    """Write an article of ``length`` sentences (more if needed) that states the needed keys.
+    """Write an article that states the needed keys.
 
-    The opening comes first and the rest in any order. As in the official files, every sentence but
-    the first begins with a space.
+    It has ``length`` sentences, or more if needed. The opening comes first and the rest in any order. As
+    in the official files, every sentence but the first begins with a space.
     """
     table = SENTENCES[entity.kind]
     stated = OPENING[entity.kind]

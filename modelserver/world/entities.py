@@ -1,4 +1,4 @@
-"""The people, films, novels, bands and towns of one small world, and how they hang together."""
+"""The related people, films, novels, bands and towns of one small world."""
 
 from __future__ import annotations
 
@@ -57,6 +57,7 @@ class Entity:
     links: dict[str, Entity] = field(default_factory=dict)
 
     def link(self, relation: str, other: Entity) -> None:
+        """Relate another entity to this one, and name it by its title."""
         self.links[relation] = other
         self.words[relation] = other.title
 
@@ -71,11 +72,15 @@ class Country:
 
     @property
     def words(self) -> dict[str, str]:
+        """Return the words that sentences about the country use."""
         return {"adjective": self.adjective, "an": "an" if self.adjective[0] in "AEIOU" else "a"}
 
 
 class World:
-    """A few dozen entities made for one question; ``entities`` is everything with an article."""
+    """A few dozen entities made for one question.
+
+    ``entities`` are all that have an article.
+    """
 
     def __init__(self, rng: random.Random, names: Names) -> None:
         self.rng = rng
@@ -96,6 +101,7 @@ class World:
 
     @property
     def entities(self) -> list[Entity]:
+        """Return everything with an article."""
         return self.people + self.films + self.novels + self.bands + self.towns
 
     def _town(self) -> Entity:
@@ -154,8 +160,8 @@ class World:
     def _colleague(self, role: str, born: int) -> Entity:
         """Return a person of the role, at times one that the world has already."""
         roles = {role, "actress" if role == "actor" else role}
-        known = [p for p in self.people if p.words["role"] in roles]
-        return self.rng.choice(known) if known and self.rng.random() < 0.3 else self._person(role, born)
+        suitable = [p for p in self.people if p.words["role"] in roles]
+        return self.rng.choice(suitable) if suitable and self.rng.random() < 0.3 else self._person(role, born)
 
     def _novel(self) -> Entity:
         rng, year = self.rng, self.rng.randint(1925, 2005)
@@ -233,15 +239,18 @@ class World:
         single = self.people[:]
         self.rng.shuffle(single)
         while len(single) > 6:
-            one = single.pop()
-            near = [p for p in single if abs(p.values["born"] - one.values["born"]) < 15 * 372]
-            if near and near[0].words["she"] != one.words["she"]:
+            person = single.pop()
+            near = [p for p in single if abs(p.values["born"] - person.values["born"]) < 15 * 372]
+            if near and near[0].words["she"] != person.words["she"]:
                 single.remove(near[0])
-                _wed(one, near[0])
-                _wed(near[0], one)
+                _wed(person, near[0])
+                _wed(near[0], person)
 
     def _mention(self) -> None:
-        """Name others in passing: people and towns that a question is not about, though they look like it."""
+        """Mention people and towns in passing as distractors.
+
+        A question is not about them, though they look as if it were.
+        """
         for film in self.films:
             self._name(film, "first_director", self.people, unlike="director")
             self._name(film, "first_star", self.people, unlike="star")
@@ -256,13 +265,16 @@ class World:
             self._name(person, "teacher", older, unlike="spouse")
 
     def _name(self, entity: Entity, word: str, among: list[Entity], *, unlike: str) -> None:
-        """Mention one, if there is one, that is neither the entity nor in the other relation to it."""
-        known = {entity.title, entity.words.get(unlike)}
-        others = [other for other in among if other.title not in known]
+        """Mention an entity in passing, if a suitable one exists.
+
+        It is neither the entity itself nor in the other relation to it.
+        """
+        excluded = {entity.title, entity.words.get(unlike)}
+        others = [other for other in among if other.title not in excluded]
         if others:
             entity.words[word] = self.rng.choice(others).title
 
 
-def _wed(one: Entity, other: Entity) -> None:
-    one.link("spouse", other)
-    one.words["spouse_role"], one.words["spouse_noun"] = other.words["role"], other.words["partner"]
+def _wed(person: Entity, spouse: Entity) -> None:
+    person.link("spouse", spouse)
+    person.words["spouse_role"], person.words["spouse_noun"] = spouse.words["role"], spouse.words["partner"]

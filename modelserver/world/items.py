@@ -1,4 +1,4 @@
-"""Files of generated annotation items: one item a line, the same arguments for every kind of items."""
+"""Write generated annotation items, one a line; shared arguments."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def write_items(path: Path, records: Iterable[dict[str, Any]]) -> None:
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Give a name to write under; once that went well the file has its own. Raises `UnreadableData`."""
+    """Give a partial path to write to, and rename it if that succeeds.
+
+    Raises `UnreadableData`.
+    """
     partial = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

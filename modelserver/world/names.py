@@ -59,7 +59,7 @@ _PLURALS = word_list(
 
 
 def split_of(name: str) -> Split:
-    """Return the one split that a name may appear in: 8 of 10 names train, 1 dev, 1 test."""
+    """Return the split of a name: 8 of 10 names train, 1 dev, 1 test."""
     digit = hashlib.sha256(name.casefold().encode()).digest()[0] % 10
     return "train" if digit < 8 else "dev" if digit == 8 else "test"
 
@@ -73,34 +73,44 @@ class Names:
         self._used: set[str] = set()
 
     def surname(self) -> str:
+        """Return a new surname."""
         return self._fresh(lambda: (self._stem(1) + self._pick(_SURNAMES)).capitalize())
 
     def given_name(self, *, female: bool) -> str:
+        """Return a given name."""
         # Given names may recur across splits: the surname alone keeps people apart.
         return (self._stem(1) + self._pick(_SHE if female else _HE)).capitalize()
 
     def country(self) -> tuple[str, str]:
-        """Return a country and what belongs to it, as in ``Valdoria``, ``Valdorian``."""
+        """Return a country and its adjective, as ``Valdoria``, ``Valdorian``."""
         name = self._fresh(lambda: (self._stem(2) + "ia").capitalize())
         return name, name + "n"
 
     def region(self) -> str:
+        """Return a new region."""
         return self._fresh(lambda: (self._stem(2) + self._pick(["land", "mark", "shire"])).capitalize())
 
     def town(self) -> str:
+        """Return a new town."""
         return self._fresh(lambda: (self._stem(1) + self._pick(_TOWNS)).capitalize())
 
     def river(self) -> str:
+        """Return a new river."""
         return self._fresh(lambda: (self._stem(1) + self._pick(_RIVERS)).capitalize())
 
     def work(self, near: str | None = None) -> str:
-        """Return the title of a film, a novel or an album, sharing a word with ``near`` if given."""
+        """Return the title of a film, a novel or an album.
+
+        It shares a word with ``near`` if given.
+        """
         return self._fresh(lambda: self._work(near))
 
     def band(self) -> str:
+        """Return a new band."""
         return self._fresh(self._band)
 
     def company(self) -> str:
+        """Return a new company."""
         return self._fresh(lambda: f"{self._stem(1).capitalize()}{self._pick(_SURNAMES)}")
 
     def _work(self, near: str | None) -> str:

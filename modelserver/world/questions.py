@@ -1,4 +1,4 @@
-"""Questions over a world: which entities they need, how they are asked, and what answers them."""
+"""Questions over a world: needed entities, wording and answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Level = Literal["easy", "medium", "hard"]
 
 @dataclass(frozen=True)
 class Question:
-    """A question, its answer, and the (entity, key) pairs whose sentences it needs."""
+    """A question, its answer, and the (entity, key) pairs that it needs."""
 
     text: str
     answer: str
@@ -201,7 +201,10 @@ SHARED: dict[Kind, dict[str, tuple[str, ...]]] = {
 
 
 def ask(world: World, rng: random.Random) -> Question:
-    """Draw a question with exactly one answer: bridge 60 %, comparison 22 %, yes or no 18 %."""
+    """Draw a question with exactly one answer.
+
+    60 % are bridge questions, 22 % comparisons, 18 % yes or no.
+    """
     draw = rng.random()
     make = _bridge if draw < 0.60 else _comparison if draw < 0.82 else _yes_no
     while True:
@@ -228,32 +231,34 @@ def _bridge(world: World, rng: random.Random) -> Question | None:
 def _pair(world: World, rng: random.Random) -> tuple[Entity, Entity]:
     kinds: tuple[Kind, ...] = ("person", "film", "novel", "band", "town")
     kind = rng.choice(kinds)
-    one, other = rng.sample([e for e in world.entities if e.kind == kind], 2)
-    return one, other
+    first, second = rng.sample([e for e in world.entities if e.kind == kind], 2)
+    return first, second
 
 
 def _comparison(world: World, rng: random.Random) -> Question | None:
-    one, other = _pair(world, rng)
-    key = rng.choice(list(COMPARED[one.kind]))
-    if one.values[key] == other.values[key] or one.title == other.title:
+    first, second = _pair(world, rng)
+    key = rng.choice(list(COMPARED[first.kind]))
+    if first.values[key] == second.values[key] or first.title == second.title:
         return None
     larger = rng.random() < 0.5
-    forms = COMPARED[one.kind][key][0 if larger else 1]
-    text = rng.choice(forms).format(a=one.title, b=other.title)
-    winner = one if (one.values[key] > other.values[key]) == larger else other
-    return Question(text, winner.title, "comparison", "medium", ((one, key), (other, key)))
+    forms = COMPARED[first.kind][key][0 if larger else 1]
+    text = rng.choice(forms).format(a=first.title, b=second.title)
+    winner = first if (first.values[key] > second.values[key]) == larger else second
+    return Question(text, winner.title, "comparison", "medium", ((first, key), (second, key)))
 
 
 def _yes_no(world: World, rng: random.Random) -> Question | None:
     wanted = rng.random() < 0.5  # drawn first: by themselves most pairs differ
     for _ in range(60):
-        one, other = _pair(world, rng)
-        key = rng.choice(list(SHARED[one.kind]))
-        same = one.words[key] == other.words[key]
+        first, second = _pair(world, rng)
+        key = rng.choice(list(SHARED[first.kind]))
+        same = first.words[key] == second.words[key]
         if same == wanted:
             break
     else:
         return None
-    text = rng.choice(SHARED[one.kind][key]).format(a=one.title, b=other.title, genre=one.words.get("genre"))
+    text = rng.choice(SHARED[first.kind][key]).format(
+        a=first.title, b=second.title, genre=first.words.get("genre")
+    )
     answer = "yes" if same else "no"
-    return Question(text, answer, "comparison", "easy", ((one, key), (other, key)))
+    return Question(text, answer, "comparison", "easy", ((first, key), (second, key)))

@@ -21,10 +21,10 @@ from tests.waiting import eventually
 # What the commands serve in these tests: a system that says when it is at work, and stays until it may go on.
 HELD_SERVER = """
 import pathlib, sys, time
-from modelserver.fake import FakeSystem
-from modelserver.service import Service
-from modelserver.logs import log_to_stderr
-from modelserver.serving import bind, run
+from modelserver.serving.fake_server import FakeSystem
+from modelserver.serving.service import Service
+from modelserver.serving.logs import log_to_stderr
+from modelserver.serving.lifecycle import bind, run
 
 HERE = pathlib.Path(__file__).parent
 
@@ -43,10 +43,10 @@ sys.exit(run(Service({"fake": Held}), bind("127.0.0.1", 0), drain_seconds=float(
 EVERYWHERE = "0.0.0.0"  # noqa: S104 (what is tested)
 OPEN_SERVER = """
 import sys
-from modelserver.fake import FakeSystem
-from modelserver.service import Service
-from modelserver.logs import log_to_stderr
-from modelserver.serving import bind, run
+from modelserver.serving.fake_server import FakeSystem
+from modelserver.serving.service import Service
+from modelserver.serving.logs import log_to_stderr
+from modelserver.serving.lifecycle import bind, run
 
 log_to_stderr("info")
 service = Service({"fake": FakeSystem}, token=sys.argv[2] or None)

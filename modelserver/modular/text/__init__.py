@@ -1,1 +1,1 @@
-"""`text-nmn`: a parser that writes a program, and modules that execute it over the words of a passage."""
+"""`text-nmn`: a parser writes a program, and modules execute it over text."""

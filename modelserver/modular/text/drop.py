@@ -1,8 +1,8 @@
-"""Questions in the form of DROP (Dua et al. 2019), with programs where a question type is given.
+"""Questions in the form of DROP, with programs for known question types.
 
-Files are one object of passages. Where they hold the additions of Gupta et al. 2020 and of the released
-outputs of modules (Subramanian et al. 2020), their words and places, `qtype`, attention to the question and
-lists of spans are used: spans count words, end exclusive.
+Source: Dua et al. 2019. Files are one object of passages. If they hold the additions of Gupta et al.
+2020 and of the released module outputs (Subramanian et al. 2020), their words and offsets, `qtype`,
+attention to the question and lists of spans are used: spans count words, end exclusive.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from analysis.io.errors import AnalysisError
 from analysis.programs import Program, lists_of, program_of
-from modelserver.modular.text.examples import Example, GoldList, Words, answer, first
+from modelserver.modular.text.examples import Example, GoldList, Words, answer
 from modelserver.modular.text.reading import Place
 from modelserver.wire.errors import UnreadableData
-from modelserver.wire.schema import ModuleItem
+from modelserver.wire.schema import ModuleItem, first_problem
 from modelserver.world.games.prose import tokenise
 
 
@@ -34,8 +34,8 @@ class _Answer(BaseModel):
     date: _Date = _Date()
     spans: list[str] = []
 
-    def said(self) -> tuple[str, ...]:
-        """The texts of the answer, none where there is no answer."""
+    def texts(self) -> tuple[str, ...]:
+        """Return the texts of the answer, none if there is no answer."""
         if self.number != "":
             return (str(self.number),)
         date = " ".join(part for part in (self.date.day, self.date.month, self.date.year) if part)
@@ -55,7 +55,10 @@ class _Pair(BaseModel):
     module_output_annotations: list[tuple[str, list[Words]]] = []
 
     def arguments(self) -> list[str]:
-        """The words of each relocate, filter and find: those that the attention given marks."""
+        """Return the words of each relocate, filter and find.
+
+        They are those that the given attention marks.
+        """
         words = self.tokenized_question.split(" ")
         return [
             " ".join(word for word, weight in zip(words, weights, strict=False) if weight > 0)
@@ -94,20 +97,20 @@ def read_drop(path: Path) -> list[Example]:
     except OSError as error:
         raise UnreadableData(f"{path}: {error.strerror}") from error
     except ValueError as error:
-        raise UnreadableData(f"{path}: no JSON: {error}") from error
+        raise UnreadableData(f"{path}: not JSON: {error}") from error
     if not isinstance(passages, dict):
         raise UnreadableData(f"{path}: expected an object of passages")
-    found = []
+    examples = []
     for name, value in passages.items():
         try:
-            found += list(_examples(_Passage.model_validate(value)))
+            examples += list(_examples(_Passage.model_validate(value)))
         except ValidationError as error:
-            raise UnreadableData(f"{path}: {name}: {first(error)}") from error
+            raise UnreadableData(f"{path}: {name}: {first_problem(error)}") from error
         except ValueError as error:
             raise UnreadableData(f"{path}: {name}: {error}") from error
-    if not found:
+    if not examples:
         raise UnreadableData(f"{path}: holds no question with an answer")
-    return found
+    return examples
 
 
 def _examples(passage: _Passage) -> Iterator[Example]:
@@ -117,14 +120,14 @@ def _examples(passage: _Passage) -> Iterator[Example]:
             pair = _Pair.model_validate(value)
             item = ModuleItem(id=pair.query_id, text=pair.question, passage=text, tokens=tokens)
         except ValidationError as error:
-            raise ValueError(f"qa_pairs[{number}].{first(error)}") from error
-        said, others = pair.answer.said(), [one.said() for one in pair.validated_answers]
-        if not said:
+            raise ValueError(f"qa_pairs[{number}].{first_problem(error)}") from error
+        texts, others = pair.answer.texts(), [one.texts() for one in pair.validated_answers]
+        if not texts:
             continue
         program = _program(pair)
         gold = () if program is None else _gold(pair, program, len(tokens))
-        also = tuple(dict.fromkeys(one for one in others if one and one != said))
-        yield Example(item, said, answer(said, item), also, program, gold)
+        also = tuple(dict.fromkeys(one for one in others if one and one != texts))
+        yield Example(item, texts, answer(texts, item), also, program, gold)
 
 
 def _program(pair: _Pair) -> Program | None:
@@ -141,13 +144,13 @@ def _gold(pair: _Pair, program: Program, words: int) -> tuple[GoldList, ...]:
     if [name for name, _ in pair.module_output_annotations] != [name for name, _ in lists]:
         wanted = ", ".join(name for name, _ in lists)
         raise ValueError(f"{pair.query_id}: module_output_annotations: {pair.qtype} has the lists {wanted}")
-    found = []
+    gold_lists = []
     for (name, nodes), (_, spans) in zip(lists, pair.module_output_annotations, strict=True):
         if any(not 0 <= start < end <= words for start, end in spans):
             raise ValueError(f"{pair.query_id}: module_output_annotations: {name}: not in the passage")
         if spans:
-            found.append(GoldList(name, nodes, _once(spans)))
-    return tuple(found)
+            gold_lists.append(GoldList(name, nodes, _once(spans)))
+    return tuple(gold_lists)
 
 
 def _once(spans: Sequence[Words]) -> tuple[Words, ...]:

@@ -1,4 +1,4 @@
-"""Executing a program with the modules of a network, and reading an answer and its likelihood out of it."""
+"""Execute a program with a network's modules; answers and likelihoods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST = 30  # an answer ends at most this many words after its first
 
 @dataclass(frozen=True)
 class Answer:
-    """A right answer in the forms that programs may give it: a number, a date, words of the passage."""
+    """A right answer as a number, a date and words of the passage."""
 
     number: float | None = None
     date: str | None = None
@@ -75,7 +75,10 @@ def _apply(modules: Modules, text: Text, node: Node, asked: Tensor, below: Seque
 
 
 def log_likelihood(modules: Modules, text: Text, root: State, answer: Answer) -> Tensor | None:
-    """Return the logarithm of the probability of a right answer; None where the program cannot give it."""
+    """Return the log probability of a right answer, or None.
+
+    None: the program cannot give such an answer.
+    """
     if isinstance(root, Attention):
         if not answer.spans:
             return None
@@ -96,7 +99,7 @@ def _right(root: Mentions | Amount, answer: Answer) -> Tensor | None:
     """Return which of the values are right."""
     if isinstance(root, Amount):
         return _equal(root.values, answer.number)
-    values = [one.value for one in root.found.quantities]
+    values = [one.value for one in root.quantities.items]
     if any(isinstance(value, str) for value in values):
         year = None if answer.number is None else f"{int(answer.number):04}"
         wanted = {answer.date, year} - {None}
@@ -111,33 +114,33 @@ def _equal(values: Tensor, number: float | None) -> Tensor | None:
 
 
 def answer_of(modules: Modules, text: Text, root: State) -> ModuleValue:
-    """Return the most probable answer: words of the passage, a number, or a date as it is written there."""
+    """Return the most probable answer: words, a number, or a date as written."""
     if isinstance(root, Attention):
         first, last = torch.log_softmax(modules.ends(text, root), 1).detach().double().cpu().numpy()
         begin, end = first_best(span_scores(first, last, LONGEST))
         return text.reading.quote(begin, end + 1)
     if isinstance(root, Mentions):
         best = int(root.probabilities.argmax())
-        if isinstance(root.found.quantities[best].value, str):
-            return text.reading.quote(*root.found.words[best])
+        if isinstance(root.quantities.items[best].value, str):
+            return text.reading.quote(*root.quantities.words[best])
     value = value_of(root)
     assert value is not None, "only attention has no value"
     return value
 
 
 def value_of(state: State) -> ModuleValue | None:
-    """Return the most probable number or date of a state (ISO 8601); None for attention to words.
+    """Return the most probable number or date (ISO 8601), None for words.
 
-    Raises PredictionFailed where numbers of the passage come to more than a float holds.
+    Raises PredictionFailed if numbers of the passage exceed a float.
     """
     if isinstance(state, Attention):
         return None
     if isinstance(state, Mentions):
-        dated = state.found.quantities[int(state.probabilities.argmax())].value
+        dated = state.quantities.items[int(state.probabilities.argmax())].value
         if isinstance(dated, str):
             return dated
     values = amount(state)
     value = float(values.values[int(values.probabilities.argmax())])
     if not math.isfinite(value):
-        raise PredictionFailed(f"the program comes to {value}, which is no number")
+        raise PredictionFailed(f"the program comes to {value}, which is not a number")
     return int(value) if value.is_integer() else value

@@ -1,7 +1,7 @@
-"""The grammar of programs over spans, made from the table of modules: what may follow, and nothing else does.
+"""The grammar of programs over spans, built from the table of modules.
 
-A program is written from the root down, left before right. At each step the next open place of the tree says
-which types it takes, and a production fits where its type is one of them. Every program that
+A program is written from the root down, left before right. At each step the next open slot of the tree
+determines which types it takes, and a production fits if its type is one of them. Every program that
 `analysis.programs` accepts has exactly one derivation, and every derivation is such a program.
 """
 
@@ -27,7 +27,7 @@ Slot = tuple[Type, ...]  # the types that a place of the tree takes
 
 @dataclass(frozen=True)
 class Production:
-    """A module with its type, its places below, and its argument where that is one of a few."""
+    """A module with its type, its slots, and its argument if that is fixed."""
 
     module: str
     output: Type
@@ -36,12 +36,13 @@ class Production:
 
     @property
     def worded(self) -> bool:
+        """Return True if the module takes words of the question."""
         return self.module in WORDED
 
 
 @cache
 def productions() -> tuple[Production, ...]:
-    """Return all productions in the order of the table; networks number them by it."""
+    """Return all productions in table order, by which networks number them."""
     return tuple(one for module in MODULES["spans"].values() for one in _of(module))
 
 
@@ -52,7 +53,7 @@ def _of(module: Module) -> Iterator[Production]:
 
 
 def _places(module: Module) -> Iterator[tuple[Slot, ...]]:
-    """Yield the ways of filling a module: of each, the types alone that may stand there together."""
+    """Yield the ways of filling a module: the types allowed in each slot."""
     for count in range(module.least, len(module.inputs) + 1):
         slots = module.inputs[:count]
         if module.output is None:  # the type of the first input is that of the whole
@@ -68,9 +69,10 @@ def _places(module: Module) -> Iterator[tuple[Slot, ...]]:
 
 @dataclass(frozen=True)
 class Language:
-    """Which modules programs may use: extract-answer, the sorting and comparing ones, and by the passage.
+    """The modules that programs may use, which also depend on the passage.
 
-    ``numbers`` and ``dates`` say whether the passage states any: without, nothing can look for them.
+    Some need extract-answer, some sort or compare. ``numbers`` and ``dates`` tell if the passage states
+    any: without them, nothing can look for them.
     """
 
     extract: bool = True
@@ -89,14 +91,14 @@ class Language:
 
     @cached_property
     def smallest(self) -> dict[Type, float]:
-        """The fewest nodes of a program of each type; infinite where there is none."""
+        """Return the fewest nodes of a program of each type; infinite if none."""
         fewest: dict[Type, float] = dict.fromkeys(ROOTS, math.inf)
-        usable = [one for one in productions() if self.holds(one.module)]
+        usable = [production for production in productions() if self.holds(production.module)]
         while True:
             before = dict(fewest)
-            for one in usable:
-                size = 1 + sum(min(fewest[each] for each in slot) for slot in one.slots)
-                fewest[one.output] = min(fewest[one.output], size)
+            for production in usable:
+                size = 1 + sum(min(fewest[each] for each in slot) for slot in production.slots)
+                fewest[production.output] = min(fewest[production.output], size)
             if fewest == before:
                 return fewest
 
@@ -111,7 +113,7 @@ class Language:
 
 @dataclass(frozen=True)
 class Derivation:
-    """A program being written: the productions taken, and the places still open, the next one last."""
+    """A program in the making: productions taken, and open slots, next last."""
 
     taken: tuple[int, ...] = ()
     depths: tuple[int, ...] = ()
@@ -119,10 +121,11 @@ class Derivation:
 
     @property
     def done(self) -> bool:
+        """Return True if no slot is open."""
         return not self.open
 
     def allowed(self, language: Language, most: int = MOST_NODES) -> list[int]:
-        """Return the productions that may come next and still leave a way to end within ``most`` nodes."""
+        """Return the productions that fit and allow an end within ``most`` nodes."""
         if self.done:
             return []
         (wanted, _), rest = self.open[-1], [slot for slot, _ in self.open[:-1]]
@@ -134,37 +137,55 @@ class Derivation:
         ]
 
     def take(self, number: int) -> Derivation:
-        """Return the derivation with one production more. Raises ValueError where it does not fit."""
-        one = productions()[number]
-        if self.done or one.output not in self.open[-1][0]:
-            raise ValueError(f"{one.module} does not fit here")
+        """Return the derivation with one production more.
+
+        Raises ValueError where it does not fit.
+        """
+        production = productions()[number]
+        if self.done or production.output not in self.open[-1][0]:
+            raise ValueError(f"{production.module} does not fit here")
         depth = self.open[-1][1]
-        below = tuple((slot, depth + 1) for slot in reversed(one.slots))
+        below = tuple((slot, depth + 1) for slot in reversed(production.slots))
         return Derivation((*self.taken, number), (*self.depths, depth), (*self.open[:-1], *below))
 
     def program(self, words: Sequence[str | None] = ()) -> Program:
-        """Return the program. words: an argument for each node, used for those that take words."""
+        """Return the program.
+
+        Args:
+            words: An argument for each node, used for those that take words.
+        """
         given = tuple(words) or (None,) * len(self.taken)
         parts = []
         for number, depth, argument in zip(self.taken, self.depths, given, strict=True):
-            one = productions()[number]
-            parts.append(Part(depth, one.module, one.choice or (argument if one.worded else None), 0))
+            production = productions()[number]
+            parts.append(
+                Part(
+                    depth,
+                    production.module,
+                    production.choice or (argument if production.worded else None),
+                    0,
+                )
+            )
         return build("spans", parts, "")
 
 
 def derivation(program: Program) -> Derivation:
     """Return the one derivation of a program over spans."""
-    made = Derivation()
+    result = Derivation()
     for node in program.nodes:
-        made = made.take(_number(program, node))
-    return made
+        result = result.take(_number(program, node))
+    return result
 
 
 def _number(program: Program, node: Node) -> int:
     types = [program.nodes[child].type for child in node.children]
-    for number, one in enumerate(productions()):
-        alike = one.module == node.module and one.output == node.type and one.choice in (None, node.argument)
-        filled = len(one.slots) == len(types) and all(map(tuple.__contains__, one.slots, types))
+    for number, production in enumerate(productions()):
+        alike = (
+            production.module == node.module
+            and production.output == node.type
+            and production.choice in (None, node.argument)
+        )
+        filled = len(production.slots) == len(types) and all(map(tuple.__contains__, production.slots, types))
         if alike and filled:
             return number
-    raise ValueError(f"{node.module} is no module of programs over spans")
+    raise ValueError(f"{node.module} is not a module of programs over spans")

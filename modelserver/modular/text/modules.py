@@ -1,8 +1,8 @@
-"""The modules of `text-nmn`, each in vectors and probabilities over one passage.
+"""The modules of `text-nmn`: vectors and probabilities over a passage.
 
-Sources: Gupta et al. 2020 (Neural Module Networks for Reasoning over Text), section 3.3, and Subramanian et
-al. 2020 (N20), section 2.2 and appendix A. Words of the question are M, of the passage T, numbers (or dates)
-of the passage N, and a vector has W entries. Where a module departs from the papers, it says so.
+Sources: Gupta et al. 2020 (Neural Module Networks for Reasoning over Text), section 3.3, and Subramanian
+et al. 2020 (N20), section 2.2 and appendix A. Words of the question are M, of the passage T, numbers (or
+dates) of the passage N, and a vector has W entries. A module that departs from the papers says so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from analysis.programs.values import order
-from modelserver.modular.text.reading import Found, Reading
+from modelserver.modular.text.reading import Quantities, TextFeatures
 from modelserver.modular.text.states import (
     LEAST,
     Amount,
@@ -40,24 +40,25 @@ LOCAL = 16  # numbers of a word that the search for an answer's ends looks at
 
 @dataclass(frozen=True)
 class Text:
-    """One item in vectors: of the question's words, [M, W], and of the passage's, [T, W].
+    """One item in vectors: question words [M, W] and passage words [T, W].
 
-    ``similar`` [M, T] is what `find` reads: for each word of the question a distribution over the passage.
+    ``similar`` [M, T] is the input of `find`: for each word of the question a distribution over the
+    passage.
     """
 
     question: Tensor
     words: Tensor
     similar: Tensor
-    reading: Reading
+    reading: TextFeatures
 
     @property
     def nowhere(self) -> Tensor:
-        """Equal attention to all words of the question: of a module without words of its own."""
+        """Return equal attention to all question words, for modules without words."""
         return self.question.new_full((len(self.question),), 1 / len(self.question))
 
 
 class Modules(nn.Module):
-    """All modules with parameters, and those without, which need none of its state."""
+    """All modules, with the parameters of those that have any."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -88,14 +89,20 @@ class Modules(nn.Module):
 
     # --- modules that look at words ---------------------------------------------------------------------
 
-    def text(self, question: Tensor, words: Tensor, reading: Reading) -> Text:
-        """Return an item in vectors. Words equal to one of the question get a bonus that is learned."""
+    def text(self, question: Tensor, words: Tensor, reading: TextFeatures) -> Text:
+        """Return an item in vectors.
+
+        Words equal to one of the question get a bonus that is learned.
+        """
         logits = (question * self.find_product) @ words.T + self.find_word(words).T
         same = torch.from_numpy(reading.same).to(logits)
         return Text(question, words, torch.softmax(logits + self.find_same * same, 1), reading)
 
     def find(self, text: Text, asked: Tensor) -> Attention:
-        """Attend to the words that are similar to those asked for; ``asked`` [M] sums to 1."""
+        """Attend to words similar to those of the argument; ``asked`` sums to 1.
+
+        ``asked`` is [M].
+        """
         weights = asked @ text.similar
         return Attention(weights, present(weights))
 
@@ -108,7 +115,7 @@ class Modules(nn.Module):
         question = (asked @ text.question).expand_as(text.words)
         seen = torch.cat((question, text.words, question * text.words), 1)
         logits = self.filter_word(seen).squeeze(1)
-        # In logarithms: where next to nothing is kept, the shares of what is left still sum to 1.
+        # In logarithms, so that shares sum to 1 even if almost nothing is kept.
         logs = torch.log(below.weights.clamp_min(SMALLEST)) + functional.logsigmoid(logits)
         weights = torch.exp(logs - logs.max().detach()) * (below.weights > 0)
         left = (below.weights / below.weights.max() * torch.sigmoid(logits)).max()
@@ -124,20 +131,20 @@ class Modules(nn.Module):
         return Attention(below.weights @ torch.softmax(logits, 1), below.presence)
 
     def find_mentions(self, text: Text, below: Attention, kind: str) -> Mentions:
-        """Attend to the numbers (or dates) that belong to each word: find-num, find-date."""
-        found = text.reading.numbers if kind == "numbers" else text.reading.dates
-        return Mentions(below.weights[:, None] * self.grounding(text, kind), found, below.presence)
+        """Attend to the numbers (or dates) of each word: find-num, find-date."""
+        quantities = text.reading.numbers if kind == "numbers" else text.reading.dates
+        return Mentions(below.weights[:, None] * self.grounding(text, kind), quantities, below.presence)
 
     def grounding(self, text: Text, kind: str) -> Tensor:
-        """Return for each word a distribution over the numbers (or dates) of the passage, [T, N].
+        """Return for each word a distribution over numbers (or dates), [T, N].
 
-        Beside the bilinear form of the papers a number costs more the further away it stands, which is
+        Beside the bilinear form of the papers, a number costs more the further away it is; this cost is
         learned, too.
         """
-        found = text.reading.numbers if kind == "numbers" else text.reading.dates
-        vectors = spread(found, len(text.words)).to(text.words) @ text.words  # [N, W]
+        quantities = text.reading.numbers if kind == "numbers" else text.reading.dates
+        vectors = spread(quantities, len(text.words)).to(text.words) @ text.words  # [N, W]
         logits = text.words @ self.bilinear[kind] @ vectors.T
-        firsts = torch.tensor([first for first, _ in found.words], device=logits.device)
+        firsts = torch.tensor([first for first, _ in quantities.words], device=logits.device)
         places = torch.arange(len(text.words), device=logits.device)
         return torch.softmax(logits - self._cost(kind) * (places[:, None] - firsts[None, :]).abs(), 1)
 
@@ -145,7 +152,10 @@ class Modules(nn.Module):
         return functional.softplus(self.nearness[kind])
 
     def extract_answer(self, text: Text) -> Attention:
-        """Give the ends of the answer from the passage alone; attention is the mean of the two."""
+        """Return the ends of the answer from the passage alone.
+
+        Attention is the mean of the two.
+        """
         ends = self.extract(text.words).T
         weights = torch.softmax(ends, 1).mean(0)
         return Attention(weights, present(weights), ends)
@@ -153,21 +163,25 @@ class Modules(nn.Module):
     # --- modules that compute ---------------------------------------------------------------------------
 
     def extreme(self, text: Text, below: Attention | Mentions, *, largest: bool) -> Attention | Mentions:
-        """Return what has the largest number, or the smallest: find-max-num, find-min-num.
+        """Return the event with the largest or smallest number.
 
-        The distribution is that of the extreme of SAMPLES draws.
+        These are find-max-num and find-min-num. The distribution is that of the extreme of SAMPLES
+        draws.
         """
         mentions = self._numbers(text, below)
         chosen = mentions.scaled(extreme(mentions, largest=largest))
         return chosen if isinstance(below, Mentions) else Attention(chosen.events, below.presence)
 
-    def compare(self, text: Text, one: State, other: State, choice: str) -> Attention:
-        """Return the event whose number (or date) is the one wanted: num-compare, date-compare."""
+    def compare(self, text: Text, first_state: State, second_state: State, choice: str) -> Attention:
+        """Return the event with the larger or smaller number (or date).
+
+        These are num-compare and date-compare.
+        """
         kind = "numbers" if choice in ("greater", "less") else "dates"
-        first, second = (self._mentions(text, each, kind) for each in (one, other))
-        wins = _wins(first.found, choice).to(first.joint)
+        first, second = (self._mentions(text, each, kind) for each in (first_state, second_state))
+        wins = _wins(first.quantities, choice).to(first.joint)
         p = first.probabilities @ wins @ second.probabilities
-        weights = p * _events(one) + (1 - p) * _events(other)
+        weights = p * _events(first_state) + (1 - p) * _events(second_state)
         return Attention(weights, torch.maximum(first.presence, second.presence))
 
     def _numbers(self, text: Text, state: Attention | Mentions) -> Mentions:
@@ -212,28 +226,29 @@ class Modules(nn.Module):
 
 
 def extreme(mentions: Mentions, *, largest: bool, samples: int = SAMPLES) -> Tensor:
-    """Return how much more probable each number is as the largest (or smallest) of some draws, [N].
+    """Return the factor by which each number gains as the extreme, [N].
 
-    With F the probability that a draw is no larger than a number and G that it is smaller, the number is the
-    largest with probability F^n - G^n in place of F - G. The quotient of the two is the sum of F^(n-1-k) G^k,
-    which needs no division. Of numbers of one value each keeps its share.
+    That is the probability of being the largest (or smallest) of some draws over that of one draw. With
+    F the probability that a draw is no larger than a number and G that it is smaller, the number is the
+    largest with probability F^n - G^n in place of F - G. The quotient of the two is the sum of F^(n-1-k)
+    G^k, which needs no division. Numbers of equal value keep their shares.
     """
     p = mentions.probabilities
-    values = stated(mentions.found.quantities).to(p.device)
+    values = stated(mentions.quantities.items).to(p.device)
     values = values if largest else -values
     at_most = (values[None, :] <= values[:, None]).to(p) @ p
     below = (values[None, :] < values[:, None]).to(p) @ p
     return torch.stack([at_most ** (samples - 1 - k) * below**k for k in range(samples)]).sum(0)
 
 
-def combine(one: State, other: State, *, minus: bool) -> Amount:
-    """Return the distribution of the sum, or of the first minus the second: addition, subtraction (N20).
+def combine(left: State, right: State, *, minus: bool) -> Amount:
+    """Return the distribution of the sum or difference of two numbers (N20).
 
     The years between two dates are never negative.
     """
-    first, second = amount(one), amount(other)
+    first, second = amount(left), amount(right)
     values = first.values[:, None] - second.values if minus else first.values[:, None] + second.values
-    if isinstance(one, Mentions) and _dated(one):
+    if isinstance(left, Mentions) and _dated(left):
         values = values.abs()
     return _likeliest(
         merged(values.flatten(), torch.outer(first.probabilities, second.probabilities).flatten())
@@ -241,9 +256,9 @@ def combine(one: State, other: State, *, minus: bool) -> Amount:
 
 
 def apart(state: Mentions) -> Amount:
-    """Return how far two different numbers (or years) drawn from one distribution lie apart.
+    """Return the distance of two different numbers (or years) of one input.
 
-    subtraction with a single input. Where all is on one number, it is 0.
+    This is subtraction with a single input. It is 0 if there is one number only.
     """
     both = amount(state)
     same = torch.eye(len(both.values), device=both.values.device)
@@ -263,7 +278,7 @@ def _likeliest(state: Amount) -> Amount:
 
 
 def _dated(state: Mentions) -> bool:
-    return any(isinstance(one.value, str) for one in state.found.quantities)
+    return any(isinstance(one.value, str) for one in state.quantities.items)
 
 
 def _events(state: State) -> Tensor:
@@ -271,13 +286,16 @@ def _events(state: State) -> Tensor:
     return state.events if isinstance(state, Mentions) else state.weights
 
 
-def _wins(found: Found, choice: str) -> Tensor:
-    """Return how far each number (or date) is the one wanted beside each other one, [N, N]; 1/2 is a tie."""
+def _wins(quantities: Quantities, choice: str) -> Tensor:
+    """Return how far each number (or date) wins against each other, [N, N].
+
+    1/2 is a tie.
+    """
     if choice in ("greater", "less"):
-        values = stated(found.quantities)
+        values = stated(quantities.items)
         signs = torch.sign(values[:, None] - values)
     else:
-        texts = [str(one.value) for one in found.quantities]
+        texts = [str(one.value) for one in quantities.items]
         signs = torch.tensor([[order(one, other) or 0 for other in texts] for one in texts])
     wanted = signs if choice in ("greater", "later") else -signs
     return (1 + wanted) / 2

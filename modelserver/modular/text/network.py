@@ -1,34 +1,29 @@
-"""The network of `text-nmn`: an encoder from transformers, parser and modules; and its folder of weights."""
+"""The network of `text-nmn`: encoder, parser, modules; its weights folder."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
-from safetensors.torch import save as save_weights
 from torch import Tensor, nn
 
 from modelserver.inputs import encoders
 from modelserver.inputs.features import Ints
-from modelserver.inputs.windows import Inputs, Window
-from modelserver.inputs.windows import Reading as WindowSizes
+from modelserver.inputs.weight_files import finish_parts, half_weights, load_half_weights, naming_file
+from modelserver.inputs.windows import Inputs, Window, WindowSettings
 from modelserver.modular.text.grammar import Language
 from modelserver.modular.text.modules import Modules, Text
 from modelserver.modular.text.parser import Parser
-from modelserver.modular.text.reading import Reading, read
+from modelserver.modular.text.reading import TextFeatures, read
 from modelserver.systems import contextual
 from modelserver.systems.contextual import NO_PIECE, Encoder
 from modelserver.systems.extractive import FORWARD_TOKENS, batches, window_reader
-from modelserver.wire.errors import UnreadableWeights
 from modelserver.wire.schema import ModuleItem
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
@@ -47,18 +42,18 @@ class Config:
 
 
 class Network(nn.Module):
-    """Question and passage read together, window by window; a word is the first of its pieces.
+    """Question and passage read together, window by window.
 
-    A mark that is learned is added to the pieces of words that stand in both question and passage, and each
-    word takes in those around it once more: a small encoder learns neither by itself to compare names, nor
-    soon what stands near.
+    A word is the first of its pieces. A learned mark is added to the pieces of words that occur in both
+    question and passage, and each word takes in those around it once more: a small encoder alone neither
+    learns to compare names nor soon learns which words are near.
     """
 
     def __init__(self, encoder: Encoder, config: Config) -> None:
         super().__init__()
         self.config, self.tokenizer = config, encoder.tokenizer
         self.encoder = deepcopy(encoder.model)
-        self.reader = window_reader(encoder.tokenizer, WindowSizes.of_at_most(config.window))
+        self.reader = window_reader(encoder.tokenizer, WindowSettings.of_at_most(config.window))
         size = int(encoder.model.config.hidden_size)
         self.mark = nn.Embedding(2, size)
         nn.init.zeros_(self.mark.weight)
@@ -69,23 +64,26 @@ class Network(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.parser, self.modules_ = Parser(config.width), Modules(config.width)
 
-    def language(self, reading: Reading) -> Language:
-        """Return what programs over an item may use: nothing looks for numbers where there are none."""
+    def language(self, reading: TextFeatures) -> Language:
+        """Return the modules that programs over an item may use.
+
+        Nothing looks for numbers if there are none.
+        """
         config = self.config
         return Language(config.extract, config.sorting, bool(len(reading.numbers)), bool(len(reading.dates)))
 
-    def read(self, item: ModuleItem) -> Reading:
+    def read(self, item: ModuleItem) -> TextFeatures:
         """Raises InvalidRequest as `reading.read` does."""
         return read(item, self.reader)
 
-    def forward(self, readings: Sequence[Reading]) -> list[Text]:
-        """Return items in vectors, each for itself, whatever stands beside it in the batch."""
+    def forward(self, readings: Sequence[TextFeatures]) -> list[Text]:
+        """Return each item in vectors, independent of the rest of the batch."""
         windows = [(n, window) for n, r in enumerate(readings) for window in self.reader.windows(r.encoded)]
         states: list[Tensor] = [torch.empty(0)] * len(windows)
         lengths = [self.reader.length(window) for _, window in windows]
         for positions in batches(lengths, FORWARD_TOKENS):
-            found = self._encode([(readings[windows[p][0]], windows[p][1]) for p in positions])
-            for position, state in zip(positions, found, strict=True):
+            encoded = self._encode([(readings[windows[p][0]], windows[p][1]) for p in positions])
+            for position, state in zip(positions, encoded, strict=True):
                 states[position] = state
         texts = []
         for number, reading in enumerate(readings):
@@ -93,23 +91,23 @@ class Network(nn.Module):
             texts.append(self._text(reading, own))
         return texts
 
-    def _encode(self, windows: Sequence[tuple[Reading, Window]]) -> list[Tensor]:
-        """Return the vectors of each window's question and then of its passage, [pieces, size]."""
+    def _encode(self, windows: Sequence[tuple[TextFeatures, Window]]) -> list[Tensor]:
+        """Return each window's question and passage vectors, [pieces, size]."""
         device = self.mark.weight.device
         inputs = self.reader.inputs([window for _, window in windows], device)
         tensors = dict(inputs.tensors)
         pieces = self.encoder.get_input_embeddings()(tensors.pop("input_ids"))
         marks = torch.from_numpy(_marks(windows, inputs, pieces.shape[1])).to(device)
         output = self.encoder(inputs_embeds=pieces + self.mark(marks), **tensors).last_hidden_state.float()
-        found = []
+        vectors = []
         for row, (reading, window) in enumerate(windows):
             asked = output[row, inputs.asked : inputs.asked + len(reading.encoded.question)]
             begin = inputs.offset[row]
-            found.append(torch.cat((asked, output[row, begin : begin + window.end - window.start])))
-        return found
+            vectors.append(torch.cat((asked, output[row, begin : begin + window.end - window.start])))
+        return vectors
 
-    def _text(self, reading: Reading, windows: Sequence[tuple[Window, Tensor]]) -> Text:
-        """Put the windows of an item together: of those that overlap each gives the half deeper in it."""
+    def _text(self, reading: TextFeatures, windows: Sequence[tuple[Window, Tensor]]) -> Text:
+        """Merge the windows of an item; of overlaps each gives its deeper half."""
         asked = len(reading.encoded.question)
         overlap = self.reader.reading.overlap
         inner = [window.start + overlap // 2 for window, _ in windows[1:]]
@@ -127,12 +125,12 @@ class Network(nn.Module):
 
 
 def _rows(vectors: Tensor, first: Ints) -> Tensor:
-    """Return the vector of each word's first piece, and zeros for a word without one."""
+    """Return the vector of each word's first piece, zeros if there is none."""
     padded = torch.cat((vectors, vectors.new_zeros(1, vectors.shape[1])))
     return padded[torch.from_numpy(np.where(first == NO_PIECE, len(vectors), first)).to(vectors.device)]
 
 
-def _marks(windows: Sequence[tuple[Reading, Window]], inputs: Inputs, length: int) -> Ints:
+def _marks(windows: Sequence[tuple[TextFeatures, Window]], inputs: Inputs, length: int) -> Ints:
     marks = np.zeros((len(windows), length), dtype=np.int64)
     for row, (reading, window) in enumerate(windows):
         asked, passage = reading.marked
@@ -146,55 +144,39 @@ def _marks(windows: Sequence[tuple[Reading, Window]], inputs: Inputs, length: in
 
 
 def save(folder: Path, network: Network) -> None:
-    """Write weights (16-bit floats), configuration, and beside them what the encoder is made from.
+    """Write weights (16-bit floats), configuration, and encoder files.
 
     Each file appears whole or not at all, the weights last.
     """
     folder.mkdir(parents=True, exist_ok=True)
     contextual.save(folder / contextual.FOLDER, Encoder(network.encoder, network.tokenizer))
-    weights = {
-        name: (tensor.half() if tensor.is_floating_point() else tensor).detach().cpu().contiguous()
-        for name, tensor in network.state_dict().items()
-    }
     text = json.dumps(asdict(network.config), indent=2) + "\n"
     (folder / f"{CONFIG}.part").write_text(text, encoding="utf-8")
-    (folder / f"{WEIGHTS}.part").write_bytes(save_weights(weights))
-    for name in (CONFIG, WEIGHTS):
-        (folder / f"{name}.part").replace(folder / name)
+    (folder / f"{WEIGHTS}.part").write_bytes(half_weights(network))
+    finish_parts(folder, (CONFIG, WEIGHTS))
 
 
 def load(folder: Path, device: torch.device) -> tuple[Network, str]:
-    """Return the network of a folder, ready to execute, and its revision: a digest of all files.
+    """Return a folder's network, ready to execute, and its revision.
 
-    Raises UnreadableWeights, naming the file and what is wrong with it.
+    The revision is a digest of all files. Raises UnreadableWeights, naming the file and what is wrong
+    with it.
     """
     digest = hashlib.sha256()
     for name in (CONFIG, WEIGHTS):
-        with _blaming(folder / name):
+        with naming_file(folder / name):
             digest.update((folder / name).read_bytes())
-    with _blaming(folder / CONFIG):
+    with naming_file(folder / CONFIG):
         config = Config(**json.loads((folder / CONFIG).read_text(encoding="utf-8")))
         if config.system != Config.system:
             raise ValueError(f"system is {config.system!r}, not {Config.system!r}")
     described = folder / contextual.FOLDER
-    with _blaming(described):
+    with naming_file(described):
         encoder = Encoder(encoders.open_untrained(described), encoders.open_tokenizer(described))
         if config.window > encoder.window:
             raise ValueError(f"window is {config.window}, but the encoder reads {encoder.window} at most")
     digest.update(encoders.digest(described).encode())
-    with _blaming(folder / WEIGHTS):
+    with naming_file(folder / WEIGHTS):
         network = Network(encoder, config)
-        weights = load_file(folder / WEIGHTS)
-        network.load_state_dict({k: t.float() if t.is_floating_point() else t for k, t in weights.items()})
+        load_half_weights(network, folder / WEIGHTS)
     return network.to(device).eval(), digest.hexdigest()[:12]
-
-
-@contextmanager
-def _blaming(path: Path) -> Iterator[None]:
-    """Turn whatever reading a file raises into our error, with the file's name."""
-    try:
-        yield
-    except OSError as error:
-        raise UnreadableWeights(f"{path}: {error.strerror or error}") from error
-    except (TypeError, ValueError, RuntimeError, SafetensorError) as error:
-        raise UnreadableWeights(f"{path}: {error}") from error

@@ -1,7 +1,8 @@
-"""The parser: reads the question, writes a program production by production, and attends to its words.
+"""The parser: reads the question and writes a program by productions.
 
-An encoder-decoder with attention whose decoder can only choose among productions that fit (Krishnamurthy et
-al. 2017; Subramanian et al. 2020, section 2.2). Productions are numbered as `grammar.productions` lists them.
+An encoder-decoder with attention to the question's words, whose decoder can only choose among
+productions that fit (Krishnamurthy et al. 2017; Subramanian et al. 2020, section 2.2). Productions are
+numbered as `grammar.productions` lists them.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from torch import Tensor, nn
 
 from modelserver.modular.text.grammar import MOST_NODES, Derivation, Language, productions
 
-NOTHING = len(productions())  # stands before the first production, and above the root
+NOTHING = len(productions())  # the production before the first one and above the root
 
 
 class Memory(NamedTuple):
-    """What the decoder keeps for R rows from one step to the next."""
+    """The decoder's state for R rows between two steps."""
 
     hidden: Tensor  # [R, W]
     cell: Tensor  # [R, W]
@@ -28,7 +29,10 @@ class Memory(NamedTuple):
 
 @dataclass(frozen=True)
 class Parse:
-    """A program with its log probability, [], and each node's attention to the question, [M] or None."""
+    """A program with its log probability, [], and its nodes' attentions.
+
+    Each attention is over the question, [M], or None.
+    """
 
     derivation: Derivation
     score: Tensor
@@ -36,7 +40,10 @@ class Parse:
 
 
 class Parser(nn.Module):
-    """An LSTM cell over productions, with attention to the question's words in vectors of W entries."""
+    """An LSTM cell over productions, with attention to the question's words.
+
+    Vectors have W entries.
+    """
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -50,16 +57,23 @@ class Parser(nn.Module):
         self.ask = nn.Linear(3 * width, width)
 
     def begin(self, question: Tensor) -> Memory:
-        """Return the memory before the first step; question [R, M, W] without padding."""
+        """Return the memory before the first step; question [R, M, W], unpadded."""
         first = torch.tanh(self.start(question.mean(1)))
         return Memory(first, torch.zeros_like(first), torch.zeros_like(first))
 
     def step(
         self, question: Tensor, memory: Memory, before: Sequence[int], above: Sequence[int]
     ) -> tuple[Memory, Tensor, Tensor]:
-        """Return the next memory, what it looked at, [R, W], and a logit for each production, [R, NOTHING].
+        """Return the next memory, the attended vectors and production logits.
 
-        before: of each row the last production; above: that of the node above the place to fill.
+        Args:
+            question: [R, M, W].
+            memory: The state after the step before.
+            before: The last production of each row.
+            above: The production of the node above the slot to fill.
+
+        Returns:
+            The memory, [R, W] and [R, NOTHING].
         """
         device = question.device
         inputs = (
@@ -73,57 +87,61 @@ class Parser(nn.Module):
         return Memory(hidden, cell, memory.last), seen, logits
 
     def asked(self, question: Tensor, memory: Memory, seen: Tensor, chosen: Sequence[int]) -> Tensor:
-        """Return the attention of the productions chosen to the question's words, [R, M]."""
+        """Return the attention of the chosen productions to the question, [R, M]."""
         which = self.chosen(torch.tensor(chosen, device=question.device))
         return _attention(question, self.ask(torch.cat((memory.hidden, seen, which), 1)))
 
     def force(self, question: Tensor, derivations: Sequence[Derivation], language: Language) -> list[Parse]:
-        """Return given programs for one question, [M, W], with their scores and attentions.
+        """Score given programs for one question, [M, W]; return their parses.
 
-        A production that the language would not allow counts as if it were allowed beside those that are.
+        A production that the language would not allow counts as if it were allowed beside those that
+        are.
         """
         rows = question.expand(len(derivations), -1, -1)
         memory = self.begin(rows)
         scores = question.new_zeros(len(derivations))
         asked: list[list[Tensor | None]] = [[] for _ in derivations]
-        made = [Derivation() for _ in derivations]
+        growing = [Derivation() for _ in derivations]
         for place in range(max(len(one.taken) for one in derivations)):
             taken = [one.taken[place] if place < len(one.taken) else 0 for one in derivations]
             live = [place < len(one.taken) for one in derivations]
-            memory, seen, logits = self.step(rows, memory, *_context(made))
-            masked = logits + _mask(made, language, logits, also=taken)
+            memory, seen, logits = self.step(rows, memory, *_context(growing))
+            masked = logits + _mask(growing, language, logits, also=taken)
             step = torch.log_softmax(masked, 1)[range(len(taken)), taken]
             scores = scores + torch.where(torch.tensor(live, device=scores.device), step, torch.zeros(()))
             attention = self.asked(rows, memory, seen, taken)
             memory = _recall(memory, rows, attention, taken)
             for row, number in enumerate(taken):
                 if live[row]:
-                    made[row] = made[row].take(number)
+                    growing[row] = growing[row].take(number)
                     asked[row].append(attention[row] if productions()[number].worded else None)
-        return [Parse(one, scores[row], tuple(asked[row])) for row, one in enumerate(made)]
+        return [Parse(one, scores[row], tuple(asked[row])) for row, one in enumerate(growing)]
 
     def beam(self, question: Tensor, language: Language, size: int) -> list[Derivation]:
-        """Return the programs of a beam search for one question, [M, W], the most probable first."""
-        made, scores, done = [Derivation()], question.new_zeros(1), list[tuple[float, Derivation]]()
+        """Return the most probable programs by beam search, best first.
+
+        The question is [M, W].
+        """
+        growing, scores, done = [Derivation()], question.new_zeros(1), list[tuple[float, Derivation]]()
         rows = question[None]
         memory = self.begin(rows)
         for _ in range(MOST_NODES):
-            memory, seen, logits = self.step(rows.expand(len(made), -1, -1), memory, *_context(made))
-            total = scores[:, None] + torch.log_softmax(logits + _mask(made, language, logits), 1)
+            memory, seen, logits = self.step(rows.expand(len(growing), -1, -1), memory, *_context(growing))
+            total = scores[:, None] + torch.log_softmax(logits + _mask(growing, language, logits), 1)
             best = total.flatten().topk(min(size, int(torch.isfinite(total).sum())))
             row, number = (part.tolist() for part in (best.indices // NOTHING, best.indices % NOTHING))
-            grown = [made[r].take(n) for r, n in zip(row, number, strict=True)]
+            grown = [growing[r].take(n) for r, n in zip(row, number, strict=True)]
             memory = Memory(*(part[row] for part in memory))
             attention = self.asked(rows.expand(len(row), -1, -1), memory, seen[row], number)
             memory = _recall(memory, rows.expand(len(row), -1, -1), attention, number)
             done += [(float(s), d) for s, d in zip(best.values, grown, strict=True) if d.done]
-            live = [place for place, one in enumerate(grown) if not one.done]
-            done = sorted(done, key=lambda one: -one[0])[:size]
+            live = [place for place, grown_program in enumerate(grown) if not grown_program.done]
+            done = sorted(done, key=lambda grown_program: -grown_program[0])[:size]
             if not live or (len(done) == size and float(best.values[live].max()) < done[-1][0]):
                 break
-            made, scores = [grown[place] for place in live], best.values[live]
+            growing, scores = [grown[place] for place in live], best.values[live]
             memory = Memory(*(part[live] for part in memory))
-        return [one for _, one in done]
+        return [grown_program for _, grown_program in done]
 
 
 def _attention(question: Tensor, query: Tensor) -> Tensor:
@@ -136,31 +154,36 @@ def _attended(question: Tensor, attention: Tensor) -> Tensor:
 
 
 def _recall(memory: Memory, question: Tensor, attention: Tensor, taken: Sequence[int]) -> Memory:
-    """Return the memory with what was asked for last; productions without words leave it as it was."""
+    """Return the memory with the words attended to last.
+
+    Productions without words leave it as it was.
+    """
     worded = torch.tensor([productions()[number].worded for number in taken], device=attention.device)
     return memory._replace(last=torch.where(worded[:, None], _attended(question, attention), memory.last))
 
 
-def _context(made: Sequence[Derivation]) -> tuple[list[int], list[int]]:
-    """Return of each derivation the production before, and the one above the next open place."""
-    before = [one.taken[-1] if one.taken else NOTHING for one in made]
-    return before, [_above(one) for one in made]
+def _context(derivations: Sequence[Derivation]) -> tuple[list[int], list[int]]:
+    """Return each derivation's last production, and that above the next slot."""
+    before = [one.taken[-1] if one.taken else NOTHING for one in derivations]
+    return before, [_above(one) for one in derivations]
 
 
-def _above(made: Derivation) -> int:
-    if made.done or not made.taken:
+def _above(derivation: Derivation) -> int:
+    if derivation.done or not derivation.taken:
         return NOTHING
-    depth = made.open[-1][1] - 1
-    return next(n for n, d in zip(reversed(made.taken), reversed(made.depths), strict=True) if d == depth)
+    depth = derivation.open[-1][1] - 1
+    return next(
+        n for n, d in zip(reversed(derivation.taken), reversed(derivation.depths), strict=True) if d == depth
+    )
 
 
 def _mask(
-    made: Sequence[Derivation], language: Language, logits: Tensor, also: Sequence[int] | None = None
+    derivations: Sequence[Derivation], language: Language, logits: Tensor, also: Sequence[int] | None = None
 ) -> Tensor:
-    """Return 0 for the productions that fit and minus infinity for all others, [R, NOTHING]."""
+    """Return 0 for productions that fit, -inf for all others, [R, NOTHING]."""
     mask = torch.full(logits.shape, -torch.inf)
-    for row, one in enumerate(made):
-        mask[row, one.allowed(language)] = 0
+    for row, derivation in enumerate(derivations):
+        mask[row, derivation.allowed(language)] = 0
         if also is not None:
             mask[row, also[row]] = 0
     return mask.to(logits.device)

@@ -1,6 +1,6 @@
-"""Numbers and dates in a passage, found by rule, with the code points where they stand.
+"""Numbers and dates in a passage, found by rule, with their code points.
 
-What a place states is read by `analysis.programs.values`, so that a module and a hand-drawn span agree on it.
+`analysis.programs.values` reads their values, so that a module and a hand-drawn span agree.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ _DATE = re.compile(
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number or a date (ISO 8601, may lack day or month) and its place, code points, end exclusive."""
+    """A number or a date (ISO 8601, may lack day or month), with its span.
+
+    The span is in code points, end exclusive.
+    """
 
     start: int
     end: int
@@ -46,41 +49,43 @@ class Quantity:
 
 
 def dates(text: str) -> list[Quantity]:
-    """Return the dates that name a year, in the order of the text; four digits alone are a year.
+    """Return the dates that name a year, in text order.
+
+    Four digits alone are a year.
 
     >>> [date.value for date in dates("Founded on 3 May 1950, closed in 1961.")]
     ['1950-05-03', '1961']
     """
-    found = ((match.span(), date_of(match[0])) for match in _DATE.finditer(text))
-    return [Quantity(start, end, value) for (start, end), value in found if value is not None]
+    matches = ((match.span(), date_of(match[0])) for match in _DATE.finditer(text))
+    return [Quantity(start, end, value) for (start, end), value in matches if value is not None]
 
 
 def numbers(text: str) -> list[Quantity]:
-    """Return the numbers in digits or English words, those inside of longer dates left out.
+    """Return numbers in digits or English words, except inside longer dates.
 
     >>> [number.value for number in numbers("On 3 May 1950 he ran 1,200 yards in twenty-one games.")]
     [1200, 21]
     """
     inside = [date for date in dates(text) if not text[date.start : date.end].isdecimal()]
-    found = []
+    quantities = []
     for match in _NUMBER.finditer(text):
         start, end = match.span()
         value = number_of(match[0])
         if value is not None and not any(date.start < end and start < date.end for date in inside):
-            found.append(Quantity(start, end, value))
-    return found
+            quantities.append(Quantity(start, end, value))
+    return quantities
 
 
 def on_words(
-    found: Sequence[Quantity], words: Sequence[tuple[int, int]]
+    quantities: Sequence[Quantity], words: Sequence[tuple[int, int]]
 ) -> list[tuple[Quantity, tuple[int, int]]]:
-    """Return each quantity with its first word and the one after its last, if it touches any.
+    """Return each quantity that touches words, with first and last word.
 
-    ``words`` are code points in order, ends exclusive.
+    The last is exclusive. ``words`` are code points in order, ends exclusive.
     """
     placed = []
-    for one in found:
-        touched = [i for i, (start, end) in enumerate(words) if start < one.end and one.start < end]
+    for quantity in quantities:
+        touched = [i for i, (start, end) in enumerate(words) if start < quantity.end and quantity.start < end]
         if touched:
-            placed.append((one, (touched[0], touched[-1] + 1)))
+            placed.append((quantity, (touched[0], touched[-1] + 1)))
     return placed

@@ -1,4 +1,4 @@
-"""An item as a network reads it: words, the encoder's pieces, and the numbers and dates of the passage."""
+"""Turn an item into network inputs: words, pieces, numbers and dates."""
 
 from __future__ import annotations
 
@@ -23,23 +23,26 @@ Place = tuple[int, int]  # start and end in code points, end exclusive
 
 
 @dataclass(frozen=True)
-class Found:
-    """The numbers, or the dates, of a passage, N, each with its first word and the one after its last."""
+class Quantities:
+    """The N numbers, or dates, of a passage, each with its words.
 
-    quantities: tuple[Quantity, ...]
+    ``words`` are the first word and the one after the last.
+    """
+
+    items: tuple[Quantity, ...]
     words: tuple[tuple[int, int], ...]
 
     def __len__(self) -> int:
-        return len(self.quantities)
+        return len(self.items)
 
 
 @dataclass(frozen=True)
-class Reading:
-    """One item: M words of the question, T words of the passage as the item gives them.
+class TextFeatures:
+    """One item: M question words, and T passage words as the item gives them.
 
-    ``*_first`` is the first piece of each word (`contextual.NO_PIECE` without one). ``same`` says which words
-    of the question stand in the passage and where, [M, T]: equal but for case, signs left out. ``marked`` are
-    the pieces of such words, of the question and of the passage.
+    ``*_first`` is the first piece of each word (`contextual.NO_PIECE` if none). ``same`` tells which
+    question words occur in the passage and where, [M, T]: equal but for case, punctuation left out.
+    ``marked`` are the pieces of such words, of the question and of the passage.
     """
 
     item: ModuleItem
@@ -49,19 +52,19 @@ class Reading:
     first: Ints  # [T]
     same: Bools  # [M, T]
     marked: tuple[Bools, Bools]
-    numbers: Found
-    dates: Found
+    numbers: Quantities
+    dates: Quantities
 
     def words(self) -> list[str]:
         """Return the words of the question."""
         return [self.item.text[start:end] for start, end in self.asked]
 
     def quote(self, first: int, beyond: int) -> str:
-        """Return the passage from its word ``first`` up to the one before ``beyond``."""
+        """Return the passage from word ``first`` up to the one before ``beyond``."""
         return self.item.passage[self.item.tokens[first][0] : self.item.tokens[beyond - 1][1]]
 
 
-def read(item: ModuleItem, reader: WindowReader) -> Reading:
+def read(item: ModuleItem, reader: WindowReader) -> TextFeatures:
     """Turn an item into what the network looks at.
 
     Raises InvalidRequest, naming the field, for an item without passage or words, words that are out of order
@@ -70,11 +73,11 @@ def read(item: ModuleItem, reader: WindowReader) -> Reading:
     _check(item)
     asked, tokens = tuple(tokenise(item.text)), item.tokens
     if not asked:
-        raise InvalidRequest("there is no word in it", field="text")
+        raise InvalidRequest("it contains no words", field="text")
     encoded = _encode(item, reader)
     keys, asked_keys = _keys(item.passage, tokens), _keys(item.text, asked)
     same = (asked_keys[:, None] == keys[None, :]) & (asked_keys[:, None] != "")
-    return Reading(
+    return TextFeatures(
         item=item,
         asked=asked,
         encoded=encoded,
@@ -85,23 +88,24 @@ def read(item: ModuleItem, reader: WindowReader) -> Reading:
             _on_pieces(same.any(1), asked, encoded.asked),
             _on_pieces(same.any(0), tokens, encoded.places[:, 2:]),
         ),
-        numbers=_found(numbers(item.passage), tokens),
-        dates=_found(dates(item.passage), tokens),
+        numbers=_located(numbers(item.passage), tokens),
+        dates=_located(dates(item.passage), tokens),
     )
 
 
 def named(argument: str, words: Sequence[str]) -> list[int]:
-    """Return the places in the question of an argument's words, those that stand closest together.
+    """Return the positions of an argument's words in the question.
 
-    Words that the question does not hold are left out; there may be none left.
+    Of several occurrences, those closest together. Words that the question does not hold are left out;
+    there may be none left.
     """
     asked = [word.casefold() for word in words]
     wanted = [argument[start:end].casefold() for start, end in tokenise(argument)]
-    known = [word for word in wanted if word in asked]
+    shared = [word for word in wanted if word in asked]
     best: list[int] = []
-    for begin in (place for place, word in enumerate(asked) if known and word == known[0]):
+    for begin in (place for place, word in enumerate(asked) if shared and word == shared[0]):
         chosen = [begin]
-        for word in known[1:]:
+        for word in shared[1:]:
             later = [i for i, other in enumerate(asked) if other == word and i > chosen[-1]]
             chosen.append(later[0] if later else asked.index(word))
         if not best or max(chosen) - min(chosen) < max(best) - min(best):
@@ -118,13 +122,13 @@ def _check(item: ModuleItem) -> None:
         if not start < end <= len(item.passage):
             message = f"a word from {start} to {end} is not in a passage of {len(item.passage)} code points"
             raise InvalidRequest(message, field=f"tokens.{number}")
-    for number, (one, other) in enumerate(pairwise(item.tokens), start=1):
-        if other[0] < one[1]:
+    for number, (before, after) in enumerate(pairwise(item.tokens), start=1):
+        if after[0] < before[1]:
             raise InvalidRequest("begins before the word before it ends", field=f"tokens.{number}")
 
 
 def _encode(item: ModuleItem, reader: WindowReader) -> Encoded:
-    """Return the pieces: the passage is the one sentence of an article without title."""
+    """Return the pieces; the passage is a one-sentence article without title."""
     try:
         return reader.encode(QAItem(id=item.id, question=item.text, context=[("", [item.passage])]))
     except InvalidRequest as error:
@@ -133,13 +137,13 @@ def _encode(item: ModuleItem, reader: WindowReader) -> Encoded:
 
 
 def _keys(text: str, places: Sequence[Place]) -> np.ndarray:
-    """Return each word in lower case, and nothing for one without letters or digits."""
+    """Return each word in lower case, empty for one without letters or digits."""
     words = (text[start:end].casefold() for start, end in places)
     return np.array([word if any(map(str.isalnum, word)) else "" for word in words], dtype=object)
 
 
 def _rows(places: Sequence[Place]) -> Ints:
-    """Return places in the one text as rows of the fields of `modelserver.inputs.features.Place`."""
+    """Return positions in one text as rows of the fields of `Place`."""
     return np.pad(np.array(places, dtype=np.int64).reshape(-1, 2), ((0, 0), (2, 0)))
 
 
@@ -152,6 +156,6 @@ def _on_pieces(marked: Bools, words: Sequence[Place], pieces: Ints) -> Bools:
     return touched
 
 
-def _found(quantities: Sequence[Quantity], tokens: Sequence[Place]) -> Found:
+def _located(quantities: Sequence[Quantity], tokens: Sequence[Place]) -> Quantities:
     placed = on_words(quantities, tokens)
-    return Found(tuple(one for one, _ in placed), tuple(words for _, words in placed))
+    return Quantities(tuple(one for one, _ in placed), tuple(words for _, words in placed))

@@ -1,4 +1,7 @@
-"""Programs without modules that sort and compare, for networks trained without them (N20, section 4.1)."""
+"""Programs without sorting and comparing modules (N20, section 4.1).
+
+Networks that are trained without those modules need them.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ from modelserver.modular.text.grammar import SORTING
 
 
 def unsorted(example: Example) -> Example:
-    """Return an example whose program sorts and compares nothing, with the gold of the nodes that are left.
+    """Return an example whose program neither sorts nor compares.
 
-    What is sorted takes the place of the sorting. Two events that are compared become one `find` with the
-    words of both, which then has to choose between them.
+    The sorted input replaces the sorting. Two compared events become one `find` with the words of both,
+    which then has to choose between them. Gold of the remaining nodes is kept.
     """
     program = example.program
     if program is None or all(node.module not in SORTING for node in program.nodes):
@@ -31,7 +34,10 @@ def unsorted(example: Example) -> Example:
 
 
 def _reduced(program: Program, index: int, kept: list[int | None]) -> str:
-    """Return a subtree as text, and append the old number of each node that is left, None for a new one."""
+    """Return a subtree as text, and append each kept node's old number.
+
+    A new node has None.
+    """
     node = program.nodes[index]
     if node.module in ("find-max-num", "find-min-num"):
         return _reduced(program, node.children[0], kept)

@@ -1,4 +1,4 @@
-"""Scores of `text-nmn` on examples: answers by its own programs, modules by the programs of people."""
+"""Score `text-nmn`: answers by its own programs, modules by gold programs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ BATCH = 16  # items that run together
 
 @dataclass(frozen=True)
 class Scores:
-    """Means over all questions, in [0, 1], and the faithfulness of the modules, where gold is known.
+    """Means over all questions, in [0, 1], and the modules' faithfulness.
 
-    em, f1: of the answers by the system's own programs. parsed: share of the questions with a gold program
-    whose modules the system writes as people do, None without any.
+    Attributes:
+        em: Exact match of the answers by the system's own programs.
+        f1: F1 of the same answers.
+        parsed: Share of the questions with a gold program whose modules the system writes
+            as people do, None if there are none.
     """
 
     em: float
@@ -32,7 +35,10 @@ class Scores:
 
 
 def score(system: TextSystem, examples: Sequence[Example], *, given: bool = False) -> Scores:
-    """Score a system on examples, one at least; with ``given``, answers are by the programs of people."""
+    """Score a system on at least one example.
+
+    With ``given``, gold programs replace the system's own.
+    """
     executions = run(system, [_with_program(one) if given else one.item for one in examples])
     em, f1 = np.mean(
         [answer_scores(example, one.answer) for example, one in zip(examples, executions, strict=True)],
@@ -62,12 +68,12 @@ def answer_scores(example: Example, answer: object) -> tuple[float, float]:
 
     Of an answer that several texts make up together one text is 1/n of its F1 and no exact match.
     """
-    said = str(answer)
+    predicted = str(answer)
     scores = []
-    for right in (example.said, *example.also):
+    for right in (example.answer_texts, *example.also):
         alone = len(right) == 1
-        em = float(alone and exact_match(right[0], said))
-        scores.append((em, max(answer_f1(one, said).f1 for one in right) / len(right)))
+        em = float(alone and exact_match(right[0], predicted))
+        scores.append((em, max(answer_f1(one, predicted).f1 for one in right) / len(right)))
     return max(scores, key=lambda pair: pair[1])
 
 
@@ -82,9 +88,9 @@ def _modules(program: str) -> str:
 
 
 def faithfulness(system: TextSystem, examples: Sequence[Example]) -> SpanScores | None:
-    """Score the modules of gold programs against gold spans; None where no example has any.
+    """Score the modules of gold programs against gold spans, None without any.
 
-    Programs with extract-answer are left out, for not every system has that module.
+    Programs with extract-answer are left out, because not every system has that module.
     """
     chosen = [
         example

@@ -1,4 +1,7 @@
-"""What flows between modules over a passage of T words: attention, numbers or dates in the text, amounts."""
+"""The states that flow between modules over a passage of T words.
+
+They are attention, numbers or dates in the text, and amounts.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,17 @@ import torch
 from torch import Tensor
 
 from modelserver.modular.text.quantities import Quantity
-from modelserver.modular.text.reading import Found
+from modelserver.modular.text.reading import Quantities
 
 LEAST = 1e-12  # keeps quotients and logarithms finite; far below what a softmax leaves on a word
 
 
 @dataclass(frozen=True)
 class Attention:
-    """A distribution over the words, [T], and how probable it is that there is anything at all, in [0, 1].
+    """A distribution over the words, [T], and the probability of any event.
 
-    A distribution cannot say that nothing is there; ``presence`` does, for `count` alone. ``ends`` are the
-    logits of an answer's first and last word, [2, T], where a module gives them itself.
+    A distribution cannot say that nothing is there; ``presence``, in [0, 1], does, for `count` alone.
+    ``ends`` are the logits of an answer's first and last word, [2, T], if a module gives them itself.
     """
 
     weights: Tensor
@@ -29,40 +32,48 @@ class Attention:
 
 @dataclass(frozen=True)
 class Mentions:
-    """A distribution over the N numbers (or dates) of the passage, with the events that they belong to.
+    """A distribution over N numbers (or dates) with the events they belong to.
 
-    ``joint``, [T, N], sums to 1: its columns give the distribution over numbers, its rows that over events.
+    ``joint``, [T, N], sums to 1: its columns give the distribution over numbers, its rows that over
+    events.
     """
 
     joint: Tensor
-    found: Found
+    quantities: Quantities
     presence: Tensor
 
     @property
     def probabilities(self) -> Tensor:
-        """The distribution over the numbers, [N]."""
+        """Return the distribution over the numbers, [N]."""
         return self.joint.sum(0)
 
     @property
     def events(self) -> Tensor:
-        """The distribution over the words of the events, [T]."""
+        """Return the distribution over the words of the events, [T]."""
         return self.joint.sum(1)
 
     @property
     def weights(self) -> Tensor:
-        """The distribution over the words that state the numbers, [T]; a number shares its words equally."""
-        return self.probabilities @ spread(self.found, len(self.joint)).to(self.joint)
+        """Return the distribution over the words that state the numbers, [T].
+
+        A number shares its words equally.
+        """
+        return self.probabilities @ spread(self.quantities, len(self.joint)).to(self.joint)
 
     def scaled(self, factors: Tensor) -> Mentions:
-        """Return the mentions with each number as many times as probable; events follow their numbers."""
+        """Return the mentions with each number's probability scaled.
+
+        Events follow their numbers.
+        """
         return replace(self, joint=self.joint * factors)
 
 
 @dataclass(frozen=True)
 class Amount:
-    """A distribution over V different numbers that need not stand in the text, [V] each.
+    """A distribution over V distinct numbers, [V], in the text or not.
 
-    ``logs`` are the logarithms of the probabilities where these may be too small to be told from 0.
+    ``logs`` are the logarithms of the probabilities if these may be too small to be distinguished from
+    0.
     """
 
     values: Tensor  # in double precision, ascending
@@ -73,10 +84,10 @@ class Amount:
 State = Attention | Mentions | Amount
 
 
-def spread(found: Found, words: int) -> Tensor:
+def spread(quantities: Quantities, words: int) -> Tensor:
     """Return the share of each word in each number, [N, T]; rows sum to 1."""
-    shares = torch.zeros(len(found), words)
-    for row, (first, beyond) in enumerate(found.words):
+    shares = torch.zeros(len(quantities), words)
+    for row, (first, beyond) in enumerate(quantities.words):
         shares[row, first:beyond] = 1 / (beyond - first)
     return shares
 
@@ -88,11 +99,11 @@ def merged(values: Tensor, probabilities: Tensor) -> Amount:
 
 
 def amount(state: State) -> Amount:
-    """Return numbers in the text as the values that they state; an amount stays as it is."""
+    """Return numbers in the text as their values; an amount stays as it is."""
     if isinstance(state, Amount):
         return state
     assert isinstance(state, Mentions), "an attention is no amount"
-    return merged(stated(state.found.quantities).to(state.joint.device), state.probabilities)
+    return merged(stated(state.quantities.items).to(state.joint.device), state.probabilities)
 
 
 def stated(quantities: Sequence[Quantity]) -> Tensor:

@@ -1,4 +1,4 @@
-"""`text-nmn` as the server sees it: items in, executed programs with every module's output out."""
+"""`text-nmn` as the server sees it: items in, executed programs out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from modelserver.modular.text.grammar import Derivation, Language, derivation
 from modelserver.modular.text.modules import Text
 from modelserver.modular.text.network import Network
 from modelserver.modular.text.network import load as load_network
-from modelserver.modular.text.reading import Reading, named
+from modelserver.modular.text.reading import TextFeatures, named
 from modelserver.modular.text.states import Amount, State
 from modelserver.wire.errors import InvalidRequest, PredictionFailed
 from modelserver.wire.schema import Execution, ModuleItem, NodeOutput
@@ -26,10 +26,11 @@ _PASSAGE = "The Comets gained 312 yards. The Foxes gained 280 yards."
 
 
 class TextSystem:
-    """A trained network. An item without program is parsed; one with a program is executed by that.
+    """A trained network.
 
-    Words of an argument that the question holds are attended to equally. An argument without such words is
-    left to the parser, which says where it would look for that module.
+    An item without program is parsed; one with a program is executed by that. Words of an argument that
+    the question holds are attended to equally. An argument without such words is left to the parser,
+    which says where it would look for that module.
     """
 
     def __init__(self, network: Network, *, name: str, description: str, revision: str) -> None:
@@ -39,23 +40,26 @@ class TextSystem:
         self.warm_up = ModuleItem(id="warm up", text="Who gained 312 yards?", passage=_PASSAGE, tokens=words)
 
     def cost(self, item: ModuleItem) -> int:
-        """Return the pieces that the encoder reads, the question anew in each window."""
+        """Return the pieces that the encoder reads, each window with the question."""
         reader = self.network.reader
         return sum(map(reader.length, reader.windows(self.network.read(item).encoded)))
 
     def check(self, item: ModuleItem) -> None:
-        """Raise InvalidRequest as `reading.read` does, and for a program that cannot be executed."""
+        """Raise InvalidRequest as `reading.read` does, or for an invalid program."""
         self._given(item, self.network.read(item))
 
     def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
-        """Execute the items as one batch. Raises InvalidRequest as `check` does, and PredictionFailed."""
+        """Execute the items as one batch.
+
+        Raises InvalidRequest as `check` does, and PredictionFailed.
+        """
         readings = [self.network.read(item) for item in items]
         given = [self._given(item, reading) for item, reading in zip(items, readings, strict=True)]
         with torch.inference_mode():
             texts = self.network(readings)
             return [self._execute(text, program) for text, program in zip(texts, given, strict=True)]
 
-    def _given(self, item: ModuleItem, reading: Reading) -> Program | None:
+    def _given(self, item: ModuleItem, reading: TextFeatures) -> Program | None:
         if item.program is None:
             return None
         try:
@@ -78,9 +82,9 @@ class TextSystem:
             raise PredictionFailed("the network's attentions are not numbers: its weights are damaged")
         language = self.network.language(text.reading)
         if program is None:
-            made = self.network.parser.beam(text.question, language, BEAM)[0]
-            asked = self._asked(text, made, language)
-            program = made.program(_arguments(text.reading, asked))
+            best = self.network.parser.beam(text.question, language, BEAM)[0]
+            asked = self._asked(text, best, language)
+            program = best.program(_arguments(text.reading, asked))
         else:
             asked = self._named(text, program, language)
         states = execute(self.network.modules_, text, program, asked)
@@ -94,11 +98,14 @@ class TextSystem:
             ],
         )
 
-    def _asked(self, text: Text, made: Derivation, language: Language) -> list[Tensor | None]:
-        return list(self.network.parser.force(text.question, [made], language)[0].asked)
+    def _asked(self, text: Text, parsed: Derivation, language: Language) -> list[Tensor | None]:
+        return list(self.network.parser.force(text.question, [parsed], language)[0].asked)
 
     def _named(self, text: Text, program: Program, language: Language) -> list[Tensor | None]:
-        """Return each node's attention to the question: its argument's words, or what the parser looks at."""
+        """Return each node's attention to the question.
+
+        It is on its argument's words, or else on those that the parser attends to.
+        """
         asked, words = self._asked(text, derivation(program), language), text.reading.words()
         for node in program.nodes:
             places = named(node.argument or "", words)
@@ -109,14 +116,14 @@ class TextSystem:
         return asked
 
 
-def _arguments(reading: Reading, asked: Sequence[Tensor | None]) -> list[str | None]:
+def _arguments(reading: TextFeatures, asked: Sequence[Tensor | None]) -> list[str | None]:
     """Return the words of the question that each node attends to most."""
     words = reading.words()
-    found: list[str | None] = []
+    arguments: list[str | None] = []
     for attention in asked:
         chosen = [] if attention is None else (attention > SHOWN * attention.max()).tolist()
-        found.append(" ".join(word for word, yes in zip(words, chosen, strict=False) if yes) or None)
-    return found
+        arguments.append(" ".join(word for word, yes in zip(words, chosen, strict=False) if yes) or None)
+    return arguments
 
 
 def _output(index: int, module: str, state: State) -> NodeOutput:
@@ -125,14 +132,17 @@ def _output(index: int, module: str, state: State) -> NodeOutput:
 
 
 def _words(text: str) -> list[tuple[int, str]]:
-    found, at = [], 0
+    placed, at = [], 0
     for word in text.split():
         at = text.index(word, at)
-        found.append((at, word))
-    return found
+        placed.append((at, word))
+    return placed
 
 
 def load(folder: Path, device: torch.device, *, name: str, description: str) -> TextSystem:
-    """Load a folder of weights. Raises UnreadableWeights, naming the file and what is wrong with it."""
+    """Load a folder of weights.
+
+    Raises UnreadableWeights, naming the file and what is wrong with it.
+    """
     network, revision = load_network(folder, device)
     return TextSystem(network, name=name, description=description, revision=revision)

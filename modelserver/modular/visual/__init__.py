@@ -1,1 +1,1 @@
-"""`visual-nmn` and `lxmert`: a modular network over regions of images, and its encoder without one."""
+"""`visual-nmn` over regions of images, and `lxmert`, its encoder alone."""

@@ -1,7 +1,7 @@
-"""`lxmert`: the end-to-end baseline, which reads the sentence with each image and answers without a program.
+"""`lxmert`: the end-to-end baseline, which answers without a program.
 
-Source: Tan and Bansal 2019 (their head for NLVR2): the pooled outputs of both images, one after the other,
-through a two-layer network.
+It reads the sentence with each image. Source: Tan and Bansal 2019 (their head for NLVR2): the pooled
+outputs of both images, one after the other, through a two-layer network.
 """
 
 from __future__ import annotations

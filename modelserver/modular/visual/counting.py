@@ -1,8 +1,8 @@
-"""The count modules: Sum-, Layer- and Graph-count, and an exact count of independent boxes.
+"""The count modules: Sum-, Layer- and Graph-count, and an exact count.
 
-Source: Subramanian et al. 2020 (N20), section 4.1. Each counts every image for itself and adds them up, as
-the released code of N20 does. `exact` is ours: the distribution of a sum of independent boxes, where
-Sum-count takes a Normal of fixed variance around its mean.
+Source: Subramanian et al. 2020 (N20), section 4.1. Each counts every image separately and adds the
+counts, as the released code of N20 does. `exact` is ours: the distribution of a sum of independent
+boxes, for which Sum-count takes a Normal of fixed variance around its mean.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Sum(nn.Module):
 
 
 class Layer(nn.Module):
-    """FF1(LayerNorm(FF2(p · v))), FF1 ending in a ReLU: it sees the regions themselves."""
+    """FF1(LayerNorm(FF2(p · v))) with a final ReLU; it sees the regions."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
@@ -45,13 +45,17 @@ class Layer(nn.Module):
 
 
 class Monotone(nn.Module):
-    """A learned increasing function from [0, 1] onto [0, 1], linear between `SEGMENTS` + 1 places."""
+    """A learned increasing function from [0, 1] onto [0, 1].
+
+    It is linear between `SEGMENTS` + 1 points.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.steps = nn.Parameter(torch.ones(SEGMENTS))
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return the function of each element, the shape of ``x``."""
         steps = self.steps.abs()
         steps = steps / steps.sum()
         heights = torch.cat([steps.new_zeros(1), steps.cumsum(dim=0)])
@@ -62,12 +66,13 @@ class Monotone(nn.Module):
 
 
 class Graph(nn.Module):
-    """Count objects rather than boxes: Zhang, Hare and Prügel-Bennett 2018, section 3.
+    """Count objects, not boxes.
 
-    Boxes are the nodes of a graph whose edges weigh p_i p_j. Edges between boxes of one object, those that
-    overlap, are taken out; then objects that several boxes stand for are scaled down to one. What is left is
-    a graph of n² edges for n objects. With 0s and 1s, and boxes that coincide or are disjoint, it is exact.
-    Only the ``most`` probable boxes of an image are looked at, for the time grows with their cube.
+    Source: Zhang, Hare and Prügel-Bennett 2018, section 3.
+    Boxes are the nodes of a graph whose edges weigh p_i p_j. Edges between overlapping boxes, which show
+    one object, are removed; then objects that several boxes stand for are scaled down to one. The rest
+    is a graph of n² edges for n objects. With 0s and 1s, and boxes that coincide or are disjoint, it is
+    exact. Only the ``most`` probable boxes of an image are used, because the time grows with their cube.
     """
 
     def __init__(self, most: int) -> None:
@@ -89,21 +94,25 @@ class Graph(nn.Module):
         return (edges.sum(dim=(-1, -2)) + loops.sum(dim=-1) + 1e-20).sqrt()
 
     def _copies(self, p: Tensor, edges: Tensor) -> Tensor:
-        """Return for each box how many boxes are like it, itself among them: alike in p and in all edges.
+        """Return for each box the number of boxes like it, itself included.
 
-        Boxes that cannot be meant, padding among them, are like none; otherwise their number would matter.
+        They are alike in p and in all edges. Impossible boxes, padding among them, are like none;
+        otherwise their number would matter.
         """
         rows = self.alike(1 - (edges[..., :, None, :] - edges[..., None, :, :]).abs()).prod(dim=-1)
         rows = rows * self.alike(1 - (p[..., :, None] - p[..., None, :]).abs())
         return (rows * (p > 0)[..., None, :]).sum(dim=-1).clamp(min=1)
 
 
-def overlaps(one: Tensor, other: Tensor) -> Tensor:
-    """Return the intersection over union, [..., m, k], of boxes [..., m, 4] and [..., k, 4]."""
-    first = torch.maximum(one[..., :, None, :2], other[..., None, :, :2])
-    last = torch.minimum(one[..., :, None, 2:], other[..., None, :, 2:])
+def overlaps(rows: Tensor, columns: Tensor) -> Tensor:
+    """Return the intersection over union of boxes, [..., m, k].
+
+    The boxes are [..., m, 4] and [..., k, 4].
+    """
+    first = torch.maximum(rows[..., :, None, :2], columns[..., None, :, :2])
+    last = torch.minimum(rows[..., :, None, 2:], columns[..., None, :, 2:])
     shared = (last - first).clamp(min=0).prod(dim=-1)
-    areas = [(boxes[..., 2:] - boxes[..., :2]).clamp(min=0).prod(dim=-1) for boxes in (one, other)]
+    areas = [(boxes[..., 2:] - boxes[..., :2]).clamp(min=0).prod(dim=-1) for boxes in (rows, columns)]
     either = areas[0][..., :, None] + areas[1][..., None, :] - shared
     return shared / either.clamp(min=1e-12)
 
@@ -114,13 +123,16 @@ class Counter(nn.Module):
     def __init__(self, kind: CountKind, hidden: int, *, most: int = 36, variance: float = VARIANCE) -> None:
         super().__init__()
         self.kind, self.variance = kind, variance
-        made = {"layer": lambda: Layer(hidden), "graph": lambda: Graph(most)}
-        self.of_image: nn.Module = made.get(kind, Sum)()
+        constructors = {"layer": lambda: Layer(hidden), "graph": lambda: Graph(most)}
+        self.of_image: nn.Module = constructors.get(kind, Sum)()
 
     def forward(self, p: Tensor, regions: Tensor, boxes: Tensor) -> Number:
-        """Count [n, images, m] boxes with probabilities p; missing boxes have p = 0.
+        """Count boxes with probabilities p; missing boxes have p = 0.
 
-        regions: [n, images, m, hidden], which Layer-count alone reads; boxes: [n, images, m, 4].
+        Args:
+            p: [n, images, m].
+            regions: [n, images, m, hidden], which Layer-count alone reads.
+            boxes: [n, images, m, 4].
         """
         if self.kind == "exact":
             every = p.flatten(1)

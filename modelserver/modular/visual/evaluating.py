@@ -1,4 +1,4 @@
-"""Score a network on generated scenes: accuracy, and the faithfulness of its modules."""
+"""Score a network on generated scenes: accuracy and module faithfulness."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--outputs",
         type=Path,
         metavar="FILE",
-        help="write what the modules put out, for `analysis faithfulness`",
+        help="write the outputs of the modules, for `analysis faithfulness`",
     )
     parser.set_defaults(command=run)
 
@@ -45,8 +45,8 @@ def run(options: argparse.Namespace) -> int:
         examples = [_proposed(each) for each in examples]
     network, _, revision = folder.load(options.weights, torch.device("cpu"))
     if options.outputs:
-        _, found = outputs(network, examples)
-        write_items(options.outputs, (_written(each) for each in found))
+        _, predicted = outputs(network, examples)
+        write_items(options.outputs, (_written(each) for each in predicted))
     sys.stdout.write(json.dumps({"revision": revision, **scores(network, examples)}, indent=2) + "\n")
     return 0
 

@@ -1,7 +1,7 @@
-"""Executing the programs of a batch together, all nodes of one module and level in one step.
+"""Execute a batch of programs, all nodes of one module and level at once.
 
-Source: Subramanian et al. 2020, Table 3. What is learned comes in as scores; the rest is fixed arithmetic, so
-that with scores of 0 and 1 the outcome is that of `analysis.programs.execute`.
+Source: Subramanian et al. 2020, Table 3. Learned values come in as scores; the rest is fixed arithmetic,
+so that with scores of 0 and 1 the outcome is that of `analysis.programs.execute`.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ BOTH, EITHER = frozenset({"and", "in-each-image"}), frozenset({"or", "in-at-leas
 
 @dataclass(frozen=True)
 class Scores:
-    """What the learned modules of a batch say, with the row of each example's node.
+    """The scores of a batch's learned modules, with each node's row.
 
-    score: [rows, images, m], how well the words fit a box, 0 to 1. pair: [rows, images, m, m], how well a
-    box stands so to another.
+    Attributes:
+        score: [rows, images, m], how well the words fit a box, 0 to 1.
+        pair: [rows, images, m, m], how well the relation fits two boxes.
     """
 
     score: Tensor
@@ -50,7 +51,10 @@ class Scores:
 
 @dataclass(frozen=True)
 class Scene:
-    """The boxes of a batch: present [n, images, m] (0 for padding), boxes [… , 4], regions [… , hidden]."""
+    """The boxes of a batch.
+
+    Present [n, images, m] (0 for padding), boxes [… , 4], regions [… , hidden].
+    """
 
     present: Tensor
     boxes: Tensor
@@ -59,7 +63,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Outputs:
-    """What came out: the outputs of all jobs by type, and the row of each example's job among its type's."""
+    """The outputs of all jobs by type, and each job's row among its type's."""
 
     boxes: Tensor  # [rows, images, m]
     number: Number
@@ -130,11 +134,11 @@ class Executor:
         return Number(self.mean[rows], self.variance[rows], exact)
 
     def _of_boxes(self, module: str, places: list[Place], jobs: list[Job]) -> Tensor:
-        """Return the boxes [n, images, m] that a module puts out."""
+        """Return the boxes [n, images, m] that a module selects."""
         if module in ("find", "project"):
             seen = self.scene.present.new_tensor([job.images for job in jobs])[..., None]
-            found = self._score(places, jobs) * seen
-            return found if module == "find" else found * self._related(places, jobs, child=0)
+            fitting = self._score(places, jobs) * seen
+            return fitting if module == "find" else fitting * self._related(places, jobs, child=0)
         below = self._boxes_below(places)
         match module:
             case "filter":
@@ -157,10 +161,10 @@ class Executor:
         return self.scores.score[rows] * present
 
     def _related(self, places: list[Place], jobs: list[Job], *, child: int) -> Tensor:
-        """Return, [n, images, m], whether each box stands so to one of the child's other boxes.
+        """Return how far each box is related to another of the child's boxes.
 
-        ``best`` asks only about the most probable of them, as Table 3 does: max(p₂) · MLP([x; v₁; v₂]).
-        ``any`` asks about all: max over j of p₂ⱼ · MLP([x; v₁; v₂ⱼ]).
+        The result is [n, images, m]. ``best`` looks only at the most probable of them, as Table 3 does:
+        max(p₂) · MLP([x; v₁; v₂]). ``any`` looks at all: max over j of p₂ⱼ · MLP([x; v₁; v₂ⱼ]).
         """
         rows = [self.scores.pair_row[place[0], job.node] for place, job in zip(places, jobs, strict=True)]
         pair, others = self.scores.pair[rows], self._boxes_below(places, child)
@@ -190,9 +194,9 @@ class Executor:
             return numbers.greater_equal(counted, self.counter.constant(torch.ones_like(counted.mean)))
         if module in COMPARISONS:
             return COMPARISONS[module](self._number_below(places, 0), self._number_below(places, 1))
-        one, other = (self.truth[self._rows(places, child)] for child in (0, 1))
+        first, second = (self.truth[self._rows(places, child)] for child in (0, 1))
         if module in BOTH:
-            return one * other
+            return first * second
         if module in EITHER or module == "in-one-other-image":
-            return one + other - one * other
+            return first + second - first * second
         raise ValueError(f"no module over boxes is called {module!r}")

@@ -1,4 +1,4 @@
-"""The folder of a network: config.json, model.safetensors and the files of its tokenizer."""
+"""A network's folder: config.json, model.safetensors and tokenizer files."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from safetensors.torch import load_file, save_file
 from modelserver.inputs import encoders
 from modelserver.modular.visual.baseline import Baseline
 from modelserver.modular.visual.network import Config, VisualNetwork
-from modelserver.wire.errors import UnreadableWeights
 
 Network = VisualNetwork | Baseline
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer"
@@ -29,10 +27,11 @@ LONGEST = 128  # tokens that a new encoder reads
 def new_encoder(
     texts: Iterable[str], *, hidden: int, features: int, layers: int = 1
 ) -> tuple[transformers.LxmertModel, transformers.PreTrainedTokenizerBase]:
-    """Return an untrained LXMERT, its weights from torch's generator, and a tokenizer made from texts.
+    """Return an untrained LXMERT and a tokenizer learned from texts.
 
-    Without a layer for regions alone, and without dropout: both only slow down what is as small as this.
-    The weights begin larger than transformers' 0.02, with which words and regions meet too faintly to learn.
+    The weights come from torch's generator. There is no layer for regions alone and no dropout: both
+    only slow down a network as small as this. The initial weights are larger than transformers' 0.02,
+    with which words and regions interact too weakly to learn.
     """
     tokenizer = encoders.new_tokenizer(texts, PIECES)
     config = transformers.LxmertConfig(
@@ -53,8 +52,11 @@ def new_encoder(
 
 
 def open_encoder(folder: Path) -> tuple[transformers.LxmertModel, transformers.PreTrainedTokenizerBase]:
-    """Load a pretrained LXMERT and its tokenizer from a folder of transformers. Raises UnreadableWeights."""
-    with _blaming(folder):
+    """Load a pretrained LXMERT and its tokenizer from a transformers folder.
+
+    Raises UnreadableWeights.
+    """
+    with encoders.naming_source(folder):
         tokenizer = encoders.open_tokenizer(folder)
         model = transformers.LxmertModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
     return model, tokenizer
@@ -89,35 +91,23 @@ def save(folder: Path, network: Network, config: Config) -> None:
 
 
 def load(folder: Path, device: torch.device) -> tuple[Network, Config, str]:
-    """Return a folder's network, ready to execute, its configuration and its revision.
+    """Return a folder's network, ready to execute, its config and revision.
 
     Raises UnreadableWeights, naming the file.
     """
     total = hashlib.sha256()
-    with _blaming(folder / CONFIG):
+    with encoders.naming_source(folder / CONFIG):
         text = (folder / CONFIG).read_bytes()
         described = json.loads(text)
         encoder = transformers.LxmertModel(transformers.LxmertConfig(**described.pop("encoder")))
         config = Config(**described)
         total.update(text)
-    with _blaming(folder / TOKENIZER):
+    with encoders.naming_source(folder / TOKENIZER):
         tokenizer = encoders.open_tokenizer(folder / TOKENIZER)
         for path in sorted((folder / TOKENIZER).iterdir()):
             total.update(path.read_bytes())
     network = build(config, encoder, tokenizer)
-    with _blaming(folder / WEIGHTS):
+    with encoders.naming_source(folder / WEIGHTS):
         network.load_state_dict(load_file(folder / WEIGHTS))
         total.update((folder / WEIGHTS).read_bytes())
     return network.to(device).eval(), config, total.hexdigest()[:12]
-
-
-@contextmanager
-def _blaming(path: Path) -> Iterator[None]:
-    """Turn whatever reading raises into our error, with the name of the file or folder."""
-    try:
-        yield
-    except UnreadableWeights:
-        raise
-    except Exception as error:  # the edge: a damaged file makes the libraries raise anything
-        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UnreadableWeights(f"{path}: {said.strip().partition(chr(10))[0]}") from error

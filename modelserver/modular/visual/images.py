@@ -1,8 +1,8 @@
-"""Images from bytes, and the embedded proposer: regions of pictures that nobody has run a detector over.
+"""Decode images, and propose regions for those without a detector's.
 
-The proposer is plain on purpose. What is dark or has a colour is foreground, what is pale or grey is ground;
-each patch of foreground that hangs together is proposed, and each patch of one hue within it. That fits
-drawings (generated scenes, NLVR); for photographs, give region features from a detector.
+The proposer is simple on purpose. Dark or coloured pixels are foreground, pale or grey ones are ground;
+each connected patch of foreground is proposed, and each patch of one hue within it. That fits drawings
+(generated scenes, NLVR); for photographs, use region features from a detector.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy import ndimage
 
 from modelserver.modular.visual.regions import Numbers, Regions
 from modelserver.wire.errors import InvalidRequest
-from modelserver.world.scenes.proposals import PROPOSALS, features
+from modelserver.world.scenes.proposals import PROPOSALS, features, overlap
 
 MOST_PIXELS = 25_000_000
 LONGEST_SIDE = 640  # pixels; larger pictures are made smaller before they are looked at
@@ -32,9 +32,9 @@ Mask = NDArray[np.bool_]
 
 
 def decode(data: bytes, field: str) -> Image.Image:
-    """Return the RGB picture in the bytes of a PNG or JPEG file; what is transparent becomes white.
+    """Return the RGB picture in a PNG or JPEG file; transparent becomes white.
 
-    Raises InvalidRequest, naming the field, for what is no such picture or has too many pixels.
+    Raises InvalidRequest, naming the field, for invalid bytes or too many pixels.
     """
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
@@ -54,7 +54,10 @@ def decode(data: bytes, field: str) -> Image.Image:
 
 
 def propose(picture: Image.Image) -> Regions:
-    """Return the picture's regions, the largest first, at most as many as generated scenes have."""
+    """Return the picture's regions, largest first.
+
+    There are at most as many as in generated scenes.
+    """
     small = picture.copy()
     small.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     boxes = _distinct(_patches(np.asarray(small)))[:PROPOSALS]
@@ -67,7 +70,10 @@ def propose(picture: Image.Image) -> Regions:
 
 
 def _patches(pixels: Pixels) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the boxes of all patches in pixels: of the foreground, then of each class of hue in it."""
+    """Yield the boxes of all patches in pixels.
+
+    First those of the foreground, then those of each class of hue in it.
+    """
     values: Numbers = (pixels / np.float32(255)).astype(np.float32)
     most, least = values.max(axis=2), values.min(axis=2)
     span: Numbers = most - least
@@ -103,19 +109,9 @@ def _boxes(mask: Mask) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _distinct(boxes: Iterator[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """Return the boxes from the largest down, each unless one before it is nearly the same."""
+    """Return the boxes, largest first, without near duplicates."""
     kept: list[tuple[int, int, int, int]] = []
     for box in sorted(set(boxes), key=lambda b: (-(b[2] - b[0]) * (b[3] - b[1]), b)):
-        if all(_overlap(box, other) <= SAME for other in kept):
+        if all(overlap(box, other) <= SAME for other in kept):
             kept.append(box)
     return kept
-
-
-def _overlap(one: tuple[int, ...], other: tuple[int, ...]) -> float:
-    """Intersection over union."""
-    wide = min(one[2], other[2]) - max(one[0], other[0])
-    high = min(one[3], other[3]) - max(one[1], other[1])
-    if wide <= 0 or high <= 0:
-        return 0.0
-    areas = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
-    return wide * high / (areas - wide * high)

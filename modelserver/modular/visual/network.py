@@ -1,8 +1,8 @@
-"""The modular network over LXMERT: readings of words and regions, the learned modules, then the program.
+"""The modular network over LXMERT: readings, learned modules, program.
 
 Source: Subramanian et al. 2020 (N20), section 2.1, 4.3 and Table 3; LXMERT: Tan and Bansal 2019, as in
-transformers. `find` and `filter` share their weights, as do the two modules with pairs of boxes, both as in
-the released code. Scores become probabilities by a sigmoid.
+transformers. `find` and `filter` share their weights, as do the two modules with pairs of boxes, both as
+in the released code. Scores become probabilities by a sigmoid.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ VisualSystem = Literal["visual-nmn", "lxmert"]
 
 @dataclass(frozen=True)
 class Config:
-    """What a network is beside its encoder.
+    """A network's configuration apart from its encoder's.
 
-    decontextualised: a module reads its own words alone (N20 section 4.3). partner: which other box a module
-    with pairs asks about, see `Executor`. most: boxes of an image that Graph-count looks at.
+    Attributes:
+        decontextualised: A module reads its own words alone (N20 section 4.3).
+        partner: The other box that a module with pairs looks at, see `Executor`.
+        most: Boxes of an image that Graph-count looks at.
     """
 
     system: VisualSystem = "visual-nmn"
@@ -41,7 +43,7 @@ class Config:
 
 @dataclass(frozen=True)
 class Question:
-    """An item without its images: a program laid out, and where its modules' words are in the text."""
+    """An item without its images: a planned program and its modules' words."""
 
     plan: Plan
     utterance: Utterance
@@ -58,16 +60,19 @@ class Forward:
 
 @dataclass(frozen=True)
 class _Texts:
-    """Texts to be read beside the images of an example, each once, and who reads what of them."""
+    """The distinct texts of each example to read beside its images.
+
+    It also says which nodes read which text.
+    """
 
     texts: list[str]
     examples: list[int]
-    readers: dict[Place, tuple[int, Span]]  # an example's node: a text, and where its words stand in it
+    readers: dict[Place, tuple[int, Span]]  # an example's node: a text and the span of its words
     whole: list[int]  # of each example, the text whose regions Layer-count sees; empty where none does
 
 
 class Relation(nn.Module):
-    """MLP([x; v₁; v₂]) with a GELU between its two layers, for all pairs of boxes of an image."""
+    """MLP([x; v₁; v₂]) with a GELU, for all pairs of boxes of an image."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
@@ -75,9 +80,14 @@ class Relation(nn.Module):
         self.out = nn.Linear(hidden, 1)
 
     def forward(self, words: Tensor, regions: Tensor) -> Tensor:
-        """[n, images, hidden] and [n, images, m, hidden] to logits [n, images, m, m]."""
-        one = self.words(words)[..., None, :] + self.one(regions)
-        return self.out(nn.functional.gelu(one[..., :, None, :] + self.other(regions)[..., None, :, :]))[
+        """Return logits [n, images, m, m].
+
+        Args:
+            words: [n, images, hidden].
+            regions: [n, images, m, hidden].
+        """
+        first = self.words(words)[..., None, :] + self.one(regions)
+        return self.out(nn.functional.gelu(first[..., :, None, :] + self.other(regions)[..., None, :, :]))[
             ..., 0
         ]
 
@@ -127,14 +137,14 @@ class VisualNetwork(nn.Module):
         readers: dict[Place, tuple[int, Span]] = {}
         whole: list[int] = []
         for example, question in enumerate(questions):
-            known: dict[str, int] = {}
+            rows: dict[str, int] = {}
 
-            def read(text: str, known: dict[str, int] = known, example: int = example) -> int:
-                if text not in known:
-                    known[text] = len(texts)
+            def read(text: str, rows: dict[str, int] = rows, example: int = example) -> int:
+                if text not in rows:
+                    rows[text] = len(texts)
                     texts.append(text)
                     examples.append(example)
-                return known[text]
+                return rows[text]
 
             utterance = question.utterance
             for node in question.plan.nodes(WORDED):
@@ -149,7 +159,10 @@ class VisualNetwork(nn.Module):
         return _Texts(texts, examples, readers, whole)
 
     def _read(self, texts: _Texts, sights: Sights) -> tuple[Tensor, Tensor]:
-        """Return x [readers, images, hidden] and v [readers + whole, images, m, hidden]."""
+        """Return the readings of words, x, and of regions, v.
+
+        x is [readers, images, hidden], v is [readers + whole, images, m, hidden].
+        """
         if not texts.texts:  # programs of bare numbers
             hidden, (_, images, m) = self.encoder.config.hidden_size, sights.present.shape
             return sights.features.new_zeros(0, images, hidden), sights.features.new_zeros(
@@ -206,7 +219,7 @@ def encode(
 
 
 def _attention(offsets: Tensor, span: Span) -> Tensor:
-    """Return how the tokens of a text are attended to, [t]: those of the span equally, the others not."""
+    """Return equal attention to the tokens of a span, 0 to others, [t]."""
     inside = (offsets[:, 0] < span[1]) & (offsets[:, 1] > span[0]) & (offsets[:, 1] > offsets[:, 0])
     weights = inside.float()
     return weights / weights.sum().clamp(min=1)

@@ -1,8 +1,8 @@
-"""Uncertain numbers from 0 to K: what counting modules give and comparing modules take.
+"""Uncertain numbers from 0 to K, from counting to comparing modules.
 
 Source: Subramanian et al. 2020, Table 3. A number is a Normal variable, made categorical over 0 … K with
-continuity correction where it is compared. A number may also carry its exact distribution, as the count of
-independent boxes does; `plus`, `minus` and `divided` go by moments alone, as the table does.
+continuity correction to be compared. A number may also carry its exact distribution, as the count of
+independent boxes does; `plus`, `minus` and `divided` use moments alone, as the table does.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ class Number:
 
 
 def categorical(mean: Tensor, variance: Tensor) -> Tensor:
-    """Return Pr[X = k], [..., K + 1], of Normal variables [...]: Φ(k + ½) − Φ(k − ½), tails at 0 and K."""
+    """Return Pr[X = k], [..., K + 1], of Normal variables [...].
+
+    It is Φ(k + ½) − Φ(k − ½), with the tails at 0 and K.
+    """
     edges = torch.arange(K, device=mean.device, dtype=mean.dtype) + 0.5
     deviation = variance.clamp(min=LEAST_VARIANCE).sqrt()
     below = torch.special.ndtr((edges - mean[..., None]) / deviation[..., None])
@@ -44,9 +47,10 @@ def categorical(mean: Tensor, variance: Tensor) -> Tensor:
 
 
 def poisson_binomial(p: Tensor) -> Tensor:
-    """Return [..., K + 1]: how probable it is that k of independent boxes with probabilities p [..., m] are.
+    """Return the distribution of the number of boxes, [..., K + 1].
 
-    Computed by convolution, one box at a time. More than K boxes count as K.
+    Boxes are independent with probabilities p [..., m]. Computed by convolution, one box at a time. More
+    than K boxes count as K.
     """
     probabilities = torch.zeros(*p.shape[:-1], K + 1, dtype=p.dtype, device=p.device)
     probabilities[..., 0] = 1
@@ -59,15 +63,17 @@ def poisson_binomial(p: Tensor) -> Tensor:
 
 
 def plus(a: Number, b: Number) -> Number:
+    """Return a + b."""
     return Number(a.mean + b.mean, a.variance + b.variance)
 
 
 def minus(a: Number, b: Number) -> Number:
+    """Return a − b."""
     return Number(a.mean - b.mean, a.variance + b.variance)
 
 
 def divided(a: Number, b: Number) -> Number:
-    """Return a ÷ b by the delta method (Seltman 2018), written so that a may be 0."""
+    """Return a ÷ b by the delta method (Seltman 2018); a may be 0."""
     divisor = b.mean.clamp(min=LEAST_DIVISOR)
     mean = a.mean / divisor + b.variance * a.mean / divisor**3
     return Number(mean, a.variance / divisor**2 + b.variance * a.mean**2 / divisor**4)
@@ -80,9 +86,9 @@ def equal(a: Number, b: Number) -> Tensor:
 
 def less(a: Number, b: Number) -> Tensor:
     """Return Pr[a < b], [n]."""
-    one, other = a.probabilities, b.probabilities
-    above = 1 - other.cumsum(dim=-1)  # Pr[b > k]
-    return (one * above).sum(dim=-1).clamp(0, 1)
+    first, second = a.probabilities, b.probabilities
+    above = 1 - second.cumsum(dim=-1)  # Pr[b > k]
+    return (first * above).sum(dim=-1).clamp(0, 1)
 
 
 def greater(a: Number, b: Number) -> Tensor:

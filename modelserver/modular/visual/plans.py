@@ -1,6 +1,6 @@
-"""What there is to do for a program over boxes: its jobs, each a node in one run, in an order to do them.
+"""Plan a program over boxes: its jobs, each a node in one run, in order.
 
-Equal subtrees are one job. The modules that take each image alone run what is below them for the left and for
+Equal subtrees are one job. The modules that take each image alone run their subtree for the left and for
 the right image (Subramanian et al. 2020, Table 3), so that a node below them has a job for each.
 """
 
@@ -21,18 +21,22 @@ RELATED = frozenset({"project", "with-relation"})  # with a score for each pair 
 
 @dataclass(frozen=True)
 class Scope:
-    """Which images a run looks at, and which of them is the one and not the other, where that is said."""
+    """The images that a run looks at, and which of them is "one", if any."""
 
     images: tuple[bool, ...] = (True,) * IMAGES
-    one: int | None = None
+    one_image: int | None = None
 
     def alone(self, image: int) -> Scope:
+        """Return the scope limited to one image."""
         return replace(self, images=tuple(seen and i == image for i, seen in enumerate(self.images)))
 
 
 @dataclass(frozen=True)
 class Job:
-    """A node in a run. ``children`` are places in the plan's jobs; ``level`` is above theirs."""
+    """A node in a run.
+
+    ``children`` are places in the plan's jobs; ``level`` is above theirs.
+    """
 
     node: int
     module: str
@@ -44,7 +48,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """A program as jobs, children first; the last is the root. ``runs`` has the jobs of every node."""
+    """A program as jobs, children first; the last is the root.
+
+    ``runs`` has the jobs of every node.
+    """
 
     program: Program
     jobs: tuple[Job, ...]
@@ -57,7 +64,10 @@ class Plan:
 
 @lru_cache(maxsize=20_000)
 def plan(program: str) -> Plan:
-    """Lay out a program given as nested text. Raises ProgramError for one that is none over boxes."""
+    """Lay out a program given as nested text.
+
+    Raises ProgramError for one that is none over boxes.
+    """
     parsed = parse(program, kind="boxes")
     return _Planner(parsed).plan()
 
@@ -95,7 +105,7 @@ def _scopes(node: Node, scope: Scope) -> list[Scope]:
         case "in-each-image" | "in-at-least-one-image":
             return [scope.alone(image) for image in range(IMAGES)]
         case "in-one-other-image":
-            return [replace(scope, one=image) for image in range(IMAGES)]
-        case "in-one-image" | "in-other-image" if scope.one is not None:
-            return [scope.alone(scope.one if node.module == "in-one-image" else 1 - scope.one)]
+            return [replace(scope, one_image=image) for image in range(IMAGES)]
+        case "in-one-image" | "in-other-image" if scope.one_image is not None:
+            return [scope.alone(scope.one_image if node.module == "in-one-image" else 1 - scope.one_image)]
     return [scope]

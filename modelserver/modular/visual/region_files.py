@@ -1,4 +1,4 @@
-"""Files of region features as detectors of the Faster R-CNN family are run to make them.
+"""Files of region features as Faster R-CNN detectors usually write them.
 
 - A TSV with LXMERT's columns: ``img_id img_h img_w objects_id objects_conf attrs_id attrs_conf num_boxes
   boxes features``, arrays in base64, boxes in pixels (Anderson et al. 2018; Tan and Bansal 2019).
@@ -29,26 +29,27 @@ COLUMNS = (
 
 
 def read_regions(path: Path) -> Mapping[str, Regions]:
-    """Return the regions of images by name: a TSV is read whole, the files of a folder when asked for.
+    """Return the regions of images by name.
 
-    Raises UnreadableData, naming the file and for a TSV the line.
+    A TSV is read whole, the files of a folder on demand. Raises UnreadableData, naming the file and for
+    a TSV the line.
     """
     if path.is_dir():
         return _Folder(path)
     csv.field_size_limit(sys.maxsize)
-    found: dict[str, Regions] = {}
+    regions: dict[str, Regions] = {}
     try:
         with path.open(encoding="utf-8", newline="") as file:
             for number, row in enumerate(csv.DictReader(file, COLUMNS, delimiter="\t"), 1):
                 with _blaming(f"{path}, line {number}"):
-                    found[row["img_id"]] = _of_row(row)
+                    regions[row["img_id"]] = _of_row(row)
     except OSError as error:
         raise UnreadableData(f"{path}: {error.strerror}") from error
-    return found
+    return regions
 
 
 def of_image(regions: Mapping[str, Regions], name: str) -> Regions | None:
-    """Return the regions of an image by its name, or that without folders and ending; None where unknown."""
+    """Return an image's regions by its name, or its stem; None if unknown."""
     return next((regions[key] for key in (name, PurePosixPath(name).stem) if key in regions), None)
 
 
@@ -84,12 +85,15 @@ def _of_row(row: Mapping[str, str]) -> Regions:
 
 
 def _checked(boxes: Numbers, features: Numbers, size: tuple[float, float]) -> Regions:
-    """Return regions in fractions of the image. Raises ValueError for shapes or places that cannot be."""
+    """Return regions in fractions of the image.
+
+    Raises ValueError for shapes or places that cannot be.
+    """
     if boxes.ndim != 2 or boxes.shape[1] != 4 or features.ndim != 2 or len(features) != len(boxes):
         raise ValueError(f"boxes are {boxes.shape} and features {features.shape}, not (m, 4) and (m, size)")
     scaled = np.asarray(boxes, np.float32) / np.array([*size, *size], np.float32)
     if not (np.isfinite(scaled).all() and np.isfinite(features).all()):
-        raise ValueError("a box or a feature is no finite number")
+        raise ValueError("a box or a feature is not a finite number")
     if scaled.min(initial=0) < -0.01 or scaled.max(initial=0) > 1.01:
         raise ValueError("a box lies outside its image")
     return Regions(scaled.clip(0, 1), np.asarray(features, np.float32))

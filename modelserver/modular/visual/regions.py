@@ -17,7 +17,10 @@ Numbers = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Regions:
-    """Of one image: boxes [m, 4], left, top, right, bottom as fractions of it, and features [m, size]."""
+    """One image: boxes [m, 4] as fractions, and features [m, size].
+
+    Boxes are left, top, right, bottom.
+    """
 
     boxes: Numbers
     features: Numbers
@@ -25,9 +28,10 @@ class Regions:
 
 @dataclass(frozen=True)
 class Sights:
-    """Of a batch: boxes [n, images, m, 4], features [n, images, m, size], present [n, images, m] as 0 and 1.
+    """A batch of images.
 
-    What is missing, for an image has fewer regions or an item one image, is 0.
+    Boxes [n, images, m, 4], features [n, images, m, size], present [n, images, m] as 0 and 1. Missing
+    regions and images are 0.
     """
 
     boxes: Tensor

@@ -1,4 +1,4 @@
-"""Generated scenes as examples to train and score on: a question, its label, gold boxes, and regions."""
+"""Scenes as examples: a question, its label, gold boxes, and regions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ from modelserver.wire.errors import UnreadableData
 
 @dataclass(frozen=True)
 class Example:
-    """A statement about images. gold: for each node that a person would mark, its boxes [k, 4] by image."""
+    """A statement about images.
+
+    Attributes:
+        gold: Boxes [k, 4] by image for each node that a person would mark.
+    """
 
     id: str
     sentence: str
@@ -51,9 +55,9 @@ class Example:
 
 
 def read_scenes(folder: Path, split: str, *, most: int | None = None) -> list[Example]:
-    """Read a split that ``scenes --proposals`` wrote; the features stay on disk until they are needed.
+    """Read a split that ``scenes --proposals`` wrote.
 
-    Raises UnreadableData, naming file and line.
+    The features stay on disk until they are needed. Raises UnreadableData, naming file and line.
     """
     path = folder / f"{split}.jsonl"
     try:
@@ -77,7 +81,7 @@ def read_scenes(folder: Path, split: str, *, most: int | None = None) -> list[Ex
 
 
 def read_items(path: Path, regions: Mapping[str, Regions]) -> list[Example]:
-    """Read items of the plain form of annotation projects, one a line, whose images have region features.
+    """Read plain annotation items, one a line, with region features.
 
     Each has a program and an ``answer``, true or false; ``gold`` may be missing. Raises UnreadableData,
     naming file and line.
@@ -92,7 +96,7 @@ def read_items(path: Path, regions: Mapping[str, Regions]) -> list[Example]:
             record = json.loads(line)
             if not isinstance(record["answer"], bool):
                 raise ValueError(f"answer is {record['answer']!r}, not true or false")
-            seen = [_known(regions, image["name"]) for image in record["images"]]
+            seen = [_regions_of(regions, image["name"]) for image in record["images"]]
             examples.append(_example(record, seen, path.parent))
         except (ValueError, KeyError, TypeError) as error:
             raise UnreadableData(f"{path}, line {number}: {error}") from error
@@ -101,11 +105,11 @@ def read_items(path: Path, regions: Mapping[str, Regions]) -> list[Example]:
     return examples
 
 
-def _known(regions: Mapping[str, Regions], name: str) -> Regions:
-    found = of_image(regions, name)
-    if found is None:
+def _regions_of(regions: Mapping[str, Regions], name: str) -> Regions:
+    image_regions = of_image(regions, name)
+    if image_regions is None:
         raise ValueError(f"there are no region features of {name!r}")
-    return found
+    return image_regions
 
 
 def _example(record: dict[str, Any], regions: Sequence[Regions], folder: Path) -> Example:
@@ -122,18 +126,18 @@ def _example(record: dict[str, Any], regions: Sequence[Regions], folder: Path) -
 
 
 def gold_boxes(document: dict[str, Any], images: int = IMAGES) -> dict[int, tuple[Numbers, ...]]:
-    """Return the boxes of each layer of a gold document by node and image; references are followed."""
+    """Return a gold document's boxes by node and image, references resolved."""
     drawn: dict[str, dict[str, Any]] = {}
     for layer in document["layers"].values():
         drawn |= {each["id"]: each for each in layer["objects"]}
-    found = {}
+    boxes = {}
     for node, layer in document["layers"].items():
         objects = [_followed(each, drawn) for each in layer["objects"]]
-        found[int(node)] = tuple(
+        boxes[int(node)] = tuple(
             np.array([each["box"] for each in objects if each["image"] == image], np.float32).reshape(-1, 4)
             for image in range(images)
         )
-    return found
+    return boxes
 
 
 def _followed(each: dict[str, Any], drawn: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -22,17 +22,20 @@ BATCH = 64
 
 
 def output_of(plan: Plan, forward: Forward, example: int, node: int) -> Tensor:
-    """Return the boxes [images, m] that a node put out, over all its runs: the most in any of them."""
+    """Return a node's boxes [images, m], the maximum over all its runs."""
     rows = [forward.outputs.row[example, job] for job in plan.runs[node]]
     return forward.outputs.boxes[rows].amax(dim=0)
 
 
 @torch.inference_mode()
 def outputs(network: Network, examples: Sequence[Example]) -> tuple[list[float], list[OutputExample]]:
-    """Return how true each statement is to the network, and what its modules put out (the baseline: none)."""
+    """Return each statement's probability and its modules' outputs.
+
+    The baseline has no modules.
+    """
     device = next(network.parameters()).device
     truths: list[float] = []
-    found: list[OutputExample] = []
+    predicted: list[OutputExample] = []
     for first in range(0, len(examples), BATCH):
         batch = examples[first : first + BATCH]
         sights = collate([each.regions for each in batch], device)
@@ -41,8 +44,8 @@ def outputs(network: Network, examples: Sequence[Example]) -> tuple[list[float],
             continue
         forward = network([each.question for each in batch], sights)
         truths += forward.truth.tolist()
-        found += [_output(each, forward, place) for place, each in enumerate(batch)]
-    return truths, found
+        predicted += [_output(each, forward, place) for place, each in enumerate(batch)]
+    return truths, predicted
 
 
 def _output(example: Example, forward: Forward, place: int) -> OutputExample:
@@ -59,16 +62,16 @@ def _output(example: Example, forward: Forward, place: int) -> OutputExample:
 
 
 def scores(network: Network, examples: Sequence[Example]) -> dict[str, Any]:
-    """Return ``n``, ``accuracy``, and for a modular network ``faithfulness`` as averaged over examples.
+    """Return ``n``, ``accuracy`` and, for modular networks, ``faithfulness``.
 
-    ``faithfulness`` has precision, recall and F1 of ``overall`` and each module, ``upper_bound`` the most
-    that the proposals allow.
+    ``faithfulness`` has precision, recall and F1 of ``overall`` and each module, averaged over examples;
+    ``upper_bound`` is the most that the proposals allow.
     """
-    truths, found = outputs(network, examples)
+    truths, predicted = outputs(network, examples)
     right = [(truth > 0.5) == each.label for truth, each in zip(truths, examples, strict=True)]
     scored: dict[str, Any] = {"n": len(examples), "accuracy": float(np.mean(right))}
-    if found and any(each.gold for each in examples):
-        result = score_boxes([each.gold_example for each in examples], found)
+    if predicted and any(each.gold for each in examples):
+        result = score_boxes([each.gold_example for each in examples], predicted)
         scored |= {"faithfulness": _table(result), "upper_bound": _table(result, upper=True)}
     return scored
 

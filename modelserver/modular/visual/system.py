@@ -41,9 +41,10 @@ class _Read:
 
 
 class VisualSystem:
-    """A network over images. ``regions`` are those of images that come by name alone.
+    """A network over images.
 
-    The baseline ignores an item's program and puts out its answer alone.
+    ``regions`` are those of images that come by name alone. The baseline ignores an item's program and
+    predicts its answer alone.
     """
 
     def __init__(
@@ -69,11 +70,14 @@ class VisualSystem:
         return 36 * max(1, len(item.images)) * readings
 
     def check(self, item: ModuleItem) -> None:
-        """Raise InvalidRequest, naming the field, for an item without a program, or with unusable images."""
+        """Raise InvalidRequest for a missing program or unusable images."""
         self._read(item)
 
     def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
-        """Execute the items. Raises InvalidRequest when `check` would for any of them."""
+        """Execute the items.
+
+        Raises InvalidRequest when `check` would for any of them.
+        """
         if not items:
             return []
         read = [self._read(item) for item in items]
@@ -127,17 +131,17 @@ class VisualSystem:
 
     def _regions(self, image: ModuleImage, place: int) -> Regions:
         if image.data is not None:
-            found = _proposed(image.data, f"images.{place}.data")
+            regions = _proposed(image.data, f"images.{place}.data")
         else:
-            known = of_image(self.regions, image.name)
-            if known is None:
+            stored = of_image(self.regions, image.name)
+            if stored is None:
                 message = f"no region features of {image.name!r} are here; send the image itself"
                 raise InvalidRequest(message, field=f"images.{place}.name")
-            found = known
-        if found.features.shape[1] != self.size:
-            message = f"its regions have {found.features.shape[1]} features, this system reads {self.size}"
+            regions = stored
+        if regions.features.shape[1] != self.size:
+            message = f"its regions have {regions.features.shape[1]} features, this system reads {self.size}"
             raise InvalidRequest(message, field=f"images.{place}")
-        return found
+        return regions
 
 
 MOST_WORDED = 64  # modules of one program that read words; those of people stay below 13
@@ -176,7 +180,7 @@ def _probabilities(read: _Read, forward: Forward, place: int, node: int) -> list
 
 
 def _value(laid_out: Plan, forward: Forward, place: int, node: int) -> ModuleValue | None:
-    """Return the truth, or the expected number, of a node; None where it has one for each image."""
+    """Return a node's truth or expected number, None if it has one per image."""
     jobs = laid_out.runs[node]
     if len(jobs) > 1:
         return None
@@ -202,7 +206,7 @@ def _warm_up() -> ModuleItem:
 
 
 def load(weights: Path, device: torch.device, *, name: str, description: str) -> VisualSystem:
-    """Load a weights folder, and the region features that MODELSERVER_REGIONS names.
+    """Load a weights folder and the region features of MODELSERVER_REGIONS.
 
     Raises UnreadableWeights and UnreadableData.
     """

@@ -1,4 +1,4 @@
-"""Gold utterance attention: which words of a sentence each module of its program reads."""
+"""Gold utterance attention: the words that each module of a program reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Utterance:
-    """A text and, for every node that reads words, where they stand in it, in code points, ends exclusive."""
+    """A text and the span of every node that reads words.
+
+    Spans are in code points, ends exclusive.
+    """
 
     text: str
     spans: dict[int, Span]
@@ -34,11 +37,11 @@ def attend(plan: Plan, sentence: str) -> Utterance:
         if not argument:
             spans[index] = (0, len(sentence))
             continue
-        found = _occurrences(argument, text)
-        if not found:
-            found = [(len(text) + 1, len(text) + 1 + len(argument))]
+        spans_of_words = _occurrences(argument, text)
+        if not spans_of_words:
+            spans_of_words = [(len(text) + 1, len(text) + 1 + len(argument))]
             text = f"{text} {argument}"
-        spans[index] = found[min(used[argument.lower()], len(found) - 1)]
+        spans[index] = spans_of_words[min(used[argument.lower()], len(spans_of_words) - 1)]
         used[argument.lower()] += 1
     return Utterance(text, spans)
 

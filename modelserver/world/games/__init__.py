@@ -1,7 +1,8 @@
-"""Generated reports on fictional games, each with a question of DROP's kinds, its program and known gold.
+"""Generated reports on fictional games, with questions of DROP's kinds.
 
-Every example depends on nothing but the seed, the split and its index. Names belong to one split each; some
-are in other scripts, and some reports hold emoji and letters with marks of their own.
+Each has a question, its program and gold spans. Every example depends on nothing but the seed, the split
+and its index. Names belong to one split each; some are in other scripts, and some reports hold emoji and
+combining characters.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ __all__ = ["add_arguments", "generate", "run", "write_split"]
 
 
 def generate(split: Split, n: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield ``n`` items of an annotation project; the same ones for the same split and seed."""
+    """Yield ``n`` items of an annotation project, fixed by split and seed."""
     if split not in SPLITS:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
     for index in range(n):
@@ -57,6 +58,7 @@ def write_split(folder: Path, split: Split, n: int, seed: int) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     items.add_arguments(parser, (2000, 200, 200))
 
 

@@ -1,4 +1,4 @@
-"""Text that is put together piece by piece and knows where its pieces stand, in code points and tokens."""
+"""Build a text piece by piece and track its spans and tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ Place = tuple[int, int]  # start and end in code points, end exclusive
 
 
 def tokenise(text: str) -> list[Place]:
-    """Return start and end of every token: a word with its marks, a number, or one other character."""
+    """Return the span of every token: a word, a number, or a character.
+
+    Words include their combining characters.
+    """
     return [found.span() for found in _TOKEN.finditer(text)]
 
 
@@ -36,13 +39,13 @@ class Span:
 
 
 class Prose:
-    """A text that grows; ``{slots}`` are filled, ``<name>…</name>`` marks what else is to be found again."""
+    """A growing text; ``{slots}`` are filled, ``<name>…</name>`` is tracked."""
 
     def __init__(self) -> None:
         self.text = ""
 
     def write(self, template: str, **words: object) -> dict[str, Span]:
-        """Add a filled template and return where its slots and marked stretches have come to stand."""
+        """Append a filled template; return the spans of its slots and marks."""
         spans: dict[str, Span] = {}
         opened: dict[str, int] = {}
         at = 0

@@ -1,7 +1,7 @@
-"""Questions of DROP's kinds about a report, each with its program, its known gold and its answer.
+"""Questions of DROP's kinds about a report, with program, gold and answer.
 
-One function a kind of question; it returns None where the report has nothing to ask for. The answer is
-worked out from the game as it was played, not by running the program.
+There is one function per kind of question; it returns None if the report has nothing to ask for. The
+answer follows from the game itself, not from running the program.
 """
 
 from __future__ import annotations
@@ -54,8 +54,11 @@ def _of(report: Report, kind: str) -> list[Score]:
     return [score for score in report.scores if score.kind == kind]
 
 
-def _found(report: Report, kind: str, *, many: bool) -> Step:
-    """The step that finds all scoring plays of a kind, touchdowns of both kinds for ``touchdown``."""
+def _plays_of(report: Report, kind: str, *, many: bool) -> Step:
+    """Return the step that finds all scoring plays of a kind.
+
+    ``touchdown`` means touchdowns of both kinds.
+    """
     scores = [score for score in report.scores if score.kind.startswith(kind)]
     return find(kind + ("es" if many and kind == PASS else "s" if many else ""), scores, _event)
 
@@ -65,7 +68,7 @@ def _numbers(step: Step) -> Step:
 
 
 def _condition(rng: random.Random, report: Report, kind: str) -> tuple[str, Callable[[Score], bool]]:
-    """Return a condition on scoring plays in words, and as a test."""
+    """Return a condition on scoring plays, as a phrase and as a test."""
     quarter, half, team = rng.choice(QUARTERS), rng.choice((0, 1)), rng.choice(report.teams)
     scores = _of(report, kind)
     yards = rng.choice([score.yards for score in scores]) if scores else 30
@@ -82,7 +85,7 @@ def _condition(rng: random.Random, report: Report, kind: str) -> tuple[str, Call
 
 def _count(rng: random.Random, report: Report) -> Question | None:
     kind = rng.choice((FIELD_GOAL, PASS, RUN, "touchdown"))
-    step = _found(report, kind, many=True)
+    step = _plays_of(report, kind, many=True)
     n = len(step.mentions)
     if not n:
         return None
@@ -96,39 +99,42 @@ def _count(rng: random.Random, report: Report) -> Question | None:
 def _count_some(rng: random.Random, report: Report) -> Question | None:
     kind = rng.choice(KINDS)
     words, test = _condition(rng, report, kind)
-    found = _found(report, kind, many=True)
-    step = keep(words, found, test)
-    if not found.mentions or (not step.mentions and rng.random() < 0.7):
+    plays = _plays_of(report, kind, many=True)
+    step = keep(words, plays, test)
+    if not plays.mentions or (not step.mentions and rng.random() < 0.7):
         return None
-    what = found.program.argument
+    what = plays.program.argument
     text = rng.choice((f"How many {what} {words} were there?", f"How many {what} {words} did the game have?"))
     return Question(text, computed("count", step), len(step.mentions))
 
 
 def _count_of_player(rng: random.Random, report: Report) -> Question | None:
     score = rng.choice(report.scores)
-    found = _found(report, score.kind, many=True)
+    plays = _plays_of(report, score.kind, many=True)
     words = f"{DONE[score.kind]} by {score.who}"
-    step = keep(words, found, lambda other: other.who == score.who)
+    step = keep(words, plays, lambda other: other.who == score.who)
     return Question(
-        f"How many {found.program.argument} were {words}?", computed("count", step), len(step.mentions)
+        f"How many {plays.program.argument} were {words}?", computed("count", step), len(step.mentions)
     )
 
 
 def _extreme(rng: random.Random, report: Report, *, some: bool) -> tuple[str, str, Step] | None:
-    """Return ``longest`` or ``shortest``, the words after it, and the step to its number of yards."""
+    """Return ``longest`` or ``shortest``, the phrase after it, and its step.
+
+    The step finds the number of yards.
+    """
     kind = rng.choice(KINDS)
-    found, words = _found(report, kind, many=False), kind
+    plays, words = _plays_of(report, kind, many=False), kind
     if some:
         condition, test = _condition(rng, report, kind)
         if "yards" in condition:
             return None
-        found, words = keep(condition, found, test), f"{kind} {condition}"
-    if len(found.mentions) < 2:
+        plays, words = keep(condition, plays, test), f"{kind} {condition}"
+    if len(plays.mentions) < 2:
         return None
     module = rng.choice(("find-max-num", "find-min-num"))
     longest = "longest" if module == "find-max-num" else "shortest"
-    return longest, words, extreme(module, _numbers(found), _yards)
+    return longest, words, extreme(module, _numbers(plays), _yards)
 
 
 def _how_long(rng: random.Random, report: Report) -> Question | None:
@@ -163,11 +169,11 @@ def _who_so_long(rng: random.Random, report: Report) -> Question | None:
 
 
 def _only(rng: random.Random, report: Report) -> Question | None:
-    """Ask for the yards of a play that is the only one of its kind in its quarter."""
+    """Ask for the yards of the only play of its kind in a quarter."""
     score = rng.choice(report.scores)
     words = f"of the {score.quarter} quarter"
-    found = _found(report, score.kind, many=False)
-    step = _numbers(keep(words, found, lambda other: other.quarter == score.quarter))
+    plays = _plays_of(report, score.kind, many=False)
+    step = _numbers(keep(words, plays, lambda other: other.quarter == score.quarter))
     if len(step.mentions) > 1:
         return None
     return Question(f"How many yards was the only {score.kind} {words}?", step, score.yards)
@@ -178,7 +184,7 @@ def _difference(rng: random.Random, report: Report) -> Question | None:
     scores = _of(report, kind)
     if len(scores) < 2:
         return None
-    numbers = _numbers(_found(report, kind, many=False))
+    numbers = _numbers(_plays_of(report, kind, many=False))
     ends = [extreme(module, numbers, _yards) for module in ("find-max-num", "find-min-num")]
     text = rng.choice(
         (
@@ -193,12 +199,12 @@ def _difference(rng: random.Random, report: Report) -> Question | None:
 def _together(rng: random.Random, report: Report) -> Question | None:
     kinds = rng.sample(KINDS, 2)
     longest = [max(_of(report, kind), key=_yards, default=None) for kind in kinds]
-    one, other = longest
-    if one is None or other is None:
+    first, second = longest
+    if first is None or second is None:
         return None
-    ends = [extreme("find-max-num", _numbers(_found(report, kind, many=False)), _yards) for kind in kinds]
+    ends = [extreme("find-max-num", _numbers(_plays_of(report, kind, many=False)), _yards) for kind in kinds]
     text = f"How many yards were the longest {kinds[0]} and the longest {kinds[1]} together?"
-    return Question(text, computed("addition", *ends), one.yards + other.yards)
+    return Question(text, computed("addition", *ends), first.yards + second.yards)
 
 
 def _which_more(rng: random.Random, report: Report) -> Question | None:
@@ -209,11 +215,11 @@ def _which_more(rng: random.Random, report: Report) -> Question | None:
     wanted = rng.choice(("greater", "less"))
     more = "more" if wanted == "greater" else "fewer"
     winner = (max if wanted == "greater" else min)(totals, key=lambda total: total.number)
-    one, other = (total.team for total in totals)
+    first, second = (total.team for total in totals)
     text = rng.choice(
         (
-            f"Did the {one} or the {other} {verb} {more} {noun}?",
-            f"In total, did the {one} or the {other} {verb} {more} {noun}?",
+            f"Did the {first} or the {second} {verb} {more} {noun}?",
+            f"In total, did the {first} or the {second} {verb} {more} {noun}?",
         )
     )
     return Question(text, computed("num-compare", *map(_total, totals), argument=wanted), winner.team)
@@ -221,8 +227,8 @@ def _which_more(rng: random.Random, report: Report) -> Question | None:
 
 def _total(total: Total) -> Step:
     (verb, noun), _, _ = TOTALS[total.kind]
-    found = find(f"{total.team} {verb} {noun}", [total], lambda each: each.event)
-    return linked("find-num", None, found, lambda each: each.span)
+    statement = find(f"{total.team} {verb} {noun}", [total], lambda each: each.event)
+    return linked("find-num", None, statement, lambda each: each.span)
 
 
 def _which_team_by_how_many(rng: random.Random, report: Report) -> Question | None:
@@ -239,35 +245,44 @@ def _dated(thing: Dated) -> Step:
 
 
 def _which_first(rng: random.Random, report: Report) -> Question | None:
-    one, other = rng.sample(report.dated, 2)
+    first, second = rng.sample(report.dated, 2)
     wanted = rng.choice(("earlier", "later"))
-    chosen = (min if wanted == "earlier" else max)((one, other), key=lambda thing: thing.day)
+    chosen = (min if wanted == "earlier" else max)((first, second), key=lambda thing: thing.day)
     asked = "first" if wanted == "earlier" else "later"
     text = rng.choice(
         (
-            f"Which happened {asked}, the {one.words} or the {other.words}?",
-            f"What came {asked}: the {one.words} or the {other.words}?",
+            f"Which happened {asked}, the {first.words} or the {second.words}?",
+            f"What came {asked}: the {first.words} or the {second.words}?",
         )
     )
     return Question(
-        text, computed("date-compare", _dated(one), _dated(other), argument=wanted), chosen.event.quote
+        text, computed("date-compare", _dated(first), _dated(second), argument=wanted), chosen.event.quote
     )
 
 
 def _years(rng: random.Random, report: Report) -> Question | None:
-    """Ask for years between two events whose full years are also the difference of the years' numbers."""
+    """Ask for the years between two events.
+
+    Their full years are also the difference of the years' numbers.
+    """
     pairs = [sorted(pair, key=lambda thing: thing.day) for pair in combinations(report.dated, 2)]
-    full = [(one, other) for one, other in pairs if one.day.timetuple()[1:3] <= other.day.timetuple()[1:3]]
+    full = [
+        (first, second)
+        for first, second in pairs
+        if first.day.timetuple()[1:3] <= second.day.timetuple()[1:3]
+    ]
     if not full:
         return None
-    one, other = rng.choice(full)
+    first, second = rng.choice(full)
     text = rng.choice(
         (
-            f"How many years passed between the {one.words} and the {other.words}?",
-            f"How many full years after the {one.words} was the {other.words}?",
+            f"How many years passed between the {first.words} and the {second.words}?",
+            f"How many full years after the {first.words} was the {second.words}?",
         )
     )
-    return Question(text, computed("subtraction", _dated(one), _dated(other)), other.day.year - one.day.year)
+    return Question(
+        text, computed("subtraction", _dated(first), _dated(second)), second.day.year - first.day.year
+    )
 
 
 def _where(rng: random.Random, report: Report) -> Question | None:

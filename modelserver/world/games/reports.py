@@ -1,4 +1,4 @@
-"""Fictional games and the reports on them: who scored how, how the teams did, and when things happened."""
+"""Fictional games and their reports: scores, team totals and dates."""
 
 from __future__ import annotations
 
@@ -81,7 +81,10 @@ TOTALS = {
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """One scoring play. ``spans`` tells where event, yards, who and receiver stand in the report."""
+    """One scoring play.
+
+    ``spans`` tells where event, yards, who and receiver stand in the report.
+    """
 
     kind: str
     team: str
@@ -94,7 +97,7 @@ class Score:
 
 @dataclass(frozen=True, eq=False)
 class Dated:
-    """Something that happened on a day, with where it and its date stand in the report."""
+    """An event on a day, with the spans of the event and its date."""
 
     words: str
     day: date
@@ -104,7 +107,7 @@ class Dated:
 
 @dataclass(frozen=True, eq=False)
 class Total:
-    """What one team did in total, such as gaining 312 yards."""
+    """A team's total in a game, such as gaining 312 yards."""
 
     kind: str
     team: str
@@ -115,7 +118,7 @@ class Total:
 
 @dataclass(frozen=True)
 class Report:
-    """A game as it is told; everything that questions ask about, with its place in the text."""
+    """A game as reported: all that questions are about, with its spans."""
 
     text: str
     teams: tuple[str, str]
@@ -133,26 +136,29 @@ class Cast:
         self.rng, self.split, self.names = rng, split, Names(rng, split)
         self.script = rng.choice(tuple(SCRIPTS)) if rng.random() < 0.5 else None
         self.all: list[str] = []
-        self._said: set[str] = set()
+        self._mentioned: set[str] = set()
 
     def town(self) -> str:
-        return self._known(self._marked(self.names.town()))
+        """Return a new town."""
+        return self._remember(self._marked(self.names.town()))
 
     def stadium(self) -> str:
+        """Return a new stadium."""
         place = self.rng.choice(("Arena", "Field", "Park", "Stadium"))
-        return self._known(f"{self._marked(self.names.town())} {place}")
+        return self._remember(f"{self._marked(self.names.town())} {place}")
 
     def person(self) -> str:
+        """Return a new player's name."""
         if self.script and self.rng.random() < 0.4:
-            return self._known(self._foreign(*SCRIPTS[self.script]))
+            return self._remember(self._foreign(*SCRIPTS[self.script]))
         given = self.names.given_name(female=self.rng.random() < 0.5)
-        return self._known(f"{given} {self._marked(self.names.surname())}")
+        return self._remember(f"{given} {self._marked(self.names.surname())}")
 
     def _foreign(self, begins: list[str], ends: list[str]) -> str:
         while True:  # as for other names: a digest gives each to one split
-            one, other = (self.rng.choice(begins) + self.rng.choice(ends) for _ in range(2))
-            name = f"{one} {other}"
-            if one != other and split_of(name) == self.split and name not in self.all:
+            first, second = (self.rng.choice(begins) + self.rng.choice(ends) for _ in range(2))
+            name = f"{first} {second}"
+            if first != second and split_of(name) == self.split and name not in self.all:
                 return name
 
     def _marked(self, name: str) -> str:
@@ -163,15 +169,15 @@ class Cast:
         at = self.rng.choice(vowels) + 1
         return name[:at] + ACUTE + name[at:]
 
-    def said(self, name: str) -> str:
-        """Return a player's name: in full the first time, later often the last word of it."""
+    def name_of(self, name: str) -> str:
+        """Return a player's name: in full first, later often the last word."""
         last = name.split()[-1]
         alone = sum(last in other.split() for other in self.all) == 1
-        again = name in self._said
-        self._said.add(name)
+        again = name in self._mentioned
+        self._mentioned.add(name)
         return last if again and alone and self.rng.random() < 0.7 else name
 
-    def _known(self, name: str) -> str:
+    def _remember(self, name: str) -> str:
         self.all.append(name)
         return name
 
@@ -196,7 +202,7 @@ def tell(rng: random.Random, split: Split) -> Report:
 
 
 def _open(prose: Prose, rng: random.Random, words: dict[str, str]) -> Span:
-    day = _said(rng, date(rng.randint(2005, 2024), rng.randint(9, 12), rng.randint(1, 28)))
+    day = _date_text(rng, date(rng.randint(2005, 2024), rng.randint(9, 12), rng.randint(1, 28)))
     opening = rng.choice(
         (
             "On {day} the {home_town} {home} met the {away_town} {away} at {stadium}. ",
@@ -207,28 +213,28 @@ def _open(prose: Prose, rng: random.Random, words: dict[str, str]) -> Span:
     return prose.write(opening, day=day, **words)["stadium"]
 
 
-def _said(rng: random.Random, day: date) -> str:
+def _date_text(rng: random.Random, day: date) -> str:
     month = MONTHS[day.month - 1]
     return rng.choice((f"{day.day} {month} {day.year}", f"{month} {day.day}, {day.year}"))
 
 
 def _history(prose: Prose, rng: random.Random, words: dict[str, str]) -> tuple[Dated, ...]:
-    """Tell three things that happened on days of different years; clubs are founded before anything else."""
+    """Report three events of different years; a club's founding comes first."""
     kinds = sorted(rng.sample(list(DATED), 3), key=lambda kind: not kind.startswith("founding"))
     earliest, *others = sorted(rng.sample(range(1921, 2004), len(kinds)))
     years = dict(zip(kinds, (earliest, *rng.sample(others, len(others))), strict=True))
     rng.shuffle(kinds)
-    told = []
+    events = []
     for what in kinds:
         wordings, year = DATED[what], years[what]
         day = date(year, rng.randint(1, 12), rng.randint(1, 28))
-        spans = prose.write(rng.choice(wordings) + " ", date=_said(rng, day), **words)
-        told.append(Dated(what.format(**words), day, spans["event"], spans["date"]))
-    return tuple(told)
+        spans = prose.write(rng.choice(wordings) + " ", date=_date_text(rng, day), **words)
+        events.append(Dated(what.format(**words), day, spans["event"], spans["date"]))
+    return tuple(events)
 
 
 def _scores(prose: Prose, rng: random.Random, cast: Cast, teams: tuple[str, str]) -> tuple[Score, ...]:
-    """Tell the scoring plays in their order; no two of a game have the same number of yards."""
+    """Report the scoring plays in order, no two with the same yards."""
     squads = {team: [cast.person() for _ in range(4)] for team in teams}
     scores: list[Score] = []
     for quarter in QUARTERS:
@@ -252,17 +258,17 @@ def _scores(prose: Prose, rng: random.Random, cast: Cast, teams: tuple[str, str]
 
 
 def _score(
-    prose: Prose, cast: Cast, lead: str, quarter: str, squads: dict[str, list[str]], told: set[int]
+    prose: Prose, cast: Cast, lead: str, quarter: str, squads: dict[str, list[str]], used: set[int]
 ) -> Score:
     rng = cast.rng
     kind, team = rng.choice((FIELD_GOAL, FIELD_GOAL, RUN, PASS)), rng.choice(list(squads))
     low, high = YARDS[kind]
-    yards = rng.choice([n for n in range(low, high + 1) if n not in told])  # so that one is the longest
+    yards = rng.choice([n for n in range(low, high + 1) if n not in used])  # so that one is the longest
     kicker, thrower, *others = squads[team]
     rng.shuffle(others)
     who = {FIELD_GOAL: kicker, PASS: thrower}.get(kind, others[0])
     receiver = others[1]
-    words = {"who": cast.said(who), "receiver": cast.said(receiver) if kind == PASS else ""}
+    words = {"who": cast.name_of(who), "receiver": cast.name_of(receiver) if kind == PASS else ""}
     wording = lead + rng.choice(SCORED[kind]) + " "
     spans = prose.write(wording, team=team, yards=yards, a=a(yards), **words)
     return Score(kind, team, quarter, yards, who, receiver, spans)
@@ -273,8 +279,8 @@ def _totals(prose: Prose, rng: random.Random, words: dict[str, str]) -> tuple[To
     for kind in rng.sample(list(TOTALS), 2):
         _, wording, (low, high) = TOTALS[kind]
         numbers = rng.sample(range(low, high), 2)
-        said = {f"n{i}": f"{n:,}" for i, n in enumerate(numbers, start=1)}
-        spans = prose.write(wording, **words, **said)
+        slots = {f"n{i}": f"{n:,}" for i, n in enumerate(numbers, start=1)}
+        spans = prose.write(wording, **words, **slots)
         for i, team in enumerate((words["home"], words["away"]), start=1):
             totals.append(Total(kind, team, numbers[i - 1], spans[f"event{i}"], spans[f"n{i}"]))
     return tuple(totals)

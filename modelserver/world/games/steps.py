@@ -1,7 +1,7 @@
-"""Programs over reports built step by step, each step with the spans that it gives: the known gold.
+"""Programs over reports, built step by step with their gold spans.
 
-A span may come from one of the child's: chosen from among them (`filter`, `find-max-num`, `find-min-num`)
-or linked to it (`find-num`, `find-date`, `relocate`).
+A span may come from one of the child's: chosen from among them (`filter`, `find-max-num`,
+`find-min-num`) or linked to it (`find-num`, `find-date`, `relocate`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DRAWN = frozenset({"find", "extract-answer", "relocate", "find-num", "find-date"
 
 @dataclass(frozen=True, eq=False)
 class Mention:
-    """A span with what it is about, and the span of the step below that it comes from."""
+    """A span, what it is about, and the span of the step below it comes from."""
 
     about: Any
     span: Span
@@ -36,16 +36,19 @@ class Step:
     below: tuple[Step, ...] = ()
 
     def nodes(self) -> Iterator[Step]:
+        """Yield this step and all below it, parents first."""
         yield self
         for step in self.below:
             yield from step.nodes()
 
 
 def find(words: str, about: Iterable[Any], span: Callable[[Any], Span]) -> Step:
+    """Return a `find` step whose spans are about the given things."""
     return Step(call("find", argument=words), tuple(Mention(each, span(each)) for each in about))
 
 
 def answer(words: str, span: Span) -> Step:
+    """Return an `extract-answer` step with one span."""
     return Step(call("extract-answer", argument=words), (Mention(None, span),))
 
 
@@ -55,7 +58,10 @@ def keep(words: str, step: Step, test: Callable[[Any], bool]) -> Step:
 
 
 def extreme(module: str, step: Step, number: Callable[[Any], int]) -> Step:
-    """The mention with the largest or the smallest number (`find-max-num`, `find-min-num`)."""
+    """Return the step to the mention with the extreme number.
+
+    These are `find-max-num` and `find-min-num`.
+    """
     best = max if module == "find-max-num" else min
     return _chosen(module, None, step, [best(step.mentions, key=lambda m: number(m.about))])
 
@@ -67,6 +73,7 @@ def linked(module: str, words: str | None, step: Step, span: Callable[[Any], Spa
 
 
 def computed(module: str, *steps: Step, argument: str | None = None) -> Step:
+    """Return a step without spans, such as `count`."""
     return Step(call(module, *(step.program for step in steps), argument=argument), (), steps)
 
 
@@ -76,7 +83,10 @@ def _chosen(module: str, words: str | None, step: Step, mentions: Sequence[Menti
 
 
 def gold(root: Step, tokens: Sequence[Place]) -> dict[str, Any]:
-    """Return the document with a layer for each distinct subtree that a person would mark spans for."""
+    """Return a gold document with a layer for each distinct subtree.
+
+    Only subtrees that a person would mark spans for have one.
+    """
     numbers = firsts(root.program)
     layers: dict[str, Any] = {}
     for step in root.nodes():

@@ -1,9 +1,9 @@
-"""Generated pairs of pictures with a sentence each, true or false of them, its program and its known gold.
+"""Generated pairs of pictures with a true or false sentence about them.
 
-Every example depends on nothing but the seed, the split and its index. A sentence is made to fit a pair;
-then one thing about the pair changes, which leaves the sentence true or makes it false. Only sentences for
-which both can be had are used, so that neither the words nor the fact of a change gives the label away.
-A program belongs to one split, whatever its examples.
+Each has a program and gold boxes. Every example depends on nothing but the seed, the split and its
+index. A sentence is made to fit a pair; then one thing about the pair changes, which leaves the sentence
+true or makes it false. Only sentences that allow both are used, so that neither the words nor the fact
+of a change reveals the label. A program belongs to one split, with all its examples.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PAIRS, CLAIMS, CHANGES = 25, 30, 40  # tried for a kind of sentence; on a pair; 
 
 
 def generate(split: Split, n: int, seed: int) -> Iterator[Scene]:
-    """Yield ``n`` examples of a split, half of them true; the same ones for the same split and seed."""
+    """Yield ``n`` examples of a split, half true, fixed by split and seed."""
     if split not in SPLITS:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
     for index in range(n):
@@ -66,7 +66,10 @@ Contrast = dict[bool, tuple[str, Pair]]  # by whether the claim is true of the p
 
 
 def _contrast(rng: random.Random, kind: str, split: Split) -> tuple[Claim, Contrast] | None:
-    """Return a claim of the kind and split with pairs that it is true and false of, a change apart each."""
+    """Return a claim with changed pairs of which it is true and false.
+
+    The claim is of the given kind and split; each pair differs by one change.
+    """
     for _ in range(PAIRS):
         choices = palette(rng)
         before = lay_out(rng, choices)
@@ -81,15 +84,15 @@ def _contrast(rng: random.Random, kind: str, split: Split) -> tuple[Claim, Contr
 
 
 def _changed(rng: random.Random, pair: Pair, choices: Palette, claim: Claim) -> Contrast | None:
-    """Return a changed pair that the claim is still true of, and one that it is not."""
-    found: Contrast = {}
+    """Return changed pairs: one fits the claim, the other does not."""
+    contrast: Contrast = {}
     for _ in range(CHANGES):
         changed = change(pair, rng, choices)
         truth = _truth(claim, changed[1]) if changed else None
         if changed and truth is not None:
-            found.setdefault(truth, changed)
-        if len(found) == 2:
-            return found
+            contrast.setdefault(truth, changed)
+        if len(contrast) == 2:
+            return contrast
     return None
 
 
@@ -101,7 +104,7 @@ def _truth(claim: Claim, pair: Pair) -> bool | None:
 
 
 def write_split(folder: Path, split: Split, n: int, seed: int, *, proposals: bool = False) -> None:
-    """Write ``SPLIT.jsonl`` and the images that it names, and where asked for their region proposals."""
+    """Write ``SPLIT.jsonl``, its images and, if wanted, region proposals."""
     scenes = generate(split, n, seed)
     if proposals:
         scenes = written(folder, split, n, scenes)
@@ -109,7 +112,7 @@ def write_split(folder: Path, split: Split, n: int, seed: int, *, proposals: boo
 
 
 def _drawn(folder: Path, split: Split, scene: Scene) -> dict[str, Any]:
-    """Write the images of a scene, before its record is."""
+    """Write the images of a scene, then return its record."""
     images = f"images/{split}"
     for name, image in zip(scene.file_names(images), scene.images, strict=True):
         with whole(folder / name) as partial:
@@ -118,6 +121,7 @@ def _drawn(folder: Path, split: Split, scene: Scene) -> dict[str, Any]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     items.add_arguments(parser, (2000, 200, 200))
     parser.add_argument(
         "--proposals",

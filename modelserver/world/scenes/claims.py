@@ -1,7 +1,8 @@
-"""Sentences about a pair of images, each with the program that it stands for, made to fit a given pair.
+"""Sentences about a pair of images with their programs, true of the pair.
 
-One function a kind of sentence; it looks for something to say that is true of the pair, and returns None
-where it finds nothing. The wordings of a claim mean the same, and hold the words of every argument.
+There is one function per kind of sentence; it looks for something to say that is true of the pair, and
+returns None if there is nothing. The wordings of a claim mean the same, and contain the words of every
+argument.
 """
 
 from __future__ import annotations
@@ -106,24 +107,24 @@ def _compare_kinds(rng: random.Random, pair: Pair) -> Claim | None:
     nouns = two_nouns(rng, pair)
     if not nouns:
         return None
-    one, other = nouns
-    n = len(one.among(pair)) - len(other.among(pair))
+    noun, other_noun = nouns
+    n = len(noun.among(pair)) - len(other_noun.among(pair))
     if n < 0:
-        one, other = other, one
-    counts = call("count", one.find()), call("count", other.find())
+        noun, other_noun = other_noun, noun
+    counts = call("count", noun.find()), call("count", other_noun.find())
     if n == 0:
         return Claim(
             call("equal", *counts),
             (
-                f"Across both images there are exactly as many {one.say()} as {other.say()}.",
-                f"The two images together show the same number of {one.say()} and {other.say()}.",
+                f"Across both images there are exactly as many {noun.say()} as {other_noun.say()}.",
+                f"The two images together show the same number of {noun.say()} and {other_noun.say()}.",
             ),
         )
     return Claim(
         call("greater", *counts),
         (
-            f"Across both images there are more {one.say()} than {other.say()}.",
-            f"In the two images together, {one.say()} outnumber {other.say()}.",
+            f"Across both images there are more {noun.say()} than {other_noun.say()}.",
+            f"In the two images together, {noun.say()} outnumber {other_noun.say()}.",
         ),
     )
 
@@ -154,48 +155,48 @@ def _in_images(rng: random.Random, pair: Pair, module: str) -> Claim | None:
 
 def _one_other(rng: random.Random, pair: Pair) -> Claim | None:
     here = rng.choice((0, 1))
-    one, other = some_noun(rng, pair, here), some_noun(rng, pair, 1 - here)
-    if not one or not other or one == other:
+    noun, there = some_noun(rng, pair, here), some_noun(rng, pair, 1 - here)
+    if not noun or not there or noun == there:
         return None
-    quantity = draw_quantity(rng, seen(one, pair, SIDES[here]), least=1)
+    quantity = draw_quantity(rng, seen(noun, pair, SIDES[here]), least=1)
     if not quantity:
         return None
-    first = quantity.holds(in_image("one", one.find(quantity.number)))
-    second = call("exist", in_image("other", other.find(1)))
+    first = quantity.holds(in_image("one", noun.find(quantity.number)))
+    second = call("exist", in_image("other", there.find(1)))
     return Claim(
         call("in-one-other-image", call("and", first, second)),
         (
-            f"One image contains {quantity.of(one)} and the other image contains {other.a()}.",
-            f"There {quantity.be} {quantity.of(one)} in one image, and there is {other.a()} in the other.",
+            f"One image contains {quantity.of(noun)} and the other image contains {there.a()}.",
+            f"There {quantity.be} {quantity.of(noun)} in one image, and there is {there.a()} in the other.",
         ),
     )
 
 
 def _and(rng: random.Random, pair: Pair) -> Claim | None:
-    one, other = some_noun(rng, pair, 0), some_noun(rng, pair, 1)
-    if not one or not other:
+    noun, other_noun = some_noun(rng, pair, 0), some_noun(rng, pair, 1)
+    if not noun or not other_noun:
         return None
     return Claim(
-        call("and", *_one_on_each_side(one, other)),
+        call("and", *_one_on_each_side(noun, other_noun)),
         (
-            f"There is {one.a()} in the left image and {other.a()} in the right image.",
-            f"The left image contains {one.a()}, and the right image contains {other.a()}.",
+            f"There is {noun.a()} in the left image and {other_noun.a()} in the right image.",
+            f"The left image contains {noun.a()}, and the right image contains {other_noun.a()}.",
         ),
     )
 
 
 def _or(rng: random.Random, pair: Pair) -> Claim | None:
-    """Say of two things that one at least is there, which is so of one alone."""
+    """Say that at least one of two things is there; exactly one is."""
     nouns = some_noun(rng, pair), some_noun(rng, pair)
     there = [bool(noun and seen(noun, pair, side)) for noun, side in zip(nouns, SIDES, strict=True)]
-    one, other = nouns
-    if not one or not other or there[0] == there[1]:
+    left, right = nouns
+    if not left or not right or there[0] == there[1]:
         return None
     return Claim(
-        call("or", *_one_on_each_side(one, other)),
+        call("or", *_one_on_each_side(left, right)),
         (
-            f"There is {one.a()} in the left image or {other.a()} in the right image, or both.",
-            f"The left image contains {one.a()}, or the right image contains {other.a()}, or both do.",
+            f"There is {left.a()} in the left image or {right.a()} in the right image, or both.",
+            f"The left image contains {left.a()}, or the right image contains {right.a()}, or both do.",
         ),
     )
 
@@ -211,17 +212,17 @@ def _related(rng: random.Random, pair: Pair) -> tuple[str, Thing, Thing] | None:
     return (relation, *rng.choice(pairs)) if pairs else None
 
 
-def _said(relation: str) -> str:
+def _relation_text(relation: str) -> str:
     return f"to the {relation}" if relation in ("left of", "right of") else relation
 
 
 def _relation_side(rng: random.Random, pair: Pair) -> Claim | None:
-    found = _related(rng, pair)
-    if not found:
+    drawn = _related(rng, pair)
+    if not drawn:
         return None
-    relation, one, other = found
-    side, a, b = SIDES[one.image], describe(rng, one), describe(rng, other)
-    words = _said(relation)
+    relation, thing, second_thing = drawn
+    side, a, b = SIDES[thing.image], describe(rng, thing), describe(rng, second_thing)
+    words = _relation_text(relation)
     related = call("with-relation", a.find(1), b.find(1), argument=relation)
     return Claim(
         call("exist", in_image(side, related)),
@@ -233,10 +234,10 @@ def _relation_side(rng: random.Random, pair: Pair) -> Claim | None:
 
 
 def _relation_count(rng: random.Random, pair: Pair) -> Claim | None:
-    found = _related(rng, pair)
-    if not found:
+    drawn = _related(rng, pair)
+    if not drawn:
         return None
-    relation, a, b = found[0], describe(rng, found[1]), describe(rng, found[2])
+    relation, a, b = drawn[0], describe(rng, drawn[1]), describe(rng, drawn[2])
     return _counted_related(rng, pair, relation, a, b)
 
 
@@ -244,20 +245,20 @@ def _inside_count(rng: random.Random, pair: Pair) -> Claim | None:
     held = [t for t in pair if t.is_shape and t.holder is not None]
     if not held:
         return None
-    one = rng.choice(held)
-    a, b = describe(rng, one), describe(rng, next(t for t in pair if t.number == one.holder))
+    shape = rng.choice(held)
+    a, b = describe(rng, shape), describe(rng, next(t for t in pair if t.number == shape.holder))
     return _counted_related(rng, pair, "inside", a, b)
 
 
 def _counted_related(rng: random.Random, pair: Pair, relation: str, a: Noun, b: Noun) -> Claim | None:
     nodes = {n: call("with-relation", a.find(n), b.find(1), argument=relation) for n in (1, 2)}
-    words = f"{_said(relation)} {b.a()}"
+    words = f"{_relation_text(relation)} {b.a()}"
     try:
-        found = evaluate(nodes[2], pair)
+        related = evaluate(nodes[2], pair)
     except Unclear:
         return None
-    assert isinstance(found, tuple)
-    quantity = draw_quantity(rng, len(found), least=1)
+    assert isinstance(related, tuple)
+    quantity = draw_quantity(rng, len(related), least=1)
     if not quantity:
         return None
     what = quantity.of(a)
@@ -297,7 +298,7 @@ def _contents(rng: random.Random, pair: Pair) -> Claim | None:
 
 
 def _all_alike(rng: random.Random, pair: Pair) -> Claim | None:
-    """Say that everything of a kind in one image has a colour, a pattern or a size."""
+    """Say that all of a kind in one image share a colour, pattern or size."""
     side = rng.choice(SIDES)
     noun = some_noun(rng, pair, SIDES.index(side))
     if not noun:
@@ -306,8 +307,8 @@ def _all_alike(rng: random.Random, pair: Pair) -> Claim | None:
     word = adjective(rng, things)
     if word in noun.adjectives or not all(word in (t.colour, t.pattern, t.size) for t in things):
         return None
-    found = noun.find()
-    whole, part = (in_image(side, node) for node in (found, call("filter", found, argument=word)))
+    all_nodes = noun.find()
+    whole, part = (in_image(side, node) for node in (all_nodes, call("filter", all_nodes, argument=word)))
     what = noun.say()
     return Claim(
         call("equal", call("count", whole), call("count", part)),
@@ -341,12 +342,12 @@ def _summed(rng: random.Random, pair: Pair) -> Claim | None:
     nouns = two_nouns(rng, pair)
     if not nouns:
         return None
-    one, other = nouns
-    quantity = draw_quantity(rng, len(one.among(pair)) + len(other.among(pair)), least=2)
+    first, second = nouns
+    quantity = draw_quantity(rng, len(first.among(pair)) + len(second.among(pair)), least=2)
     if not quantity or quantity.number < 2:
         return None
-    total = call("sum", call("count", one.find()), call("count", other.find()))
-    what = quantity.of(one) + f" and {other.say()}"
+    total = call("sum", call("count", first.find()), call("count", second.find()))
+    what = quantity.of(first) + f" and {second.say()}"
     return Claim(
         call(quantity.comparison, total, call(str(quantity.number))),
         (
@@ -384,15 +385,15 @@ def _times(rng: random.Random, pair: Pair) -> Claim | None:
     more = rng.choice(SIDES)
     less = SIDES[1 - SIDES.index(more)]
     counts = {side: seen(noun, pair, side) for side in SIDES}
-    said = {2: "twice", 3: "three times"}
-    found = [n for n in said if counts[more] == n * counts[less] > 0]
-    if not found:
+    factor_words = {2: "twice", 3: "three times"}
+    factors = [n for n in factor_words if counts[more] == n * counts[less] > 0]
+    if not factors:
         return None
-    times, what = said[found[0]], noun.say()
+    times, what = factor_words[factors[0]], noun.say()
     sides = {side: in_image(side, noun.find()) for side in SIDES}
     ratio = call("division", call("count", sides[more]), call("count", sides[less]))
     return Claim(
-        call("equal", ratio, call(str(found[0]))),
+        call("equal", ratio, call(str(factors[0]))),
         (
             f"The {more} image has exactly {times} as many {what} as the {less} image.",
             f"There are exactly {times} as many {what} in the {more} image as in the {less} one.",
@@ -404,10 +405,10 @@ def _times(rng: random.Random, pair: Pair) -> Claim | None:
 def _both_words(rng: random.Random, pair: Pair) -> Claim | None:
     thing = rng.choice([t for t in pair if t.is_shape])
     words = [thing.size, *([thing.pattern] if thing.pattern != PATTERNS[0] else []), thing.colour]
-    one, other = rng.sample(words, 2)
+    first, second = rng.sample(words, 2)
     noun = Noun(rng.choice(("shape", thing.kind)))
-    parts = [Noun(noun.noun, (word,)) for word in (one, other)]
-    n = len(Noun(noun.noun, (one, other)).among(pair))
+    parts = [Noun(noun.noun, (word,)) for word in (first, second)]
+    n = len(Noun(noun.noun, (first, second)).among(pair))
     quantity = draw_quantity(rng, n, least=1)
     if not quantity:
         return None
@@ -416,8 +417,8 @@ def _both_words(rng: random.Random, pair: Pair) -> Claim | None:
     return Claim(
         quantity.holds(both),
         (
-            f"Across both images there {be} {what} that {be} both {one} and {other}.",
-            f"The two images together show {what} that {be} both {one} and {other}.",
+            f"Across both images there {be} {what} that {be} both {first} and {second}.",
+            f"The two images together show {what} that {be} both {first} and {second}.",
         ),
     )
 
@@ -431,8 +432,8 @@ def _but_not(rng: random.Random, pair: Pair) -> Claim | None:
     word = adjective(rng, [t for t in pair if t.is_shape])
     if word in noun.adjectives:
         return None
-    found = noun.find(1)
-    rest = call("discard", found, call("filter", found, argument=word))
+    node = noun.find(1)
+    rest = call("discard", node, call("filter", node, argument=word))
     return Claim(
         call("exist", in_image(side, rest)),
         (

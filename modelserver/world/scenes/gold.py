@@ -1,4 +1,4 @@
-"""The known gold of a scene's program: the boxes of every module that a person would give boxes for."""
+"""Gold boxes of a scene's program, for every module that people annotate."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import Any
 
 from modelserver.world.calls import Call, firsts
 from modelserver.world.scenes.layout import Pair
-from modelserver.world.scenes.meaning import CHOOSE, DRAWN, IMAGES, LINK, evaluate, found
+from modelserver.world.scenes.meaning import CHOOSE, DRAWN, IMAGES, LINK, evaluate, things_of
 from modelserver.world.scenes.things import HEIGHT, WIDTH, Thing
 
 
 def gold(program: Call, pair: Pair) -> dict[str, Any]:
-    """Return the document with a layer for each distinct subtree: the things as boxes, bottom-up ids.
+    """Return a gold document with a layer for each distinct subtree.
 
-    What a module chooses refers to the object of its first child; what `project` finds is linked to the box
-    that it was found from.
+    Layers hold the things as boxes, with ids from the bottom up. A thing that a module selects refers to
+    the object of its first child; a thing that `project` finds is linked to the box from which it was
+    found.
     """
     numbers = firsts(program)
     return {
@@ -28,7 +29,10 @@ def gold(program: Call, pair: Pair) -> dict[str, Any]:
 
 
 def fractions(thing: Thing) -> list[float]:
-    """Return left, top, right, bottom of what is drawn, as fractions of the image."""
+    """Return the box of what is drawn, as fractions of the image.
+
+    Left, top, right, bottom.
+    """
     left, top, right, bottom = thing.bounds
     edges = (left / WIDTH, top / HEIGHT, right / WIDTH, bottom / HEIGHT)
     return [round(edge, 5) for edge in edges]
@@ -53,7 +57,7 @@ def _id(node: Call, thing: Thing, numbers: dict[Call, int]) -> str:
 
 
 def _layer(node: Call, pair: Pair, numbers: dict[Call, int]) -> dict[str, Any]:
-    objects = [_object(node, thing, pair, numbers) for thing in found(node, pair)]
+    objects = [_object(node, thing, pair, numbers) for thing in things_of(node, pair)]
     return {"state": "done" if objects else "nothing", "objects": objects, "value": None, "note": ""}
 
 
@@ -64,5 +68,5 @@ def _object(node: Call, thing: Thing, pair: Pair, numbers: dict[Call, int]) -> d
     links = []
     if node.module in LINK:
         source = node.children[0]
-        links = [_id(source, t, numbers) for t in found(source, pair) if t.number == thing.holder]
+        links = [_id(source, t, numbers) for t in things_of(source, pair) if t.number == thing.holder]
     return {**own, "image": thing.image, "box": fractions(thing), "links": links, "reason": ""}

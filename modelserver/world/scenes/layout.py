@@ -32,7 +32,10 @@ Pair = tuple[Thing, ...]  # in the order in which they are drawn
 
 @dataclass(frozen=True)
 class Palette:
-    """The kinds, colours and patterns of one pair: few, so that counting and telling apart take care."""
+    """The kinds, colours and patterns of one pair.
+
+    They are few, so that counting and telling things apart takes care.
+    """
 
     kinds: tuple[str, ...]
     colours: tuple[str, ...]
@@ -40,6 +43,7 @@ class Palette:
 
 
 def palette(rng: random.Random) -> Palette:
+    """Draw a palette."""
     patterns = ("plain", "plain", *rng.sample(PATTERNS[1:], rng.choice((1, 1, 2))))
     return Palette(
         tuple(rng.sample(SHAPES, rng.choice((2, 3, 3)))),
@@ -49,7 +53,10 @@ def palette(rng: random.Random) -> Palette:
 
 
 def lay_out(rng: random.Random, choices: Palette) -> Pair:
-    """Return both images' things: shapes, at times in contact or straight above each other, and boxes."""
+    """Return both images' things: shapes and boxes.
+
+    Shapes are at times in contact or straight above each other.
+    """
     things: list[Thing] = []
     boxes = rng.random() < 0.5
     for image in (0, 1):
@@ -63,7 +70,7 @@ def lay_out(rng: random.Random, choices: Palette) -> Pair:
 
 
 def sound(pair: Pair, thing: Thing) -> bool:
-    """Whether a thing of the pair lies within its image, clear of the others or plainly in contact."""
+    """Return True if a thing is in its image and clear of or touching others."""
     left, top, right, bottom = thing.bounds
     if left < MARGIN or top < MARGIN or right > WIDTH - MARGIN or bottom > HEIGHT - MARGIN:
         return False
@@ -75,21 +82,27 @@ def sound(pair: Pair, thing: Thing) -> bool:
 
 
 def _clear(thing: Thing, other: Thing) -> bool:
-    """Whether two things, not both of them shapes, are one in the other as they should be, or apart."""
-    for one, holder in ((thing, other), (other, thing)):
-        if one.is_shape and one.holder == holder.number:
-            return inside(one, holder)
+    """Return True if two things are properly nested, or apart.
+
+    They are not both shapes.
+    """
+    for held, holder in ((thing, other), (other, thing)):
+        if held.is_shape and held.holder == holder.number:
+            return inside(held, holder)
     return {thing.kind, other.kind} == {FLAG, BOX} or gap(thing, other) >= APART
 
 
 def _in_one_contact(pair: Pair, thing: Thing, shapes: list[Thing]) -> bool:
-    """Whether the shape, and each that it meets, plainly meets one other at most: heaps are hard to read."""
+    """Return True if the shape and its neighbours touch at most one other.
+
+    Heaps are hard to read.
+    """
     met: tuple[Thing, str] | None = None
     for other in shapes:
-        found = contact(thing, other)
-        if found is None or (met and found != "apart"):
+        relation = contact(thing, other)
+        if relation is None or (met and relation != "apart"):
             return False
-        met = met if found == "apart" else (other, found)
+        met = met if relation == "apart" else (other, relation)
     if met is None:
         return True
     if met[1] == "overlapping" and not _told_apart(*sorted((thing, met[0]), key=pair.index)):
@@ -102,7 +115,10 @@ def _alone(shape: Thing, others: Sequence[Thing]) -> bool:
 
 
 def _told_apart(below: Thing, above: Thing) -> bool:
-    """Whether overlapping shapes differ in colour, none lies amid the other, and enough of both is seen."""
+    """Return True if overlapping shapes can be distinguished.
+
+    They differ in colour, none lies amid the other, and enough of both is visible.
+    """
     if below.colour == above.colour:
         return False
     radii = (SIZES[below.size] + SIZES[above.size]) / 2
@@ -122,7 +138,7 @@ Place = Callable[[list[Thing], random.Random, Thing], Thing | None]
 
 
 def _put(things: list[Thing], rng: random.Random, thing: Thing, place: Place) -> bool:
-    """Add the thing at the first sound place found; False where `TRIES` did not find one."""
+    """Add the thing at the first sound position; False after `TRIES` tries."""
     for _ in range(TRIES):
         placed = place(things, rng, thing)
         if placed and sound((*things, placed), placed):
@@ -257,7 +273,7 @@ CHANGES: dict[str, Callable[[Pair, random.Random, Palette, Thing], Pair | None]]
 
 
 def change(pair: Pair, rng: random.Random, choices: Palette) -> tuple[str, Pair] | None:
-    """Change one thing about the pair, or return None where the change drawn does not fit."""
+    """Change one thing about the pair, or return None if the change fails."""
     name = rng.choice(tuple(CHANGES))
     after = CHANGES[name](pair, rng, choices, rng.choice(pair))
     return (name, after) if after else None

@@ -1,7 +1,7 @@
-"""What a program over scenes means: which things each module gives, and whether the whole is true.
+"""The meaning of a program over scenes: its things, and its truth.
 
-This is worked out from the scene as it was made, apart from the executor of annotation programs, so that
-each can check the other.
+It follows from the scene itself, independent of the executor of annotation programs, so that each can
+check the other.
 """
 
 from __future__ import annotations
@@ -20,26 +20,29 @@ Value = bool | int | float | Pair
 
 
 class Unclear(Exception):
-    """A sentence about this pair that two people could read or see differently."""
+    """A sentence about this pair that two people could read differently."""
 
 
-def found(node: Call, pair: Pair) -> Pair:
-    """Return the things that a module gives, in the pair's order."""
+def things_of(node: Call, pair: Pair) -> Pair:
+    """Return the things that a node selects."""
     value = evaluate(node, pair)
     assert isinstance(value, tuple)
     return value
 
 
 def evaluate(node: Call, pair: Pair) -> Value:
-    """Return the things, the number or the truth of a program; raises `Unclear`."""
+    """Return a program's things, number or truth.
+
+    Raises `Unclear`.
+    """
     if node.module.isdecimal():
         return int(node.module)
     if node.module in OBJECTS:
         return OBJECTS[node.module](node, pair)
     if node.module == "count":
-        return len(found(node.children[0], pair))
+        return len(things_of(node.children[0], pair))
     if node.module == "exist":
-        return bool(found(node.children[0], pair))
+        return bool(things_of(node.children[0], pair))
     if node.module in IMAGES:
         return IMAGES[node.module](evaluate(node.children[0], part) for part in _alone(node.module, pair))
     left, right = (evaluate(child, pair) for child in node.children)
@@ -68,7 +71,10 @@ IMAGES: dict[str, Callable[..., bool]] = {
 
 
 def _alone(module: str, pair: Pair) -> list[Pair]:
-    """Return the pairs that a statement about images is tried on: each image alone, or both ways round."""
+    """Return the pairs on which to try a statement about images.
+
+    These are each image alone, or both ways round.
+    """
     if module == "in-one-other-image":
         return [pair, tuple(replace(thing, image=1 - thing.image) for thing in pair)]
     return [_of_image(pair, 0), _of_image(pair, 1)]
@@ -85,34 +91,34 @@ def _find(node: Call, pair: Pair) -> Pair:
 
 def _filter(node: Call, pair: Pair) -> Pair:
     assert node.argument
-    return tuple(thing for thing in found(node.children[0], pair) if matches(node.argument, thing))
+    return tuple(thing for thing in things_of(node.children[0], pair) if matches(node.argument, thing))
 
 
 def _with_relation(node: Call, pair: Pair) -> Pair:
-    ones, others = (found(child, pair) for child in node.children)
+    ones, others = (things_of(child, pair) for child in node.children)
     return tuple(one for one in ones if _in_relation(str(node.argument), one, others))
 
 
-def _in_relation(relation: str, one: Thing, others: Pair) -> bool:
-    answers = [holds(relation, one, other) for other in others]
+def _in_relation(relation: str, thing: Thing, others: Pair) -> bool:
+    answers = [holds(relation, thing, other) for other in others]
     if None in answers:  # even where another answer would settle it: nobody should have to weigh it
         raise Unclear(relation)
     return True in answers
 
 
 def _project(node: Call, pair: Pair) -> Pair:
-    holders = {thing.number for thing in found(node.children[0], pair)}
+    holders = {thing.number for thing in things_of(node.children[0], pair)}
     wanted = {FLAG_WORDS: lambda t: t.kind == FLAG, INSIDE_WORDS: lambda t: t.is_shape}[str(node.argument)]
     return tuple(thing for thing in pair if thing.holder in holders and wanted(thing))
 
 
 def _both(node: Call, pair: Pair) -> Pair:
-    ones, others = (found(child, pair) for child in node.children)
+    ones, others = (things_of(child, pair) for child in node.children)
     return tuple(one for one in ones if one in others)
 
 
 def _discard(node: Call, pair: Pair) -> Pair:
-    ones, others = (found(child, pair) for child in node.children)
+    ones, others = (things_of(child, pair) for child in node.children)
     return tuple(one for one in ones if one not in others)
 
 
@@ -123,10 +129,10 @@ OBJECTS: dict[str, Callable[[Call, Pair], Pair]] = {
     "project": _project,
     "intersect": _both,
     "discard": _discard,
-    "in-left-image": lambda node, pair: _of_image(found(node.children[0], pair), 0),
-    "in-right-image": lambda node, pair: _of_image(found(node.children[0], pair), 1),
-    "in-one-image": lambda node, pair: _of_image(found(node.children[0], pair), 0),
-    "in-other-image": lambda node, pair: _of_image(found(node.children[0], pair), 1),
+    "in-left-image": lambda node, pair: _of_image(things_of(node.children[0], pair), 0),
+    "in-right-image": lambda node, pair: _of_image(things_of(node.children[0], pair), 1),
+    "in-one-image": lambda node, pair: _of_image(things_of(node.children[0], pair), 0),
+    "in-other-image": lambda node, pair: _of_image(things_of(node.children[0], pair), 1),
 }
 CHOOSE = frozenset({"filter", "with-relation", "intersect", "discard"})
 LINK = frozenset({"project"})

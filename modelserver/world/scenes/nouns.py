@@ -1,4 +1,4 @@
-"""Noun phrases for things: what `find` and `filter` are asked for, in the words of the sentence."""
+"""Noun phrases for things: the arguments of `find` and `filter`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ FLAG_WORDS, INSIDE_WORDS = "flag", "shapes inside"
 
 
 def plural(noun: str) -> str:
+    """Return the plural of a noun."""
     return noun + ("es" if noun.endswith(("s", "x")) else "s")
 
 
@@ -26,7 +27,7 @@ KINDS |= {plural(noun): kinds for noun, kinds in KINDS.items()}
 
 
 def matches(word: str, thing: Thing) -> bool:
-    """Whether an adjective or a noun, singular or plural, holds for a thing."""
+    """Return True if an adjective or noun, in either number, fits a thing."""
     if word in KINDS:
         return thing.kind in KINDS[word]
     return word in (thing.size, thing.pattern, thing.colour)
@@ -34,19 +35,23 @@ def matches(word: str, thing: Thing) -> bool:
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun with its adjectives, in the order in which they are said: size, pattern, colour."""
+    """A noun with its adjectives, in their order: size, pattern, colour."""
 
     noun: str
     adjectives: tuple[str, ...] = ()
 
     def find(self, n: int = 2) -> Call:
-        """The program that finds these things; ``n`` decides between singular and plural."""
+        """Return the program that finds these things.
+
+        ``n`` decides between singular and plural.
+        """
         return self.filtered(call("find", argument=self.noun if n == 1 else plural(self.noun)))
 
-    def filtered(self, found: Call) -> Call:
+    def filtered(self, node: Call) -> Call:
+        """Return a filter of the node for each adjective."""
         for adjective in reversed(self.adjectives):
-            found = call("filter", found, argument=adjective)
-        return found
+            node = call("filter", node, argument=adjective)
+        return node
 
     def say(self, n: int = 2) -> str:
         """``red stars``, or ``red star`` for one."""
@@ -62,24 +67,25 @@ class Noun:
         return f"{NUMBERS[n]} {self.say(n)}"
 
     def among(self, pair: Pair) -> list[Thing]:
+        """Return the things that the noun fits."""
         return [t for t in pair if all(matches(word, t) for word in (*self.adjectives, self.noun))]
 
 
 def describe(rng: random.Random, thing: Thing) -> Noun:
-    """Describe a thing by its noun, or as a shape, and by some of what can be seen of it."""
+    """Describe a thing by its noun, or as a shape, and some attributes."""
     if not thing.is_shape:
         return Noun(thing.kind, (thing.colour,) if rng.random() < 0.6 else ())
-    known = [thing.size, thing.pattern, thing.colour]
+    attributes = [thing.size, thing.pattern, thing.colour]
     if thing.pattern == PATTERNS[0] and rng.random() < 0.7:
-        known.remove(thing.pattern)
+        attributes.remove(thing.pattern)
     general = rng.random() < 0.2
-    chosen = rng.sample(known, max(rng.choice((0, 1, 1, 1, 2)), int(general)))
+    chosen = rng.sample(attributes, max(rng.choice((0, 1, 1, 1, 2)), int(general)))
     noun = "shape" if general else thing.kind
-    return Noun(noun, tuple(word for word in known if word in chosen))
+    return Noun(noun, tuple(word for word in attributes if word in chosen))
 
 
 def adjective(rng: random.Random, things: list[Thing]) -> str:
-    """Return a word for a colour, a pattern or a size, most often one that some of the things have."""
-    known = [word for t in things for word in (t.colour, t.colour, t.pattern, t.size) if word]
+    """Return a colour, pattern or size, usually one that a thing has."""
+    attributes = [word for t in things for word in (t.colour, t.colour, t.pattern, t.size) if word]
     anything = (*COLOURS, *PATTERNS, *SIZES)
-    return rng.choice(known) if known and rng.random() < 0.9 else rng.choice(anything)
+    return rng.choice(attributes) if attributes and rng.random() < 0.9 else rng.choice(anything)

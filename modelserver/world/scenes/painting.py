@@ -1,4 +1,4 @@
-"""Drawing a scene: coloured, striped and dotted shapes with crisp edges on quiet grounds."""
+"""Draw scenes: coloured, striped and dotted shapes on quiet backgrounds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def draw_ground(rng: random.Random) -> tuple[str, int]:
 
 
 def paint(things: Sequence[Thing], ground: str, tint: int) -> Image.Image:
-    """Draw the things of one image in their order; returns `WIDTH` × `HEIGHT` RGB."""
+    """Draw the things of one image in order, `WIDTH` × `HEIGHT` RGB."""
     canvas = _ground(ground, tint).copy()
     for thing in things:
         if thing.kind == BOX:
@@ -41,7 +41,7 @@ def paint(things: Sequence[Thing], ground: str, tint: int) -> Image.Image:
 
 @cache
 def _ground(name: str, tint: int) -> Image.Image:
-    """Return a ground as large as it is drawn on; what it has on it stays pale."""
+    """Return a background at drawing size; its texture stays pale."""
     wide, high = WIDTH * FINER, HEIGHT * FINER
     x, y = np.arange(wide)[None], np.arange(high)[:, None]
     light: NDArray[Any] = np.ones((high, wide))
@@ -77,8 +77,8 @@ def _fill(colour: str, pattern: str) -> Image.Image:
     return Image.fromarray(tile.astype(np.uint8))
 
 
-def _mixed(one: Colour, other: Colour, share: float) -> Colour:
-    red, green, blue = (round(a + (b - a) * share) for a, b in zip(one, other, strict=True))
+def _mixed(colour: Colour, other: Colour, share: float) -> Colour:
+    red, green, blue = (round(a + (b - a) * share) for a, b in zip(colour, other, strict=True))
     return red, green, blue
 
 

@@ -1,9 +1,9 @@
-"""Region proposals with features, as a detector would give them, for models that look at generated scenes.
+"""Region proposals with features for scenes, like those of a detector.
 
-Every image has `PROPOSALS` boxes in no particular order: each thing's own, a shifted and stretched copy of
-it, and boxes that lie elsewhere. Their features are computed from the pixels alone: mean colours on a grid
-of 8 × 8, then how strong the edges of 8 directions are on a grid of 4 × 4 (Dalal and Triggs 2005, without
-their overlapping blocks). Nothing about what was drawn goes into them.
+Every image has `PROPOSALS` boxes in no particular order: each thing's own, a shifted and stretched copy
+of it, and boxes elsewhere. Their features are computed from the pixels alone: mean colours on a grid of
+8 × 8, then edge strengths in 8 directions on a grid of 4 × 4 (Dalal and Triggs 2005, without their
+overlapping blocks). They contain nothing about what was drawn.
 """
 
 from __future__ import annotations
@@ -34,20 +34,23 @@ Numbers = NDArray[np.float32]
 
 
 def propose(scene: Scene, image: int) -> list[Box]:
-    """Return the boxes of an image as fractions of it: left, top, right, bottom."""
+    """Return an image's boxes as fractions: left, top, right, bottom."""
     rng = random.Random(f"proposals/{scene.name}/{image}")
     own = [_box(fractions(thing)) for thing in scene.pair if thing.image == image]
     boxes = [*own, *(_shifted(box, rng) for box in own)][:PROPOSALS]
     while len(boxes) < PROPOSALS:
         box = _anywhere(rng)
-        if all(_overlap(box, thing) <= ELSEWHERE for thing in own):
+        if all(overlap(box, thing) <= ELSEWHERE for thing in own):
             boxes.append(box)
     rng.shuffle(boxes)
     return boxes
 
 
 def features(image: Image.Image, boxes: Iterable[Box]) -> Numbers:
-    """Return [boxes, `FEATURES`]: 8 × 8 × 3 mean colours from 0 to 1, then 4 × 4 × 8 edges of length 1."""
+    """Return the features of boxes, [boxes, `FEATURES`].
+
+    These are 8 × 8 × 3 mean colours from 0 to 1, then 4 × 4 × 8 edge strengths of length 1.
+    """
     crops = [image.resize((SIDE, SIDE), Image.Resampling.BILINEAR, _pixels(box, image)) for box in boxes]
     pixels = np.stack([np.asarray(crop, dtype=np.float32) for crop in crops]) / 255  # [n, side, side, 3]
     n, step = len(pixels), SIDE // COLOUR_GRID
@@ -56,7 +59,10 @@ def features(image: Image.Image, boxes: Iterable[Box]) -> Numbers:
 
 
 def _edges(light: Numbers) -> Numbers:
-    """Return how strong edges of each direction are in each cell, [n, cells × directions], of length 1."""
+    """Return edge strengths per cell and direction, of length 1.
+
+    The shape is [n, cells × directions].
+    """
     down, across = np.gradient(light, axis=(1, 2))
     strength = np.hypot(down, across)
     direction = (np.arctan2(down, across) % math.pi / math.pi * DIRECTIONS).astype(int) % DIRECTIONS
@@ -68,7 +74,7 @@ def _edges(light: Numbers) -> Numbers:
 
 
 def written(folder: Path, split: str, n: int, scenes: Iterable[Scene]) -> Iterator[Scene]:
-    """Pass scenes on while writing their proposals beside them; nothing is kept in memory.
+    """Pass scenes on while writing their proposals; nothing stays in memory.
 
     ``SPLIT.boxes.npy`` is [n, 2, `PROPOSALS`, 4] in float32, ``SPLIT.features.npy``
     [n, 2, `PROPOSALS`, `FEATURES`] in float16, and ``SPLIT.proposals.json`` names the items in this order.
@@ -120,11 +126,11 @@ def _pixels(box: Box, image: Image.Image) -> Box:
     return left * image.width, top * image.height, right * image.width, bottom * image.height
 
 
-def _overlap(one: Box, other: Box) -> float:
-    """Intersection over union."""
-    wide = min(one[2], other[2]) - max(one[0], other[0])
-    high = min(one[3], other[3]) - max(one[1], other[1])
+def overlap(first: Box, second: Box) -> float:
+    """Return the intersection over union of two boxes."""
+    wide = min(first[2], second[2]) - max(first[0], second[0])
+    high = min(first[3], second[3]) - max(first[1], second[1])
     if wide <= 0 or high <= 0:
         return 0.0
-    areas = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
+    areas = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (first, second))
     return wide * high / (areas - wide * high)

@@ -1,6 +1,7 @@
-"""How two things of one image lie to each other: yes, no, or too close to call (None).
+"""Spatial relations of two things: yes, no, or too close to call (None).
 
-A claim about a pair that is too close to call is never made, so that two people cannot read it differently.
+A claim about a pair that is too close to call is never made, so that two people cannot read it
+differently.
 """
 
 from __future__ import annotations
@@ -17,33 +18,36 @@ SIDEWAYS = 24.0  # centres so far apart make one thing lie to the left of the ot
 STRAIGHT = 10.0  # centres at most so far from one vertical are straight above each other
 
 
-def gap(one: Thing, other: Thing) -> float:
-    """Return the smallest distance between the outlines; boxes and flags count as filled rectangles."""
-    if not one.is_shape:
-        one, other = other, one
-    if not other.is_shape:
-        return _to_rectangle(one.outline, other.bounds)
-    if math.hypot(one.x - other.x, one.y - other.y) > _reach(one) + _reach(other) + APART:
+def gap(first: Thing, second: Thing) -> float:
+    """Return the smallest distance between the outlines.
+
+    Boxes and flags count as filled rectangles.
+    """
+    if not first.is_shape:
+        first, second = second, first
+    if not second.is_shape:
+        return _to_rectangle(first.outline, second.bounds)
+    if math.hypot(first.x - second.x, first.y - second.y) > _reach(first) + _reach(second) + APART:
         return APART
-    return _distance(one.outline, other.outline)
+    return _distance(first.outline, second.outline)
 
 
-def contact(one: Thing, other: Thing) -> str | None:
-    """Say how two shapes lie: ``apart``, ``touching``, ``overlapping``, or None where one cannot tell."""
-    distance = gap(one, other)
+def contact(first: Thing, second: Thing) -> str | None:
+    """Return ``apart``, ``touching`` or ``overlapping``, None if unclear."""
+    distance = gap(first, second)
     if distance >= APART:
-        nested = abs(one.x - other.x) + abs(one.y - other.y) < SIZES["small"] / 2
+        nested = abs(first.x - second.x) + abs(first.y - second.y) < SIZES["small"] / 2
         return None if nested else "apart"
     if distance > TOGETHER:
         return None
-    within = [_drawn_in(thing) for thing in (one, other)]
+    within = [_drawn_in(thing) for thing in (first, second)]
     return "overlapping" if _distance(*within) <= TOGETHER else "touching"
 
 
-def inside(one: Thing, other: Thing) -> bool:
-    """Whether the outline lies within the rectangle of the other, away from its edge."""
-    left, top, right, bottom = other.bounds
-    x, y = one.outline[:, 0], one.outline[:, 1]
+def inside(first: Thing, second: Thing) -> bool:
+    """Return True if the outline is in the other's rectangle, off its edge."""
+    left, top, right, bottom = second.bounds
+    x, y = first.outline[:, 0], first.outline[:, 1]
     return bool(
         x.min() - left >= APART
         and right - x.max() >= APART
@@ -53,7 +57,10 @@ def inside(one: Thing, other: Thing) -> bool:
 
 
 def still_seen(below: Thing, above: Thing) -> tuple[float, float]:
-    """Return which share of the lower outline is free, and which share of its rectangle that spans."""
+    """Return the free share of the lower outline, and of its rectangle.
+
+    The second is the share of the rectangle that the free part spans.
+    """
     free = below.outline[~_within(below.outline, above.outline)]
     if len(free) < 2:
         return 0.0, 0.0
@@ -65,8 +72,8 @@ def _reach(thing: Thing) -> float:
     return SIZES[thing.size] * 0.62
 
 
-def _distance(one: Outline, other: Outline) -> float:
-    return float(cdist(one, other).min())
+def _distance(first: Outline, second: Outline) -> float:
+    return float(cdist(first, second).min())
 
 
 def _to_rectangle(points: Outline, bounds: tuple[float, float, float, float]) -> float:
@@ -81,7 +88,10 @@ def _drawn_in(thing: Thing) -> Outline:
 
 
 def _within(points: Outline, outline: Outline) -> np.ndarray:
-    """Tell for each point whether it lies inside the outline (crossings of a ray to the right)."""
+    """Return which points lie inside the outline.
+
+    Counts the crossings of a ray to the right.
+    """
     start, end = outline, np.roll(outline, -1, axis=0)
     x, y = points[:, :1], points[:, 1:]
     spans = (start[:, 1] > y) != (end[:, 1] > y)
@@ -90,45 +100,48 @@ def _within(points: Outline, outline: Outline) -> np.ndarray:
     return np.asarray(((spans & (x < crossing)).sum(axis=1) % 2) == 1)
 
 
-def _left_of(one: Thing, other: Thing) -> bool | None:
-    distance = other.x - one.x
+def _left_of(first: Thing, second: Thing) -> bool | None:
+    distance = second.x - first.x
     return True if distance >= SIDEWAYS else False if distance <= 2 else None
 
 
-def _directly_above(one: Thing, other: Thing) -> bool | None:
-    sideways, half = abs(one.x - other.x), (SIZES[one.size] + SIZES[other.size]) / 2
-    if one.y >= other.y or sideways >= half:
+def _directly_above(first: Thing, second: Thing) -> bool | None:
+    sideways, half = abs(first.x - second.x), (SIZES[first.size] + SIZES[second.size]) / 2
+    if first.y >= second.y or sideways >= half:
         return False
-    return True if sideways <= STRAIGHT and one.bounds[3] <= other.bounds[1] + 4 else None
+    return True if sideways <= STRAIGHT and first.bounds[3] <= second.bounds[1] + 4 else None
 
 
 def _in_contact(kind: str) -> Callable[[Thing, Thing], bool | None]:
-    def related(one: Thing, other: Thing) -> bool | None:
-        found = contact(one, other)
-        return found == kind if found in (kind, "apart") else None
+    def related(first: Thing, second: Thing) -> bool | None:
+        contact_kind = contact(first, second)
+        return contact_kind == kind if contact_kind in (kind, "apart") else None
 
     return related
 
 
-def _held(one: Thing, other: Thing) -> bool:
-    return one.holder == other.number
+def _held(first: Thing, second: Thing) -> bool:
+    return first.holder == second.number
 
 
 RELATIONS: dict[str, Callable[[Thing, Thing], bool | None]] = {
     "left of": _left_of,
-    "right of": lambda one, other: _left_of(other, one),
+    "right of": lambda first, second: _left_of(second, first),
     "directly above": _directly_above,
-    "directly below": lambda one, other: _directly_above(other, one),
+    "directly below": lambda first, second: _directly_above(second, first),
     "touching": _in_contact("touching"),
     "overlapping": _in_contact("overlapping"),
     "inside": _held,
-    "with": lambda one, other: _held(other, one),
+    "with": lambda first, second: _held(second, first),
 }
 """What `with-relation` may be asked about, by the words of the sentence; first and second thing differ."""
 
 
-def holds(relation: str, one: Thing, other: Thing) -> bool | None:
-    """Say whether the relation holds between two things; things of different images are in none."""
-    if one.image != other.image or one.number == other.number:
+def holds(relation: str, first: Thing, second: Thing) -> bool | None:
+    """Return True if the relation holds, None if unclear.
+
+    Things of different images are in none.
+    """
+    if first.image != second.image or first.number == second.number:
         return False
-    return RELATIONS[relation](one, other)
+    return RELATIONS[relation](first, second)

@@ -1,4 +1,4 @@
-"""One generated example: two images, a sentence, whether it is true, its program and known gold."""
+"""One generated example: two images, a sentence, its truth, program, gold."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from modelserver.world.scenes.things import HEIGHT, WIDTH, Thing
 
 @dataclass(frozen=True)
 class Scene:
-    """One example: what is drawn, what is said about it, and whether that is so."""
+    """One example: what is drawn, the sentence about it, and its truth."""
 
     name: str
     pair: Pair
@@ -42,7 +42,7 @@ class Scene:
         return left, right
 
     def record(self, folder: str) -> dict[str, Any]:
-        """Return the example as an item of an annotation project, its images lying in the folder."""
+        """Return the example as an annotation item with images in the folder."""
         program = self.claim.program
         return {
             "external_id": self.name,

@@ -1,4 +1,4 @@
-"""What claims are made of: a program with its wordings, quantities, and nouns drawn from a pair."""
+"""Parts of claims: programs with wordings, quantities, and nouns."""
 
 from __future__ import annotations
 
@@ -23,14 +23,20 @@ COMPARISONS = {
 
 @dataclass(frozen=True)
 class Claim:
-    """A program with its wordings. What ``supposes`` finds must be there for the sentence to make sense."""
+    """A program with its wordings.
+
+    The things that ``supposes`` finds must exist for the sentence to make sense.
+    """
 
     program: Call
     wordings: tuple[str, ...]
     supposes: tuple[Call, ...] = ()
 
     def true_of(self, pair: Pair) -> bool:
-        """Say whether the claim holds; raises `Unclear` where two people could disagree."""
+        """Return True if the claim holds.
+
+        Raises `Unclear` if two people could disagree.
+        """
         if not all(evaluate(node, pair) for node in self.supposes):
             raise Unclear("speaks of what is not there")
         return bool(evaluate(self.program, pair))
@@ -44,25 +50,32 @@ class Quantity:
     number: int
 
     def of(self, noun: Noun) -> str:
+        """Return the quantity of a noun, such as "at least two circles"."""
         if self.comparison == "equal" and self.number == 0:
             return noun.number(0)
         return f"{COMPARISONS[self.comparison]} {noun.number(self.number)}"
 
     @property
     def words(self) -> str:
+        """Return the quantity without a noun."""
         none = self.comparison == "equal" and self.number == 0
         return "none" if none else f"{COMPARISONS[self.comparison]} {NUMBERS[self.number]}"
 
     def holds(self, counted: Call) -> Call:
+        """Return the program that compares the count with the quantity."""
         return call(self.comparison, call("count", counted), call(str(self.number)))
 
     @property
     def be(self) -> str:
+        """Return "is" or "are"."""
         return "is" if self.number == 1 else "are"
 
 
 def draw_quantity(rng: random.Random, n: int, *, least: int = 0) -> Quantity | None:
-    """Return a comparison that holds for n, as sharp as may be, with a number from ``least`` to 9."""
+    """Return a comparison that holds for n, as sharp as possible.
+
+    Its number is from ``least`` to 9.
+    """
     comparison = rng.choice(("equal", "equal", *COMPARISONS))
     slack = rng.choice((0, 0, 1))
     number = {
@@ -77,22 +90,29 @@ def draw_quantity(rng: random.Random, n: int, *, least: int = 0) -> Quantity | N
 
 
 def some_noun(rng: random.Random, pair: Pair, image: int | None = None) -> Noun | None:
+    """Return a noun for a random thing, None if there is none."""
     things = [t for t in pair if t.kind != FLAG and image in (None, t.image)]
     return describe(rng, rng.choice(things)) if things else None
 
 
 def two_nouns(rng: random.Random, pair: Pair) -> tuple[Noun, Noun] | None:
-    """Return two nouns for different kinds of things, in an order in which they can be joined by "and"."""
-    one, other = some_noun(rng, pair), some_noun(rng, pair)
-    if not one or not other or one.noun == other.noun or "shape" in (one.noun, other.noun):
+    """Return two nouns for different kinds, in an order that "and" can join."""
+    noun, second_noun = some_noun(rng, pair), some_noun(rng, pair)
+    if (
+        not noun
+        or not second_noun
+        or noun.noun == second_noun.noun
+        or "shape" in (noun.noun, second_noun.noun)
+    ):
         return None
-    if one.adjectives and other.adjectives:
+    if noun.adjectives and second_noun.adjectives:
         return None
     # "stars and red circles": in "red circles and stars" the stars could be meant to be red as well.
-    return (other, one) if one.adjectives else (one, other)
+    return (second_noun, noun) if noun.adjectives else (noun, second_noun)
 
 
 def in_image(side: str, node: Call) -> Call:
+    """Return the node limited to an image, such as ``left``."""
     return call(f"in-{side}-image", node)
 
 

@@ -1,6 +1,6 @@
-"""What lies in a scene: shapes, boxes that hold some of them, flags on boxes, and where their outlines run.
+"""The things in a scene: shapes, boxes that hold some, flags on boxes.
 
-Places are pixels of an image of `WIDTH` × `HEIGHT`, from its left top corner.
+Coordinates are pixels of an image of `WIDTH` × `HEIGHT`, from its top left corner.
 """
 
 from __future__ import annotations
@@ -60,10 +60,14 @@ class Thing:
 
     @property
     def is_shape(self) -> bool:
+        """Return True for a shape, False for a box or a flag."""
         return self.kind in SHAPES
 
     def placed(self, points: Outline) -> Outline:
-        """Turn, scale and shift points of a thing of radius 1 around the origin to where this one lies."""
+        """Turn, scale and shift points of a unit thing to this one's position.
+
+        The unit thing has radius 1 around the origin.
+        """
         if not self.is_shape:
             return points * (self.width / 2, self.height / 2) + (self.x, self.y)
         turn, radius = math.radians(self.turn), SIZES[self.size] / 2
@@ -77,7 +81,7 @@ class Thing:
 
     @cached_property
     def bounds(self) -> tuple[float, float, float, float]:
-        """Left, top, right, bottom of what is drawn, its outline's stroke included."""
+        """Return left, top, right, bottom of what is drawn, stroke included."""
         drawn = self.placed(corners(self.kind if self.is_shape else BOX))
         (left, top), (right, bottom) = drawn.min(axis=0), drawn.max(axis=0)
         half = STROKE / 2
@@ -130,13 +134,16 @@ UNIT: dict[str, Callable[[], Outline]] = {
 
 @cache
 def corners(kind: str) -> Outline:
-    """Return the corners of a shape of radius 1 around the origin, as they are drawn."""
+    """Return the drawn corners of a shape of radius 1 around the origin."""
     return UNIT[kind]()
 
 
 @cache
 def unit_outline(kind: str) -> Outline:
-    """Return `POINTS` points at equal distances along the outline, the corners as near as they come."""
+    """Return `POINTS` points at equal distances along the outline.
+
+    Corners are approximated by the nearest points.
+    """
     closed = np.concatenate([corners(kind), corners(kind)[:1]])
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(closed, axis=0), axis=1))])
     steps = np.linspace(0, along[-1], POINTS, endpoint=False)

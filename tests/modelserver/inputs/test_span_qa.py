@@ -65,7 +65,7 @@ class TestSquad:
     def test_an_answer_that_stands_elsewhere_is_found_at_the_nearest_place(self, file):
         read = read_squad(file(squad([("an", 38)])))
         assert read.examples[0].spans == (GoldSpan(0, 0, 31, 0, 33),)  # of "band" and "and"
-        assert "1 answers stand elsewhere" in read.notes[0]
+        assert "1 answers are not at their offset" in read.notes[0]
 
     def test_an_answer_that_is_nowhere_counts_and_cannot_be_learned(self, file):
         read = read_squad(file(squad([("Nobody", 0)])))

@@ -11,14 +11,14 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoTokenizer
 
 from modelserver.inputs.features import IN_TITLE, NO_FACT, text_between
-from modelserver.inputs.windows import MAX_TOKENS, Reading, Window, WindowReader
+from modelserver.inputs.windows import MAX_TOKENS, Window, WindowReader, WindowSettings
 from modelserver.systems.extractive import window_reader
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import QAItem
 
 CPU = torch.device("cpu")
 WORDS = ["<pad>", "<unk>", "[", "]", *"abcdefghij"]
-SMALL = Reading(window=16, overlap=5, longest=3)
+SMALL = WindowSettings(window=16, overlap=5, longest=3)
 
 
 def word_tokenizer(template="[ $A ] $B ]"):
@@ -47,7 +47,7 @@ def tokenizer(encoder_folder):
 
 @pytest.fixture
 def reader(tokenizer):
-    return window_reader(tokenizer, Reading.of_at_most(96))
+    return window_reader(tokenizer, WindowSettings.of_at_most(96))
 
 
 def test_it_works():
@@ -63,7 +63,7 @@ def test_it_works():
     assert reader.windows(encoded) == [Window(encoded, 0, 6)]
 
 
-class TestReading:
+class TestWindowSettings:
     @pytest.mark.parametrize(
         "values",
         [
@@ -78,13 +78,13 @@ class TestReading:
     )
     def test_contradictions_are_refused(self, values):
         with pytest.raises(ValueError, match="must"):
-            Reading(**values)
+            WindowSettings(**values)
 
     def test_the_default_fits_the_encoder(self):
-        assert Reading.of_at_most(512) == Reading.of_at_most(10**6) == Reading()
-        assert Reading.of_at_most(96) == Reading(96, 32, 30)
-        assert Reading.of_at_most(512, 48) == Reading(48, 16, 15)
-        assert Reading.of_at_most(10).window == 10
+        assert WindowSettings.of_at_most(512) == WindowSettings.of_at_most(10**6) == WindowSettings()
+        assert WindowSettings.of_at_most(96) == WindowSettings(96, 32, 30)
+        assert WindowSettings.of_at_most(512, 48) == WindowSettings(48, 16, 15)
+        assert WindowSettings.of_at_most(10).window == 10
 
 
 class TestPlaces:
@@ -136,7 +136,7 @@ class TestPlaces:
 
 
 class TestWindows:
-    @given(st.integers(0, 80), st.integers(1, 5), st.sampled_from([SMALL, Reading(21, 7, 2)]))
+    @given(st.integers(0, 80), st.integers(1, 5), st.sampled_from([SMALL, WindowSettings(21, 7, 2)]))
     def test_every_span_lies_whole_in_one(self, tokens, asked, reading):
         reader = word_reader(reading)
         encoded = reader.encode(item(("", ["a"] * tokens), question="b " * asked))
@@ -191,7 +191,7 @@ class TestRefused:
         "given, field, message",
         [
             (item(), "context", "at least one article"),
-            (item(("c", ["d"]), question=" \t"), "question", "no word"),
+            (item(("c", ["d"]), question=" \t"), "question", "no words"),
             (item(("c", ["d"]), question="a " * 6), "question", "6 tokens; at most 5"),
             (item(("", ["a " * MAX_TOKENS, "b"])), "context", f"at most {MAX_TOKENS}"),
         ],

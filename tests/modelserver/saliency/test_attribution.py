@@ -159,7 +159,7 @@ class TestPasses:
 
 class TestWhatGoesWrong:
     def test_a_score_that_is_no_number(self):
-        with pytest.raises(PredictionFailed, match="no finite number"):
+        with pytest.raises(PredictionFailed, match="not a finite number"):
             run(Toy(lambda x: x[0, 0] / 0, ROWS))
 
     def test_scores_of_a_wrong_shape(self):

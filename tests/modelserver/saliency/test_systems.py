@@ -212,7 +212,7 @@ def test_nothing_selected_is_nothing_to_explain(items):
     system = recurrent("select-and-forget", items)
     with torch.no_grad():
         system.model.judge.out.bias.copy_(torch.tensor([100.0, -100.0]))
-    with pytest.raises(PredictionFailed, match="saw no word"):
+    with pytest.raises(PredictionFailed, match="saw no words"):
         system.explain(items[:1], SaliencyOptions())
 
 

@@ -105,7 +105,7 @@ class TestOutOfMemory:
         assert failed[0].message.startswith(f"hungry ran out of memory on this item alone: {reason}")
 
     def test_a_system_that_does_not_fit_is_told_so_and_the_others_go_on(self, served):
-        with pytest.raises(LoadFailed, match="class Huge: it cannot be made: the memory does not suffice"):
+        with pytest.raises(LoadFailed, match="class Huge: it cannot be created: out of memory"):
             served.client.predict("huge", [item("x")])
         assert answered(served.client, "hungry") == "x"
 
@@ -128,10 +128,10 @@ class TestDamagedCheckpoint:
 # Ends with kill -9 in the middle of the first batch that holds the question, and does not do so again.
 MORTAL = """
 import os, pathlib, signal, sys
-from modelserver.fake import FakeSystem
-from modelserver.service import Service
-from modelserver.logs import log_to_stderr
-from modelserver.serving import bind, run
+from modelserver.serving.fake_server import FakeSystem
+from modelserver.serving.service import Service
+from modelserver.serving.logs import log_to_stderr
+from modelserver.serving.lifecycle import bind, run
 
 class Mortal(FakeSystem):
     def predict(self, items):
@@ -181,9 +181,9 @@ class TestKilledInMidBatch:
 # Its system takes a minute to load.
 SLOW_LOAD = """
 import sys, time
-from modelserver.service import Service
-from modelserver.logs import log_to_stderr
-from modelserver.serving import bind, run
+from modelserver.serving.service import Service
+from modelserver.serving.logs import log_to_stderr
+from modelserver.serving.lifecycle import bind, run
 
 log_to_stderr("info")
 service = Service({"slow": lambda: time.sleep(60)}, preload=sys.argv[1] == "start")

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 
 from modelserver.__main__ import main
 from modelserver.inputs.encoders import READ
-from modelserver.inputs.windows import Reading
+from modelserver.inputs.windows import WindowSettings
 from modelserver.registry import load_system
 from modelserver.serving.devices import Hardware
 from modelserver.serving.loading import sources
@@ -33,8 +33,8 @@ THRESHOLD = 0.33
 ANOTHER_PROCESS = """
 import json, sys
 from pathlib import Path
-from modelserver.schema import QAItem
-from modelserver.catalogue import load_system
+from modelserver.wire.schema import QAItem
+from modelserver.registry import load_system
 
 items = [QAItem.model_validate(one) for one in json.loads(Path(sys.argv[1]).read_text())]
 for folder in sys.argv[2:]:
@@ -94,7 +94,7 @@ class TestItWorks:
             assert system.cost(given) > len(system.reader.encode(given))
 
     def test_what_it_refuses(self, system):
-        with pytest.raises(InvalidRequest, match="no word"):
+        with pytest.raises(InvalidRequest, match="no words"):
             system.check(item(("T", ["x"]), question=" "))
 
     def test_a_context_without_words(self, system):
@@ -194,7 +194,7 @@ class PositionFree(torch.nn.Module):
 
 
 def positionless(window, overlap, longest=3):
-    reader = word_reader(Reading(window, overlap, longest))
+    reader = word_reader(WindowSettings(window, overlap, longest))
     return ExtractiveSystem(PositionFree(), reader, name="toy", description="", revision="0" * 12)
 
 
@@ -310,7 +310,7 @@ class TestFolder:
 
     def test_without_reading_json_the_model_s_own_length_is_read(self, folder):
         (folder / "reading.json").unlink()
-        assert opened(folder).reader.reading == Reading()  # the encoder reads 512
+        assert opened(folder).reader.reading == WindowSettings()  # the encoder reads 512
 
     def test_none_is_shipped(self):
         with pytest.raises(UnreadableWeights, match="--weights FOLDER"):

@@ -61,7 +61,7 @@ def test_what_it_may_say_of_itself(written):
         written(
             """
             from neighbour import WORDS
-            from modelserver.schema import QAPrediction
+            from modelserver.wire.schema import QAPrediction
 
             class Mine:
                 description = "A test"
@@ -102,10 +102,10 @@ def test_what_it_may_say_of_itself(written):
         ("class Other: pass", "class Mine: the file defines no such class"),
         ("Mine = 5", "class Mine: the file defines no such class"),
         ("class Mine: pass", r"class Mine: it has no method predict\(items\)"),
-        ("class Mine:\n predict = 5", "class Mine: predict is no method"),
-        ("class Mine:\n cost = 5\n def predict(self, items): ...", "class Mine: cost is no method"),
+        ("class Mine:\n predict = 5", "class Mine: predict is not a method"),
+        ("class Mine:\n cost = 5\n def predict(self, items): ...", "class Mine: cost is not a method"),
         ("class Mine:\n def __init__(self, model): ...\n def predict(self, items): ...",
-         "class Mine: it cannot be made: TypeError"),
+         "class Mine: it cannot be created: TypeError"),
         ("class Mine:\n revision = 5\n def predict(self, items): ...",
          "class Mine: revision is 5, and not a text"),
         (f"class Mine:\n revision = 'v' * 51\n {PREDICT}", "class Mine: revision has 51 characters"),
@@ -114,7 +114,7 @@ def test_what_it_may_say_of_itself(written):
         ("class Mine:\n async def predict(self, items): ...", "class Mine: predict is asynchronous"),
         ("import sys; sys.exit(3)", "it cannot be imported: RuntimeError: SystemExit: 3"),
         (f"import sys\nclass Mine:\n def __init__(self): sys.exit(3)\n {PREDICT}",
-         "class Mine: it cannot be made: RuntimeError: SystemExit: 3"),
+         "class Mine: it cannot be created: RuntimeError: SystemExit: 3"),
     ],
 )  # fmt: skip
 def test_what_breaks_the_interface_names_file_class_and_place(written, text, words):
@@ -125,7 +125,7 @@ def test_what_breaks_the_interface_names_file_class_and_place(written, text, wor
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(UnusableSystem, match="there is no such file"):
+    with pytest.raises(UnusableSystem, match="no such file"):
         loaded(tmp_path / "no.py")
 
 
@@ -223,7 +223,7 @@ def test_a_prediction_that_was_made_unchecked_is_checked(written):
     system = loaded(
         written(
             """
-            from modelserver.schema import QAPrediction
+            from modelserver.wire.schema import QAPrediction
             class Mine:
                 def predict(self, items):
                     return [QAPrediction.model_construct(id="a", answer=5, facts=[])]

@@ -16,7 +16,7 @@ import pytest
 
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
 from modelserver.serving.model_cache import Source
-from modelserver.serving.service import CALLS_ELSEWHERE, Service
+from modelserver.serving.service import REMOTE_CALLS, Service
 from modelserver.systems.remote import RemoteSystem
 from modelserver.wire.errors import PredictionFailed, Unavailable, UnusableSystem
 from modelserver.wire.schema import Explanation, ItemError, PredictRequest, QAPrediction, SaliencyOptions
@@ -106,10 +106,10 @@ def test_each_item_fails_by_itself(elsewhere):
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        (b"<html>", "answered what is no JSON"),
-        ([], 'no object with a list of "predictions"'),
-        ({"predictions": {}}, 'no object with a list of "predictions"'),
-        ({"predictions": [{"answer": "x"}]}, r"predictions\.0 is no object with an id"),
+        (b"<html>", "did not answer with JSON"),
+        ([], 'an object that has a list of "predictions"'),
+        ({"predictions": {}}, 'an object that has a list of "predictions"'),
+        ({"predictions": [{"answer": "x"}]}, r"predictions\.0 is not an object with an id"),
         ({"predictions": []}, 'answers without a "revision"'),
         ({"predictions": [], "revision": 3}, "revision is 3, and not a text"),
         ({"predictions": [], "revision": "v" * 51}, "revision has 51 characters, more than 50"),
@@ -119,8 +119,8 @@ def test_each_item_fails_by_itself(elsewhere):
             r"predictions\.0\.answer: Field",
         ),
         ({"predictions": [{"id": "other", "answer": "x"}]}, r"predictions\.0: 'other' was not asked for"),
-        (b"[" * 100_000, "answered what is no JSON"),
-        (b'{"predictions": [{"id": "\xe9"}]}', "answered what is no JSON"),
+        (b"[" * 100_000, "did not answer with JSON"),
+        (b'{"predictions": [{"id": "\xe9"}]}', "did not answer with JSON"),
     ],
 )
 def test_an_answer_that_is_none_is_told_when_it_is_loaded(elsewhere, said, words):
@@ -219,11 +219,11 @@ def test_saliency_comes_from_a_server_that_has_it(elsewhere):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"scores": [], "first": 0}, "first and last name no score"),
+        ({"scores": [], "first": 0}, "first and last refer to no score"),
         ({"scores": [{"article": 9, "title": "T", "index": 0, "start": 0, "end": 1, "score": 1.0}]},
-         r"scores\.0 stands nowhere"),
+         r"scores\.0 lies outside the item"),
         ({"scores": [{"article": None, "title": None, "index": None, "start": 0, "end": 999, "score": 1.0}]},
-         r"scores\.0 stands nowhere"),
+         r"scores\.0 lies outside the item"),
         ({"id": "other"}, "it is not among the explanations"),
     ],
 )  # fmt: skip
@@ -252,7 +252,7 @@ class TestBehindTheServer:
     def server(self, elsewhere) -> Iterator[FakeModelServer]:
         with FakeModelServer(
             FakeSystem("near"),
-            sources={"far": Source(lambda: system(elsewhere, timeout=5.0), elsewhere=True)},
+            sources={"far": Source(lambda: system(elsewhere, timeout=5.0), is_remote=True)},
         ) as running:
             yield running
 
@@ -314,7 +314,7 @@ class TestBehindTheServer:
 
     def test_a_slow_one_holds_up_no_other_one(self):
         slow, quick = GatedSystem("slow"), FakeSystem("quick")
-        sources = {one.name: Source(lambda one=one: one, elsewhere=True) for one in (slow, quick)}
+        sources = {one.name: Source(lambda one=one: one, is_remote=True) for one in (slow, quick)}
 
         async def run() -> None:
             service = Service(sources, preload=False)
@@ -322,7 +322,7 @@ class TestBehindTheServer:
             await service.load()
             many = PredictRequest(system="slow", items=[item(str(n)) for n in range(100)])
             waiting = asyncio.create_task(service.answer(many, "many"))
-            while len(slow.batches) < CALLS_ELSEWHERE:
+            while len(slow.batches) < REMOTE_CALLS:
                 await asyncio.sleep(0.01)
             one = PredictRequest(system="quick", items=[item("a")])
             await asyncio.wait_for(service.answer(one, "one"), 10)

@@ -15,7 +15,7 @@ from modelserver.evaluation.predict_file import read_items
 from modelserver.inputs.encoders import new_encoder, open_encoder
 from modelserver.inputs.features import IN_TITLE
 from modelserver.inputs.span_qa import FORMATS, GoldSpan, ReadingExample, read_hotpotqa
-from modelserver.inputs.windows import Reading, Window
+from modelserver.inputs.windows import Window, WindowSettings
 from modelserver.systems.extractive import load, window_reader
 from modelserver.training.extractive import STATE, FineTuner, Recipe, Row, dev_scores, finetune, pace
 from modelserver.training.span_loss import Labelled, groups, label, learnable, loss, readable, token_span
@@ -27,7 +27,7 @@ from tests.modelserver.inputs.test_span_qa import SAMPLES, squad
 from tests.modelserver.inputs.test_windows import item, word_reader
 
 CPU = torch.device("cpu")
-SHORT = Reading(96, 24, 8)
+SHORT = WindowSettings(96, 24, 8)
 
 
 @pytest.fixture(scope="module")

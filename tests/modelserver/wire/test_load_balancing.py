@@ -56,7 +56,7 @@ def test_no_url_is_told(text: str):
 
 @pytest.mark.parametrize("text", ["localhost:8100", "ftp://a", "http://", "http://a:99999", "http://a,b"])
 def test_what_is_no_url_is_told(text: str):
-    with pytest.raises(ValueError, match="is no URL of a model server"):
+    with pytest.raises(ValueError, match="is not the URL of a model server"):
         Servers(text)
 
 

@@ -8,7 +8,7 @@ from modelserver.modular.text.examples import examples_of
 from modelserver.modular.text.modules import Modules
 from modelserver.modular.text.network import Config, Network
 from modelserver.modular.text.quantities import Quantity
-from modelserver.modular.text.reading import Found, Reading
+from modelserver.modular.text.reading import Quantities, TextFeatures
 from modelserver.modular.text.states import Attention, Mentions
 from modelserver.modular.text.system import TextSystem
 from modelserver.systems.contextual import Encoder
@@ -53,7 +53,7 @@ def attention(words, *spans):
 
 def found(*quantities):
     """Quantities given as (value, first word, beyond)."""
-    return Found(
+    return Quantities(
         tuple(Quantity(first, beyond, value) for value, first, beyond in quantities),
         tuple((first, beyond) for _, first, beyond in quantities),
     )
@@ -74,7 +74,7 @@ def text(words, *, numbers=(), dates=(), seed=0, asked=3):
     passage = " ".join(f"w{n}" for n in range(words))
     question = " ".join(f"q{n}" for n in range(asked))
     nothing = np.zeros(0, dtype=np.int64)
-    reading = Reading(
+    reading = TextFeatures(
         item=item(question, passage),
         asked=tuple(tokenise(question)),
         encoded=None,

@@ -252,7 +252,7 @@ def given_objects(draw):
             number = draw(st.integers(0, len(known) - 1))
             ((start, end, _),) = objects[node.children[0]] or [(0, 1, "")]
             states[node.index] = mentions(WORDS, known, (start, number))
-            one, (first, beyond) = known.quantities[number], known.words[number]
+            one, (first, beyond) = known.items[number], known.words[number]
             objects[node.index] = [(first, beyond, "", one.value, ((start, end),))]
         else:
             objects[node.index] = [] if node.type != "number" else None

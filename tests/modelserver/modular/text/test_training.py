@@ -272,7 +272,7 @@ def test_files_in_the_form_of_drop(tmp_path):
     path = tmp_path / "drop.json"
     path.write_text(json.dumps(DROP))
     who, longest, when = read_drop(path)
-    assert who.said == ("Bo",)
+    assert who.answer_texts == ("Bo",)
     assert who.program is None
     assert who.answer.spans == ((9, 10),)
     assert longest.program == parse("find-max-num(find-num(find[run]))", kind="spans")
@@ -292,7 +292,7 @@ def test_files_in_the_form_of_drop(tmp_path):
     ("broken", "said"),
     [
         ("[]", "an object of passages"),
-        ("{", "no JSON"),
+        ("{", "not JSON"),
         ('{"p1": {"passage": "x"}}', "p1: qa_pairs"),
         ('{"p1": {"passage": "x", "qa_pairs": [{"question": "Who?"}]}}', r"p1: qa_pairs\[0\].query_id"),
         ('{"p1": {"passage": "x", "qa_pairs": []}}', "holds no question"),

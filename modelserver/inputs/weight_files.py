@@ -1,0 +1,46 @@
+"""Read and write files of weights folders; errors name the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import nn
+
+from modelserver.wire.errors import UnreadableWeights
+
+
+@contextmanager
+def naming_file(path: Path) -> Iterator[None]:
+    """Turn any error of reading a file into UnreadableWeights with its path."""
+    try:
+        yield
+    except OSError as error:
+        raise UnreadableWeights(f"{path}: {error.strerror or error}") from error
+    except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
+        raise UnreadableWeights(f"{path}: {error}") from error
+
+
+def half_weights(model: nn.Module) -> bytes:
+    """Return the content of a safetensors file with 16-bit floats."""
+    return save(
+        {
+            name: (tensor.half() if tensor.is_floating_point() else tensor).detach().cpu().contiguous()
+            for name, tensor in model.state_dict().items()
+        }
+    )
+
+
+def load_half_weights(model: nn.Module, path: Path) -> None:
+    """Load what `half_weights` gave, as 32-bit floats."""
+    weights = load_file(path)
+    model.load_state_dict({k: t.float() if t.is_floating_point() else t for k, t in weights.items()})
+
+
+def finish_parts(folder: Path, names: Sequence[str]) -> None:
+    """Rename each ``NAME.part`` to its name, in this order."""
+    for name in names:
+        (folder / f"{name}.part").replace(folder / name)
