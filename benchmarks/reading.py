@@ -58,7 +58,7 @@ def asked(system: Any, versions: dict[str, Version]) -> dict[str, Any]:
     return found
 
 
-class Explaining:
+class ExplainTask:
     """A system as what answers with its saliency."""
 
     def __init__(self, system: Any, options: SaliencyOptions) -> None:
@@ -79,7 +79,7 @@ def records(
     can = explainer(system) is not None
     for method in methods if can else [None]:
         began = time.process_time()
-        reasons = asked(Explaining(system, SaliencyOptions(method=method)), originals) if method else {}
+        reasons = asked(ExplainTask(system, SaliencyOptions(method=method)), originals) if method else {}
         lost: Counter[str] = Counter()
         for one in instances:
             first, second = answers[key(one.original)], answers[key(one.counterfactual)]

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
-import httpx
 from django.conf import settings
 
 from foundation.errors import RunFailed
@@ -59,11 +58,9 @@ def _require_kind(system: SystemInfo, kind: SystemKind) -> None:
 def connected(*, patience: float) -> Iterator[ModelClient]:
     """Give a client of the model servers. It asks again for ``patience`` seconds in all."""
     url: str = settings.MODEL_SERVER_URL
-    # Loading the certificates for TLS takes longer than a small request, and a plain URL needs none.
-    with httpx.Client(trust_env=False, verify="https:" in url) as http:
-        yield ModelClient(
-            _servers(url), http=http, token=settings.MODEL_SERVER_TOKEN or None, retry=Retry(total=patience)
-        )
+    token = settings.MODEL_SERVER_TOKEN or None
+    with ModelClient(_servers(url), token=token, retry=Retry(total=patience)) as client:
+        yield client
 
 
 @cache

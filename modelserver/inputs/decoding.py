@@ -88,10 +88,11 @@ def prediction(
     relevance: Sequence[float],
     threshold: float,
 ) -> QAPrediction:
-    """Build the typed prediction of one item. ``relevance`` [F] is the probability of each fact.
+    """Build the typed prediction of one item.
 
-    A fact without words cannot be relevant: its probability is 0. A span answer without any span, where
-    the answer heads saw nothing, is the empty text with no location.
+    ``relevance`` [F] is the probability of each fact. A fact without words cannot be relevant: its
+    probability is 0. A span answer without any span, where the answer heads saw nothing, is the empty
+    text with no location.
     """
     has_words = np.bincount(located.fact[located.fact != NO_FACT], minlength=len(located.facts)) > 0
     probability = [p if words else 0.0 for p, words in zip(relevance, has_words, strict=True)]

@@ -74,7 +74,10 @@ def open_encoder(
 
 
 def open_tokenizer(folder: Path) -> transformers.PreTrainedTokenizerBase:
-    """Load the tokenizer of a folder. Raises UnreadableWeights, also for one that gives no offsets."""
+    """Load the tokenizer of a folder.
+
+    Raises UnreadableWeights, also for one that gives no offsets.
+    """
     _read_object(folder / "config.json")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         if (folder / name).exists():
@@ -134,7 +137,10 @@ def open_untrained(folder: Path) -> transformers.PreTrainedModel:
 
 
 def without_head(model: transformers.PreTrainedModel, source: object) -> transformers.PreTrainedModel:
-    """Return the encoder inside a model. Raises UnreadableWeights for one that has a decoder too."""
+    """Return the encoder inside a model.
+
+    Raises UnreadableWeights for one that has a decoder too.
+    """
     inside = model.base_model
     alone = isinstance(inside, transformers.PreTrainedModel) and inside is not model
     if not alone or model.config.is_encoder_decoder or not hasattr(model.config, "hidden_size"):

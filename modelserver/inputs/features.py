@@ -95,7 +95,10 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words with an embedding of their own, lower-cased. Ids: 0 padding, 1 unknown, then the words."""
+    """The words with an embedding of their own, lower-cased.
+
+    Ids: 0 padding, 1 unknown, then the words.
+    """
 
     words: tuple[str, ...]
 
@@ -138,10 +141,11 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Features:
-    """One item as numbers. M question tokens, K context tokens, F facts, U distinct spellings.
+    """One item as numbers.
 
-    ``forms`` holds the characters of each spelling; ``*_form`` say which spelling a token has;
-    ``*_key`` are equal exactly where two words are equal but for case (up to a 32-bit digest).
+    M question tokens, K context tokens, F facts, U distinct spellings. ``forms`` holds the characters of
+    each spelling; ``*_form`` say which spelling a token has; ``*_key`` are equal exactly where two words
+    are equal but for case (up to a 32-bit digest).
     """
 
     question_word: Ints  # [M]
@@ -169,7 +173,10 @@ class Features:
 
 
 def featurise(item: QAItem, vocabulary: Vocabulary) -> Features:
-    """Turn an item into numbers. Empty sentences and articles are allowed, and give no tokens."""
+    """Turn an item into numbers.
+
+    Empty sentences and articles are allowed, and give no tokens.
+    """
     texts: list[str] = []
     spans: list[tuple[int, int]] = []
     numbers: dict[Fact, int] = {}

@@ -14,7 +14,10 @@ from modelserver.wire.schema import Context, Fact, QAItem
 
 
 class GoldExample(BaseModel):
-    """A question with what it should be answered. Fields beyond these are ignored."""
+    """A question with what it should be answered.
+
+    Fields beyond these are ignored.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -35,7 +38,10 @@ class GoldExample(BaseModel):
 
 
 def read_gold(path: Path) -> list[GoldExample]:
-    """Read a list of examples. Raises UnreadableData naming the file, the entry and the field at fault."""
+    """Read a list of examples.
+
+    Raises UnreadableData naming the file, the entry and the field at fault.
+    """
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -27,12 +27,12 @@ Text = tuple[
 
 @dataclass(frozen=True)
 class Reading:
-    """How an encoder reads and answers. All but ``threshold`` count its own tokens.
+    """How an encoder reads and answers.
 
-    ``window`` is the length of what it reads at once, question and special tokens included. Neighbouring
-    windows share ``overlap`` tokens of the context, more than a span may have, so that every span lies
-    whole in a window. A span ends at most ``longest`` tokens after its first. A sentence is a fact when
-    its relevance exceeds ``threshold``.
+    All but ``threshold`` count its own tokens. ``window`` is the length of what it reads at once,
+    question and special tokens included. Neighbouring windows share ``overlap`` tokens of the context,
+    more than a span may have, so that every span lies whole in a window. A span ends at most ``longest``
+    tokens after its first. A sentence is a fact when its relevance exceeds ``threshold``.
 
     Raises ValueError where these contradict each other.
     """
@@ -102,7 +102,10 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True)
 class Inputs:
-    """W windows as tensors, padded at the end to T tokens. A window's context begins at ``offset``."""
+    """W windows as tensors, padded at the end to T tokens.
+
+    A window's context begins at ``offset``.
+    """
 
     tensors: dict[str, Tensor]  # each [W, T], by the names that the model takes
     offset: list[int]  # W
@@ -110,10 +113,11 @@ class Inputs:
 
 
 class WindowReader:
-    """Turns items into tokens and windows. Several threads may use one at once.
+    """Turns items into tokens and windows.
 
-    Each title and each sentence is cut into tokens by itself, as the word after a space: no token lies
-    across two, and offsets lead back into the sentence as it was given.
+    Several threads may use one at once. Each title and each sentence is cut into tokens by itself, as
+    the word after a space: no token lies across two, and offsets lead back into the sentence as it was
+    given.
     """
 
     def __init__(

@@ -30,7 +30,7 @@ from modelserver.wire.errors import (
     Unavailable,
 )
 from modelserver.wire.schema import ItemError, ModuleItem
-from modelserver.wire.system_protocol import Asked, Outcome, Served, Worker, lane_of
+from modelserver.wire.system_protocol import Asked, BatchTask, Outcome, Served, queue_key_of
 
 logger = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ def plan(costs: Sequence[int], limits: BatchLimits) -> list[list[int]]:
     return batches
 
 
-def predict_each(system: Worker, items: Sequence[Asked]) -> list[Outcome]:
+def predict_each(system: BatchTask, items: Sequence[Asked]) -> list[Outcome]:
     """Predict the items as one batch; when that fails, halve it until the failing items stand alone.
 
     One item that breaks the system, or a batch too big for the memory, costs the others nothing but
@@ -118,7 +118,7 @@ def predict_each(system: Worker, items: Sequence[Asked]) -> list[Outcome]:
     return predict_each(system, items[:middle]) + predict_each(system, items[middle:])
 
 
-def _predicted(system: Worker, items: Sequence[Asked]) -> list[Outcome]:
+def _predicted(system: BatchTask, items: Sequence[Asked]) -> list[Outcome]:
     outcomes = list(system.predict(items))
     if [outcome.id for outcome in outcomes] != [item.id for item in items]:
         raise ValueError("the system did not answer exactly the items it was given, in their order")
@@ -150,7 +150,7 @@ def _checked(system: Any, item: Asked, most_tokens: int) -> tuple[ItemError | No
     return None, cost
 
 
-def _item_error(system: Worker, item: Asked, error: Exception) -> ItemError:
+def _item_error(system: BatchTask, item: Asked, error: Exception) -> ItemError:
     log_failure("item_failed", error, system=system.name)
     if out_of_memory(error):
         message = f"{system.name} ran out of memory on this item alone: {described(error)}"
@@ -254,12 +254,12 @@ def _settle(future: asyncio.Future[Any], result: object, error: Exception | None
         future.set_exception(error)
 
 
-class Ticket:
+class QueuedRequest:
     """The items of one request on their way through the queue; ``done`` is set with the last outcome."""
 
-    def __init__(self, system: Worker, outcomes: Sequence[Outcome | None], request_id: str) -> None:
+    def __init__(self, system: BatchTask, outcomes: Sequence[Outcome | None], request_id: str) -> None:
         self.system = system
-        self.lane = lane_of(system)
+        self.queue_key = queue_key_of(system)
         self.request_id = request_id
         self._outcomes = list(outcomes)
         self._missing = sum(outcome is None for outcome in outcomes)
@@ -274,14 +274,14 @@ class Ticket:
             self.done.set_result(None)
 
     def fail(self, error: ModelServerError) -> None:
-        """Answer the whole ticket with an error."""
+        """Answer the whole request with an error."""
         if not self.done.done():
             self.done.set_exception(error)
 
     def outcomes(self) -> list[Outcome]:
         """Return one outcome per item, in the order of the request; only once ``done``.
 
-        Raises Unavailable when the system was, or when the server gave the ticket up.
+        Raises Unavailable when the system was, or when the server gave the request up.
         """
         self.done.result()
         return [outcome for outcome in self._outcomes if outcome is not None]
@@ -291,7 +291,7 @@ class Ticket:
 class Job:
     """One item in the queue."""
 
-    ticket: Ticket
+    request: QueuedRequest
     position: int
     item: Asked
     cost: int
@@ -327,9 +327,9 @@ class Batcher:
         self._threads = threads
         self._limits = limits
         self._report = report
-        # A lane per system and what is asked of it: a dict is a queue here, since it keeps its order and
-        # drops a job at once.
-        self._lanes: dict[str, dict[Job, None]] = {}
+        # A queue for each system and task. It is a dict, because that keeps the order of its keys and
+        # removes a job from the middle at once.
+        self._queues: dict[str, dict[Job, None]] = {}
         self._arrived = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -339,14 +339,14 @@ class Batcher:
     @property
     def waiting(self) -> int:
         """How many items are queued, not counting those being computed."""
-        return sum(map(len, self._lanes.values()))
+        return sum(map(len, self._queues.values()))
 
     def computing(self, system: str) -> bool:
         """Whether a batch of this system is being computed, even if nobody waits for it any more."""
-        return any(batch[0].ticket.system.name == system for batch in self._running)
+        return any(batch[0].request.system.name == system for batch in self._running)
 
-    def submit(self, ticket: Ticket, jobs: Sequence[tuple[int, Asked, int]]) -> None:
-        """Queue all jobs ``(position, item, cost)`` of a ticket, or none.
+    def submit(self, request: QueuedRequest, jobs: Sequence[tuple[int, Asked, int]]) -> None:
+        """Queue all jobs ``(position, item, cost)`` of a request, or none.
 
         Raises TooLarge when they could never fit into the queue and Overloaded when they do not now.
         """
@@ -357,21 +357,21 @@ class Batcher:
             raise Overloaded(message, retry_after=self.expected_wait())
         if not jobs:
             return
-        lane = self._lanes.setdefault(ticket.lane, {})
+        job_queue = self._queues.setdefault(request.queue_key, {})
         now = time.monotonic()
-        lane.update((Job(ticket, position, item, cost, now), None) for position, item, cost in jobs)
+        job_queue.update((Job(request, position, item, cost, now), None) for position, item, cost in jobs)
         self._idle.clear()
         self._arrived.set()
 
-    def withdraw(self, ticket: Ticket) -> None:
-        """Drop what is still queued of a ticket that nobody waits for."""
-        lane = self._lanes.get(ticket.lane, {})
-        for job in [job for job in lane if job.ticket is ticket]:
-            del lane[job]
+    def withdraw(self, request: QueuedRequest) -> None:
+        """Drop the queued jobs of a request that nobody waits for."""
+        job_queue = self._queues.get(request.queue_key, {})
+        for job in [job for job in job_queue if job.request is request]:
+            del job_queue[job]
 
     def expected_wait(self) -> float:
         """Return whole seconds until the queue has been worked off, between 1 and 60."""
-        tokens = sum(job.cost for lane in self._lanes.values() for job in lane)
+        tokens = sum(job.cost for job_queue in self._queues.values() for job in job_queue)
         seconds = tokens * self._seconds_per_token / len(self._threads)
         return float(min(60, max(1, math.ceil(seconds))))
 
@@ -392,10 +392,10 @@ class Batcher:
 
     def abandon(self) -> None:
         """Answer Unavailable to everything queued or being computed: the process is about to end."""
-        unfinished = {job.ticket for jobs in (*self._lanes.values(), *self._running) for job in jobs}
-        self._lanes.clear()
-        for ticket in unfinished:
-            ticket.fail(Unavailable("the server shut down before it could answer"))
+        unfinished = {job.request for jobs in (*self._queues.values(), *self._running) for job in jobs}
+        self._queues.clear()
+        for request in unfinished:
+            request.fail(Unavailable("the server shut down before it could answer"))
 
     async def drained(self) -> None:
         """Return once nothing is queued or being computed."""
@@ -403,33 +403,33 @@ class Batcher:
 
     def _take(self) -> list[Job]:
         """Remove and return the next batch: of the system whose first job is the oldest."""
-        lanes = (lane for lane in self._lanes.values() if lane)
-        lane = min(lanes, key=lambda lane: next(iter(lane)).since)
-        queued = list(lane)
+        queues = (job_queue for job_queue in self._queues.values() if job_queue)
+        job_queue = min(queues, key=lambda jobs: next(iter(jobs)).since)
+        queued = list(job_queue)
         free = len(self._threads) - len(self._running)
         share = max(self._limits.spread_from, math.ceil(len(queued) / free))
         limits = replace(self._limits, items=min(self._limits.items, share))
         batch = [queued[position] for position in companions([job.cost for job in queued], limits)]
         for job in batch:
-            del lane[job]
+            del job_queue[job]
         return batch
 
     async def _compute(self, batch: list[Job]) -> None:
         self._running.append(batch)
-        system, items = batch[0].ticket.system, [job.item for job in batch]
+        system, items = batch[0].request.system, [job.item for job in batch]
         started = time.monotonic()
         outcomes: Sequence[Outcome] = ()
         try:
             outcomes = await self._threads.call(lambda: predict_each(system, items))
         except (Unavailable, LoadFailed) as error:
-            for ticket in {job.ticket for job in batch}:
-                self.withdraw(ticket)
-                ticket.fail(error)
+            for request in {job.request for job in batch}:
+                self.withdraw(request)
+                request.fail(error)
         except Exception as error:  # the edge of the server: no batch may end the work on all others
             outcomes = [_item_error(system, item, error) for item in items]
         seconds = time.monotonic() - started
         for job, outcome in zip(batch, outcomes, strict=False):  # none, when the system was away
-            job.ticket.settle(job.position, outcome)
+            job.request.settle(job.position, outcome)
         self._running.remove(batch)
         self._account(batch, outcomes, started, seconds)
 
@@ -441,13 +441,13 @@ class Batcher:
         )
         self._report(
             BatchReport(
-                system=batch[0].ticket.system.name,
+                system=batch[0].request.system.name,
                 items=len(batch),
                 failed=len(batch) - sum(not isinstance(outcome, ItemError) for outcome in outcomes),
                 padded_tokens=len(batch) * max(job.cost for job in batch),
                 tokens=tokens,
                 waited=started - min(job.since for job in batch),
                 seconds=seconds,
-                request_ids=tuple(dict.fromkeys(job.ticket.request_id for job in batch)),
+                request_ids=tuple(dict.fromkeys(job.request.request_id for job in batch)),
             )
         )

@@ -1,4 +1,4 @@
-"""The command ``serve``: what the server listens on, loads and computes with."""
+"""The command ``serve``: address, systems, devices and limits."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from modelserver.serving.devices import Hardware
 from modelserver.serving.lifecycle import bind, run
 from modelserver.serving.logs import log_to_stderr
 from modelserver.serving.service import ServerLimits, Service
-from modelserver.serving.system_spec import Choice, parse
-from modelserver.serving.worker_pool import Processes
+from modelserver.serving.system_spec import ServedSpec, parse
+from modelserver.serving.worker_pool import WorkerPool
 from modelserver.wire.errors import UnreadableData
 
 DEFAULTS = ServerLimits()
 MOST_PROCESSES = 4  # by default: each takes the memory of torch and of all loaded systems
 
 
-def _parse_systems(_: Any, tokens: Sequence[Any]) -> tuple[Choice, ...] | None:
+def _parse_systems(_: Any, tokens: Sequence[Any]) -> tuple[ServedSpec, ...] | None:
     text = tokens[0].value
     return tuple(parse(text)) if text else None  # MODELSERVER_SYSTEMS may be set and empty
 
@@ -61,7 +61,7 @@ Seconds = Annotated[float, Parameter(validator=_check_seconds)]
 @Parameter(name="*")
 @dataclass(frozen=True)
 class ComputeOptions:
-    """What the server computes with.
+    """Devices, memory and processes.
 
     Attributes:
         device: cpu, cuda, or several as in cuda:0,cuda:1, one for each
@@ -150,7 +150,7 @@ def serve(
     host: str = "127.0.0.1",
     port: Annotated[int, Parameter(validator=Number(gte=0, lte=65_535))] = 8100,
     systems: Annotated[
-        tuple[Choice, ...] | None,
+        tuple[ServedSpec, ...] | None,
         Parameter(converter=_parse_systems, n_tokens=1, env_var="MODELSERVER_SYSTEMS"),
     ] = None,
     load: Literal["start", "first-use"] = "start",
@@ -187,7 +187,7 @@ def serve(
     if compute.threads:
         os.environ["OMP_NUM_THREADS"] = str(compute.threads)
     hardware = compute.hardware()
-    pool = Processes(
+    pool = WorkerPool(
         hardware, systems, remote_seconds=bounds.remote_timeout, batch_seconds=bounds.batch_timeout
     )
     with listener, pool as processes:

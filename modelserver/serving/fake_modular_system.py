@@ -126,7 +126,10 @@ def _share(*parts: object) -> float:
 
 
 def _probabilities(item: ModuleItem, program: Program, node: Node, below: list[list[float]]) -> list[float]:
-    """Of every image's proposals. What takes boxes in is never surer of one than what it takes in."""
+    """Of every image's proposals.
+
+    What takes boxes in is never surer of one than what it takes in.
+    """
     own = [
         round(_share(image.name, node.argument or program.text(node.index), place), 3)
         for image in item.images

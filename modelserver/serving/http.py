@@ -95,7 +95,7 @@ def _answer_watchers(app: FastAPI, service: Service) -> None:
     async def systems() -> SystemList:
         if service.state == "starting":
             service.require_ready()
-        return SystemList(systems=service.shelf.infos())
+        return SystemList(systems=service.cache.infos())
 
 
 def _answer_callers(app: FastAPI, service: Service) -> None:
@@ -153,7 +153,10 @@ def _timeout(header: str | None, limits: ServerLimits) -> float:
 def _accepted(
     service: Service, body: PredictRequest | ExecuteRequest, timeout: str | None, scope: Scope
 ) -> float:
-    """Note what is asked for, and return until when. Raises UnknownSystem, Unavailable, InvalidRequest."""
+    """Note what is asked for, and return until when.
+
+    Raises UnknownSystem, Unavailable, InvalidRequest.
+    """
     edge: _Exchange = scope["exchange"]
     edge.fields |= {"system": service.require(body.system), "items": len(body.items)}
     return edge.started + _timeout(timeout, service.limits)
@@ -368,8 +371,8 @@ class Edge:
     def _record(self, scope: Scope, exchange: _Exchange) -> None:
         path = scope["path"] if scope["path"] in self._paths else "other"
         seconds = time.monotonic() - exchange.started
-        self._service.metrics.requests.add(path, str(exchange.status))
-        self._service.metrics.request_seconds.observe(seconds, path)
+        self._service.metrics.requests.labels(path, str(exchange.status)).inc()
+        self._service.metrics.request_seconds.labels(path).observe(seconds)
         fields = {
             "request_id": exchange.request_id, "method": scope["method"], "path": path,
             "status": exchange.status, "ms": round(1000 * seconds, 1),

@@ -27,7 +27,10 @@ SWITCH_SECONDS = 0.0005
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket; port 0 takes a free one. Raises PortTaken, saying why it could not."""
+    """Return a listening socket; port 0 takes a free one.
+
+    Raises PortTaken, saying why it could not.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2_048)
@@ -85,7 +88,10 @@ async def serve(
 
 
 async def _until(stopped: asyncio.Task[bool], parts: set[asyncio.Task[None]]) -> None:
-    """Return when told to stop; raise as soon as any part fails. Only loading may end before."""
+    """Return when told to stop; raise as soon as any part fails.
+
+    Only loading may end before.
+    """
     pending: set[asyncio.Task[None] | asyncio.Task[bool]] = {stopped, *parts}
     while stopped in pending:
         done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)

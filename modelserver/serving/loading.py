@@ -18,7 +18,7 @@ import transformers
 from modelserver.registry import SYSTEMS, WEIGHTS
 from modelserver.serving.devices import Hardware
 from modelserver.serving.model_cache import Source
-from modelserver.serving.system_spec import Carried, Computed, Own
+from modelserver.serving.system_spec import ClassSpec, LocalSpec, ShippedSpec
 from modelserver.systems import own
 from modelserver.systems.base import weight_bytes
 from modelserver.wire.errors import LoadFailed, UnknownSystem, UnreadableWeights
@@ -97,14 +97,14 @@ def in_half(device: str) -> torch.autocast:
     return torch.autocast(torch.device(device).type, dtype=torch.bfloat16)
 
 
-def sources(chosen: Sequence[Computed] | None, hardware: Hardware) -> dict[str, Source]:
+def sources(chosen: Sequence[LocalSpec] | None, hardware: Hardware) -> dict[str, Source]:
     """Return how to load each chosen system; None chooses all with shipped weights.
 
     Raises UnknownSystem for a name that is none, UnreadableWeights when nothing is left to serve, and
     LoadFailed for a device that is not there.
     """
     if chosen is None:
-        chosen = [Carried(name, name) for name in SYSTEMS if (WEIGHTS / name).is_dir()]
+        chosen = [ShippedSpec(name, name) for name in SYSTEMS if (WEIGHTS / name).is_dir()]
         if not chosen:
             raise UnreadableWeights("nothing to serve: train a system, or name one: --systems NAME=FOLDER")
     _require_device(hardware.device)
@@ -119,8 +119,8 @@ def _require_device(device: str) -> None:
         raise LoadFailed(f"the device {device!r} cannot be used: {reason}") from error
 
 
-def _source(choice: Computed, hardware: Hardware) -> Source:
-    if isinstance(choice, Own):
+def _source(choice: LocalSpec, hardware: Hardware) -> Source:
+    if isinstance(choice, ClassSpec):
         make = partial(own.load, choice.file, choice.class_name, hardware.device, name=choice.name)
         return Source(partial(_served, choice.name, make, hardware))
     return _carried(choice.name, choice.system, choice.folder, hardware)

@@ -22,7 +22,7 @@ from modelserver.wire.system_protocol import Served, kind_of
 
 Loader = Callable[[], Served]
 
-FORGIVE_SECONDS = 10.0  # after this a load that failed is tried again: its files may have been repaired
+RETRY_LOAD_SECONDS = 10.0  # after this a load that failed is tried again: its files may have been repaired
 
 
 @dataclass(frozen=True)
@@ -30,20 +30,23 @@ class Source:
     """Where a system comes from.
 
     ``expect`` says how many bytes its weights will take, as well as it can be told before; 0 when it
-    cannot. ``elsewhere`` marks a system that computes in another process, so that asking it must keep no
+    cannot. ``is_remote`` marks a system that computes in another process, so that asking it must keep no
     model thread from its work. ``kind`` is what is said of it until it is loaded.
     """
 
     load: Loader
     description: str = ""
     expect: Callable[[], int] = lambda: 0
-    elsewhere: bool = False
+    is_remote: bool = False
     kind: SystemKind = "reader"
 
 
 @dataclass(frozen=True)
 class Change:
-    """What happened to a system: for log and metrics. ``size`` is in bytes; ``reason`` is why it failed."""
+    """What happened to a system: for log and metrics.
+
+    ``size`` is in bytes; ``reason`` is why it failed.
+    """
 
     kind: Literal["loaded", "failed", "unloaded"]
     system: str
@@ -53,7 +56,7 @@ class Change:
     reason: str = ""
 
 
-class _Place:
+class _Entry:
     """One system's place on the shelf, be it there or not."""
 
     def __init__(self, name: str, source: Source) -> None:
@@ -65,7 +68,7 @@ class _Place:
         self.size: int | None = None
         self.users = 0
         self.used_at = 0.0
-        self.leaving = False  # whoever asks for it now comes after those who wait for its room
+        self.is_leaving = False  # whoever asks for it now comes after those who wait for its room
         self.queued = False
         self.waiters: list[asyncio.Future[None]] = []
         self.failure: tuple[float, LoadFailed] | None = None
@@ -80,7 +83,10 @@ class _Place:
         )
 
     def settle(self, error: ModelServerError | None) -> None:
-        """Tell all waiters. Those who get the system are its users from this moment on."""
+        """Tell all waiters.
+
+        Those who get the system are its users from this moment on.
+        """
         for waiter in self.waiters:
             if waiter.done():
                 continue
@@ -92,16 +98,16 @@ class _Place:
         self.waiters.clear()
 
 
-class _Line:
+class _LoadQueue:
     """Places that wait to be loaded one after the other, and the thread that does it."""
 
     def __init__(self, name: str) -> None:
         self.thread = ModelThreads(1, name=name)
-        self.wanted: asyncio.Queue[_Place] = asyncio.Queue()
+        self.entries: asyncio.Queue[_Entry] = asyncio.Queue()
 
 
-class Shelf:
-    """The systems of a server, of which as many are loaded as ``most`` bytes hold; None sets no bound.
+class ModelCache:
+    """The systems of a server, of which as many are loaded as ``max_bytes`` bytes hold; None sets no bound.
 
     ``computing`` says whether a batch of a system is under way. A system that has users or computes is
     never put down.
@@ -111,220 +117,224 @@ class Shelf:
         self,
         sources: Mapping[str, Source],
         *,
-        most: int | None = None,
+        max_bytes: int | None = None,
         computing: Callable[[str], bool] = lambda _: False,
         report: Callable[[Change], None] = lambda _: None,
     ) -> None:
-        self._places = {name: _Place(name, source) for name, source in sources.items()}
-        self._most, self._computing, self._report = most, computing, report
-        self._here, self._elsewhere = _Line("loader"), _Line("loader-elsewhere")
-        self._stirred = asyncio.Event()
+        self._entries = {name: _Entry(name, source) for name, source in sources.items()}
+        self._max_bytes, self._computing, self._report = max_bytes, computing, report
+        self._local, self._remote = _LoadQueue("loader"), _LoadQueue("loader-elsewhere")
+        self._changed = asyncio.Event()
         self._closed: ModelServerError | None = None
 
     def __contains__(self, name: str) -> bool:
-        return name in self._places
+        return name in self._entries
 
     @property
     def names(self) -> list[str]:
         """The names of all systems, loaded or not."""
-        return sorted(self._places)
+        return sorted(self._entries)
 
     @property
-    def used(self) -> int:
+    def used_bytes(self) -> int:
         """Bytes of the loaded systems."""
-        return sum(place.size or 0 for place in self._loaded())
+        return sum(entry.size or 0 for entry in self._loaded())
 
     @property
-    def count(self) -> int:
+    def loaded_count(self) -> int:
         """How many systems are loaded."""
         return len(self._loaded())
 
     def infos(self) -> list[SystemInfo]:
         """Every system as the wire tells it."""
-        return [place.info() for place in self._places.values()]
+        return [entry.info() for entry in self._entries.values()]
 
     def info(self, name: str) -> SystemInfo:
         """One system as the wire tells it."""
-        return self._places[name].info()
+        return self._entries[name].info()
 
-    def at_hand(self, name: str) -> bool:
-        """Whether ``take`` would return the system at once."""
-        place = self._places[name]
-        return place.system is not None and not place.leaving
+    def is_available(self, name: str) -> bool:
+        """Whether ``acquire`` would return the system at once."""
+        entry = self._entries[name]
+        return entry.system is not None and not entry.is_leaving
 
-    async def fill(self) -> None:
+    async def load_all(self) -> None:
         """Load every system once, in order, so that what is wrong with one shows now and not later.
 
         What has no room beside the next is put down again. Raises LoadFailed.
         """
-        for place in self._places.values():
-            await self._make_room(place, await self._expected(place), wanted=True)
-            system = await self._load(place)
-            await self._make_room(place, place.size or 0, wanted=True)
-            self._put_up(place, system)
+        for entry in self._entries.values():
+            await self._make_room(entry, await self._expected(entry), even_if_unused=True)
+            system = await self._load(entry)
+            await self._make_room(entry, entry.size or 0, even_if_unused=True)
+            self._insert(entry, system)
 
-    async def take(self, name: str) -> Served:
-        """Return a system, loaded if it was not, that stays until ``give_back``.
+    async def acquire(self, name: str) -> Served:
+        """Return a system, loaded if it was not, that stays until ``release``.
 
         Raises LoadFailed, and what ``close`` was given.
         """
-        place = self._places[name]
-        if self.at_hand(name):
-            place.users += 1
+        entry = self._entries[name]
+        if self.is_available(name):
+            entry.users += 1
         else:
-            await self._granted(place)
-        place.used_at = time.monotonic()
-        assert place.system is not None
-        return place.system
+            await self._wait_for(entry)
+        entry.used_at = time.monotonic()
+        assert entry.system is not None
+        return entry.system
 
-    def give_back(self, name: str) -> None:
+    def release(self, name: str) -> None:
         """Say that a system that was taken is not needed any more."""
-        self._places[name].users -= 1
-        self.stir()
+        self._entries[name].users -= 1
+        self.notify()
 
-    def stir(self) -> None:
+    def notify(self) -> None:
         """Look again whether a system can be put down: something has ended."""
-        self._stirred.set()
+        self._changed.set()
 
     def close(self, error: ModelServerError) -> None:
         """Load nothing more: answer the error to those who wait, and to those who will."""
         self._closed = error
-        for place in self._places.values():
-            place.settle(error)
-        self.stir()
+        for entry in self._entries.values():
+            entry.settle(error)
+        self.notify()
 
     async def run(self) -> None:
         """Load what is asked for, in the order in which it was, until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for line in (self._here, self._elsewhere):
-                group.create_task(self._work_off(line))
+            for queue in (self._local, self._remote):
+                group.create_task(self._run_queue(queue))
 
-    def _line(self, place: _Place) -> _Line:
-        return self._elsewhere if place.source.elsewhere else self._here
+    def _queue_of(self, entry: _Entry) -> _LoadQueue:
+        return self._remote if entry.source.is_remote else self._local
 
-    async def _work_off(self, line: _Line) -> None:
+    async def _run_queue(self, queue: _LoadQueue) -> None:
         while True:
-            place = await line.wanted.get()
+            entry = await queue.entries.get()
             error: ModelServerError | None = None
             try:
-                await self._bring(place)
+                await self._load_if_wanted(entry)
             except ModelServerError as caught:
                 error = caught
             except Exception as caught:  # the edge of the server: the others go on
-                error = LoadFailed(f"{place.name} could not be loaded: {described(caught)}")
-            if error is None and place.system is None and place.waiters:
-                line.wanted.put_nowait(place)  # they came while it was put away, wanted by nobody
+                error = LoadFailed(f"{entry.name} could not be loaded: {described(caught)}")
+            if error is None and entry.system is None and entry.waiters:
+                queue.entries.put_nowait(entry)  # they came while it was put away, wanted by nobody
                 continue
             if isinstance(error, LoadFailed):
-                place.failure = (time.monotonic(), error)
-            place.queued = False
-            place.settle(error)
+                entry.failure = (time.monotonic(), error)
+            entry.queued = False
+            entry.settle(error)
 
-    async def _granted(self, place: _Place) -> None:
+    async def _wait_for(self, entry: _Entry) -> None:
         """Wait until the system is there for this caller."""
-        self._refuse(place)
+        self._raise_if_failed(entry)
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        place.waiters.append(waiter)
-        if not place.queued:
-            place.queued = True
-            self._line(place).wanted.put_nowait(place)
+        entry.waiters.append(waiter)
+        if not entry.queued:
+            entry.queued = True
+            self._queue_of(entry).entries.put_nowait(entry)
         try:
             await waiter
         except asyncio.CancelledError:
             if not waiter.cancelled() and waiter.exception() is None:
-                self.give_back(place.name)
+                self.release(entry.name)
             raise
         finally:
             with suppress(ValueError):
-                place.waiters.remove(waiter)
-            self.stir()
+                entry.waiters.remove(waiter)
+            self.notify()
 
-    def _refuse(self, place: _Place) -> None:
+    def _raise_if_failed(self, entry: _Entry) -> None:
         if self._closed is not None:
             raise self._closed
-        if place.failure is not None:
-            failed_at, error = place.failure
-            if time.monotonic() - failed_at < FORGIVE_SECONDS:
+        if entry.failure is not None:
+            failed_at, error = entry.failure
+            if time.monotonic() - failed_at < RETRY_LOAD_SECONDS:
                 raise type(error)(str(error))
-            place.failure = None
+            entry.failure = None
 
-    async def _bring(self, place: _Place) -> None:
+    async def _load_if_wanted(self, entry: _Entry) -> None:
         """Load a system that somebody waits for; return without it when nobody does any more."""
-        if place.system is not None or not place.waiters:
+        if entry.system is not None or not entry.waiters:
             return
-        if not await self._make_room(place, await self._expected(place)):
+        if not await self._make_room(entry, await self._expected(entry)):
             return
-        system = await self._load(place)
+        system = await self._load(entry)
         stays = False
         try:
-            stays = await self._make_room(place, place.size or 0)
+            stays = await self._make_room(entry, entry.size or 0)
         finally:
             if stays:
-                self._put_up(place, system)
+                self._insert(entry, system)
             else:
-                await self._line(place).thread.call(_unloading(system))
-                self._report(Change("unloaded", place.name, size=place.size or 0, revision=place.revision))
+                await self._queue_of(entry).thread.call(_unloader(system))
+                self._report(Change("unloaded", entry.name, size=entry.size or 0, revision=entry.revision))
 
-    async def _expected(self, place: _Place) -> int:
+    async def _expected(self, entry: _Entry) -> int:
         return (
-            place.size if place.size is not None else await self._line(place).thread.call(place.source.expect)
+            entry.size
+            if entry.size is not None
+            else await self._queue_of(entry).thread.call(entry.source.expect)
         )
 
-    async def _make_room(self, place: _Place, size: int, *, wanted: bool = False) -> bool:
+    async def _make_room(self, entry: _Entry, size: int, *, even_if_unused: bool = False) -> bool:
         """Put systems down until ``size`` more bytes fit; False when nobody waits for them any more.
 
-        With ``wanted`` they are needed though nobody waits. Those that nobody uses go first, the least
+        With ``even_if_unused`` they are needed though nobody waits. Those that nobody uses go first, the least
         recently used of them before the others. When all are in use, the least recently used takes no more
         callers until it has been put down. Raises LoadFailed when the system would not fit alone.
         """
-        if self._most is None or not size:
+        if self._max_bytes is None or not size:
             return True
-        if size > self._most:
-            raise LoadFailed(f"{place.name} takes {size} bytes, more than the {self._most} that are allowed")
+        if size > self._max_bytes:
+            raise LoadFailed(
+                f"{entry.name} takes {size} bytes, more than the {self._max_bytes} that are allowed"
+            )
         try:
-            while self.used + size > self._most:
-                if not (wanted or place.waiters):
+            while self.used_bytes + size > self._max_bytes:
+                if not (even_if_unused or entry.waiters):
                     return False
-                self._stirred.clear()
+                self._changed.clear()
                 last = min(self._loaded(), key=lambda one: (not self._idle(one), one.used_at))
                 if self._idle(last):
-                    await self._put_down(last)
+                    await self._evict(last)
                 else:
-                    last.leaving = True
-                    await self._stirred.wait()
+                    last.is_leaving = True
+                    await self._changed.wait()
         finally:
-            for other in self._places.values():
-                other.leaving = False
+            for other in self._entries.values():
+                other.is_leaving = False
         return True
 
-    def _loaded(self) -> list[_Place]:
-        return [place for place in self._places.values() if place.system is not None]
+    def _loaded(self) -> list[_Entry]:
+        return [entry for entry in self._entries.values() if entry.system is not None]
 
-    def _idle(self, place: _Place) -> bool:
-        return not place.users and not self._computing(place.name)
+    def _idle(self, entry: _Entry) -> bool:
+        return not entry.users and not self._computing(entry.name)
 
-    async def _load(self, place: _Place) -> Served:
+    async def _load(self, entry: _Entry) -> Served:
         started = time.monotonic()
         try:
-            load = partial(load_and_warm, place.name, place.source.load)
-            system, size = await self._line(place).thread.call(load)
+            load = partial(load_and_warm, entry.name, entry.source.load)
+            system, size = await self._queue_of(entry).thread.call(load)
         except ModelServerError as error:
-            self._report(Change("failed", place.name, time.monotonic() - started, reason=str(error)))
-            await self._line(place).thread.call(free_memory)
+            self._report(Change("failed", entry.name, time.monotonic() - started, reason=str(error)))
+            await self._queue_of(entry).thread.call(free_memory)
             raise
-        place.size, place.revision = size, system.revision
-        place.description, place.kind = system.description, kind_of(system)
+        entry.size, entry.revision = size, system.revision
+        entry.description, entry.kind = system.description, kind_of(system)
         seconds = time.monotonic() - started
-        self._report(Change("loaded", place.name, seconds, size, place.revision))
+        self._report(Change("loaded", entry.name, seconds, size, entry.revision))
         return system
 
-    def _put_up(self, place: _Place, system: Served) -> None:
-        place.system, place.used_at, place.failure = system, time.monotonic(), None
+    def _insert(self, entry: _Entry, system: Served) -> None:
+        entry.system, entry.used_at, entry.failure = system, time.monotonic(), None
 
-    async def _put_down(self, place: _Place) -> None:
-        unload, place.system = _unloading(place.system), None
-        await self._line(place).thread.call(unload)
-        self._report(Change("unloaded", place.name, size=place.size or 0, revision=place.revision))
+    async def _evict(self, entry: _Entry) -> None:
+        unload, entry.system = _unloader(entry.system), None
+        await self._queue_of(entry).thread.call(unload)
+        self._report(Change("unloaded", entry.name, size=entry.size or 0, revision=entry.revision))
 
 
 def load_and_warm(name: str, loader: Loader) -> tuple[Served, int]:
@@ -347,10 +357,10 @@ def load_and_warm(name: str, loader: Loader) -> tuple[Served, int]:
     return system, size
 
 
-def _unloading(system: object) -> Callable[[], None]:
+def _unloader(system: object) -> Callable[[], None]:
     """Return what gives the memory of a system back once nothing here refers to it any more."""
-    elsewhere: Callable[[], None] | None = getattr(system, "unload", None)
-    return elsewhere or free_memory
+    is_remote: Callable[[], None] | None = getattr(system, "unload", None)
+    return is_remote or free_memory
 
 
 def _warm(system: Any) -> None:

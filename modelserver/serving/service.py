@@ -7,7 +7,6 @@ It holds no model code and imports no torch: systems come in as sources, and
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,11 +21,11 @@ from modelserver.serving.batching import (
     BatchLimits,
     BatchReport,
     ModelThreads,
-    Ticket,
+    QueuedRequest,
     check_each,
 )
-from modelserver.serving.metrics import ITEMS, SECONDS, Counter, Histogram, Reading, render
-from modelserver.serving.model_cache import Change, Loader, Shelf, Source
+from modelserver.serving.metrics import Metrics
+from modelserver.serving.model_cache import Loader, ModelCache, Source
 from modelserver.wire.errors import Overloaded, TooLarge, Unavailable, UnknownSystem
 from modelserver.wire.schema import (
     ExecuteRequest,
@@ -42,16 +41,22 @@ from modelserver.wire.schema import (
     QAPrediction,
     SystemInfo,
 )
-from modelserver.wire.system_protocol import Asked, Executing, Explaining, Outcome, Served, Worker, predicting
-
-logger = logging.getLogger(__name__)
+from modelserver.wire.system_protocol import (
+    Asked,
+    BatchTask,
+    ExecuteTask,
+    ExplainTask,
+    Outcome,
+    Served,
+    as_reader,
+)
 
 T = TypeVar("T")
 
 QUICK_SECONDS = 0.001  # a check that takes no longer is made in the event loop
 # What the metrics say of an item that was done.
 DONE = {QAPrediction: "predicted", Explanation: "explained", Execution: "executed"}
-CALLS_ELSEWHERE = 8  # batches that may be on their way to a server elsewhere at once
+REMOTE_CALLS = 8  # batches that may be on their way to a server elsewhere at once
 
 
 @dataclass(frozen=True)
@@ -68,59 +73,6 @@ class ServerLimits:
     timeout: float = 300.0
     longest_timeout: float = 3_600.0
     batch: BatchLimits = field(default_factory=BatchLimits)
-
-
-class Metrics:
-    """The series of one server."""
-
-    def __init__(self, service: Service, restarts: Callable[[], int]) -> None:
-        self.requests = Counter("modelserver_requests_total", "Responses", ("path", "status"))
-        self.request_seconds = Histogram("modelserver_request_seconds", "Time to answer", SECONDS, ("path",))
-        self.outcomes = Counter("modelserver_items_total", "Items by outcome", ("system", "outcome"))
-        self.batch_items = Histogram("modelserver_batch_items", "Items in a batch", ITEMS, ("system",))
-        self.batch_seconds = Histogram("modelserver_batch_seconds", "Time to compute", SECONDS, ("system",))
-        self.wait_seconds = Histogram("modelserver_wait_seconds", "Longest wait", SECONDS, ("system",))
-        self.tokens = Counter("modelserver_tokens_total", "Tokens computed", ("system",))
-        self.padding = Counter("modelserver_padding_tokens_total", "Padding computed", ("system",))
-        self.queue = Reading("modelserver_queue_items", "Items waiting", lambda: service.waiting)
-        self.loads = Counter("modelserver_loads_total", "Attempts to load a system", ("system", "outcome"))
-        self.load_seconds = Histogram("modelserver_load_seconds", "Time to load", SECONDS, ("system",))
-        self.unloads = Counter("modelserver_unloads_total", "Systems put out of memory", ("system",))
-        self.loaded = Reading("modelserver_loaded_systems", "Systems in memory", lambda: service.shelf.count)
-        self.bytes = Reading("modelserver_loaded_bytes", "Their weights", lambda: service.shelf.used)
-        self.ready = Reading(
-            "modelserver_ready", "1 when predictions are taken", lambda: service.state == "ready"
-        )
-        self.restarts = Reading(
-            "modelserver_process_restarts_total", "Processes started anew", restarts, "counter"
-        )
-
-    def batch(self, report: BatchReport) -> None:
-        """Count one batch."""
-        system = report.system
-        self.batch_items.observe(report.items, system)
-        self.batch_seconds.observe(report.seconds, system)
-        self.wait_seconds.observe(report.waited, system)
-        self.tokens.add(system, amount=report.tokens)
-        self.padding.add(system, amount=report.padded_tokens - report.tokens)
-        logger.debug("batch", extra={"fields": vars(report)})
-
-    def change(self, change: Change) -> None:
-        """Count and log what happened to a system."""
-        if change.kind == "unloaded":
-            self.unloads.add(change.system)
-        else:
-            self.loads.add(change.system, change.kind)
-            self.load_seconds.observe(change.seconds, change.system)
-        fields: dict[str, object] = {"system": change.system, "seconds": round(change.seconds, 3)}
-        if change.kind == "failed":
-            logger.error("not loaded", extra={"fields": fields | {"reason": change.reason}})
-        else:
-            fields |= {"bytes": change.size, "revision": change.revision}
-            logger.info(change.kind, extra={"fields": fields})
-
-    def page(self) -> str:
-        return render(list(vars(self).values()))
 
 
 class Service:
@@ -144,16 +96,26 @@ class Service:
         self.limits = limits or ServerLimits()
         self.token = token
         self.state: Literal["starting", "ready", "draining"] = "starting"
-        self.metrics = Metrics(self, restarts)
+        self.metrics = Metrics(
+            waiting=lambda: self.waiting,
+            loaded_systems=lambda: self.cache.loaded_count,
+            loaded_bytes=lambda: self.cache.used_bytes,
+            is_ready=lambda: self.state == "ready",
+            restarts=restarts,
+        )
         self.threads = ModelThreads(threads)
         self.batcher = Batcher(self.threads, self.limits.batch, self._batch_ended)
-        known = {name: one if isinstance(one, Source) else Source(one) for name, one in sources.items()}
-        self.shelf = Shelf(known, most=memory, computing=self._computing, report=self.metrics.change)
+        every_source = {
+            name: source if isinstance(source, Source) else Source(source) for name, source in sources.items()
+        }
+        self.cache = ModelCache(
+            every_source, max_bytes=memory, computing=self._computing, report=self.metrics.count_change
+        )
         # Each system elsewhere has threads and a queue of its own: all that these threads do is wait.
-        self._away = {
-            name: Batcher(ModelThreads(CALLS_ELSEWHERE, f"call-{name}"), self.limits.batch, self._batch_ended)
-            for name, source in known.items()
-            if source.elsewhere
+        self._remote_batchers = {
+            name: Batcher(ModelThreads(REMOTE_CALLS, f"call-{name}"), self.limits.batch, self._batch_ended)
+            for name, source in every_source.items()
+            if source.is_remote
         }
         self._preload = preload
         self._check_pace: dict[str, float] = {}  # seconds a character, by system
@@ -161,10 +123,10 @@ class Service:
 
     @property
     def _batchers(self) -> list[Batcher]:
-        return [self.batcher, *self._away.values()]
+        return [self.batcher, *self._remote_batchers.values()]
 
     def _batcher(self, name: str) -> Batcher:
-        return self._away.get(name, self.batcher)
+        return self._remote_batchers.get(name, self.batcher)
 
     @property
     def waiting(self) -> int:
@@ -174,7 +136,7 @@ class Service:
     async def load(self) -> None:
         """Load and warm the systems that are to be loaded before requests are taken. Raises LoadFailed."""
         if self._preload:
-            await self.shelf.fill()
+            await self.cache.load_all()
         if self.state == "starting":
             self.state = "ready"
 
@@ -183,7 +145,7 @@ class Service:
         async with asyncio.TaskGroup() as group:
             for batcher in self._batchers:
                 group.create_task(batcher.run())
-            group.create_task(self.shelf.run())
+            group.create_task(self.cache.run())
 
     async def drain(self, seconds: float) -> bool:
         """Refuse new work and finish what is queued; who waits for a system to be loaded is refused too.
@@ -191,7 +153,7 @@ class Service:
         When that takes longer than ``seconds``, the rest is answered Unavailable and the result is False.
         """
         self.state = "draining"
-        self.shelf.close(_shutting_down())
+        self.cache.close(_shutting_down())
         try:
             async with asyncio.timeout(seconds):
                 for batcher in self._batchers:
@@ -210,26 +172,29 @@ class Service:
             raise _shutting_down()
 
     def require(self, name: str) -> str:
-        """Return the name of a served system. Raises UnknownSystem, which lists them, or Unavailable."""
+        """Return the name of a served system.
+
+        Raises UnknownSystem, which lists them, or Unavailable.
+        """
         self.require_ready()
-        if name not in self.shelf:
-            known = ", ".join(self.shelf.names)
-            raise UnknownSystem(f"no system {name!r} is served; served: {known}", field="system")
+        if name not in self.cache:
+            served = ", ".join(self.cache.names)
+            raise UnknownSystem(f"no system {name!r} is served; served: {served}", field="system")
         return name
 
     async def loaded(self, name: str) -> SystemInfo:
         """Load a system if it is not, and say what it is."""
         with self._expected(name, items=1):
-            await self.shelf.take(name)
-        self.shelf.give_back(name)
-        return self.shelf.info(name)
+            await self.cache.acquire(name)
+        self.cache.release(name)
+        return self.cache.info(name)
 
     async def answer(self, request: PredictRequest, request_id: str) -> PredictResponse:
         """Predict a request's items, each by itself as far as errors go.
 
         When it is cancelled, what is still queued of the request is dropped.
         """
-        revision, outcomes = await self._done(request, request_id, predicting)
+        revision, outcomes = await self._done(request, request_id, as_reader)
         predictions = [one for one in outcomes if isinstance(one, QAPrediction | ItemError)]
         return PredictResponse(system=request.system, revision=revision, predictions=predictions)
 
@@ -238,7 +203,7 @@ class Service:
 
         Raises InvalidRequest for a system that has no saliency.
         """
-        way = partial(Explaining, options=request.options)
+        way = partial(ExplainTask, options=request.options)
         revision, outcomes = await self._done(request, request_id, way)
         explanations = [one for one in outcomes if isinstance(one, Explanation | ItemError)]
         return ExplainResponse(system=request.system, revision=revision, explanations=explanations)
@@ -248,26 +213,29 @@ class Service:
 
         Raises InvalidRequest for a system that executes none.
         """
-        revision, outcomes = await self._done(request, request_id, Executing)
+        revision, outcomes = await self._done(request, request_id, ExecuteTask)
         executions = [one for one in outcomes if isinstance(one, Execution | ItemError)]
         return ExecuteResponse(system=request.system, revision=revision, executions=executions)
 
     async def _done(
-        self, request: PredictRequest | ExecuteRequest, request_id: str, way: Callable[[Served], Worker]
+        self, request: PredictRequest | ExecuteRequest, request_id: str, way: Callable[[Served], BatchTask]
     ) -> tuple[str, list[Outcome]]:
-        """Return the system's revision and an outcome for each item. ``way`` is what it is asked for."""
+        """Return the system's revision and an outcome for each item.
+
+        ``way`` is what it is asked for.
+        """
         if len(request.items) > self.limits.items:
             message = f"{len(request.items)} items in one request; at most {self.limits.items} are taken"
             raise TooLarge(message, field="items")
         with self._expected(request.system, items=len(request.items)):
-            system = await self.shelf.take(request.system)
+            system = await self.cache.acquire(request.system)
         try:
             revision = system.revision
             outcomes = await self._outcomes(system, way(system), request, request_id)
             if system.revision != revision:  # as that of a server elsewhere may
                 raise Unavailable(f"{request.system} changed from revision {revision} to {system.revision}")
         finally:
-            self.shelf.give_back(request.system)
+            self.cache.release(request.system)
         _count(self.metrics, request.system, outcomes)
         return revision, outcomes
 
@@ -275,7 +243,7 @@ class Service:
     def _expected(self, name: str, *, items: int) -> Iterator[None]:
         """Count items that wait for their system, which are bounded with those in its queue."""
         waiting = self._expecting + self._batcher(name).waiting
-        if not self.shelf.at_hand(name) and waiting + items > self.limits.batch.queue:
+        if not self.cache.is_available(name) and waiting + items > self.limits.batch.queue:
             raise Overloaded(f"{waiting} items wait, and {name} is not loaded", retry_after=5)
         self._expecting += items
         try:
@@ -284,26 +252,26 @@ class Service:
             self._expecting -= items
 
     async def _outcomes(
-        self, system: Served, worker: Worker, request: PredictRequest | ExecuteRequest, request_id: str
+        self, system: Served, task: BatchTask, request: PredictRequest | ExecuteRequest, request_id: str
     ) -> list[Outcome]:
         """Check every item by itself, queue those that can be predicted, and wait for them."""
         items: Sequence[Asked] = request.items
         checked = await self._checked(system, items)
         self.require_ready()
-        ticket = Ticket(worker, [error for error, _ in checked], request_id)
+        queued = QueuedRequest(task, [error for error, _ in checked], request_id)
         jobs = [
             (position, item, cost)
             for position, (item, (error, cost)) in enumerate(zip(items, checked, strict=True))
             if error is None
         ]
         batcher = self._batcher(request.system)
-        batcher.submit(ticket, jobs)
+        batcher.submit(queued, jobs)
         try:
-            await ticket.done
+            await queued.done
         except asyncio.CancelledError:
-            batcher.withdraw(ticket)
+            batcher.withdraw(queued)
             raise
-        return ticket.outcomes()
+        return queued.outcomes()
 
     async def _checked(self, system: Served, items: Sequence[Asked]) -> list[tuple[ItemError | None, int]]:
         """Check items: at once where that will be quick, judged by those before, else in a thread.
@@ -312,9 +280,11 @@ class Service:
         but handing one quick item to a thread takes longer than checking it.
         """
         most = self.limits.batch.item_tokens
-        elsewhere = getattr(system, "check_each", None)
-        if elsewhere is not None:  # the system is in other processes, and only they can look at its items
-            return await asyncio.to_thread(elsewhere, items, most)
+        check_remotely = getattr(system, "check_each", None)
+        if (
+            check_remotely is not None
+        ):  # the system is in other processes, and only they can look at its items
+            return await asyncio.to_thread(check_remotely, items, most)
         check = partial(_timed, partial(check_each, system, items, most))
         characters = sum(map(_characters, items))
         pace = self._check_pace.get(system.name, math.inf)
@@ -328,8 +298,8 @@ class Service:
         return any(batcher.computing(name) for batcher in self._batchers)
 
     def _batch_ended(self, report: BatchReport) -> None:
-        self.metrics.batch(report)
-        self.shelf.stir()
+        self.metrics.count_batch(report)
+        self.cache.notify()
 
 
 def _shutting_down() -> Unavailable:
@@ -354,4 +324,5 @@ def _timed(check: Callable[[], T]) -> tuple[T, float]:
 
 def _count(metrics: Metrics, system: str, outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
-        metrics.outcomes.add(system, outcome.error if isinstance(outcome, ItemError) else DONE[type(outcome)])
+        label = outcome.error if isinstance(outcome, ItemError) else DONE[type(outcome)]
+        metrics.items.labels(system, label).inc()

@@ -23,7 +23,7 @@ _CARRIED = re.compile(r"([a-z0-9][a-z0-9-]*):(.*)")
 
 
 @dataclass(frozen=True)
-class Carried:
+class ShippedSpec:
     """A system of this package; without a folder, with its shipped weights."""
 
     name: str
@@ -32,7 +32,7 @@ class Carried:
 
 
 @dataclass(frozen=True)
-class Own:
+class ClassSpec:
     """A class in a Python file."""
 
     name: str
@@ -41,7 +41,7 @@ class Own:
 
 
 @dataclass(frozen=True)
-class Remote:
+class RemoteSpec:
     """A server elsewhere. Without a revision, its answers have to name one."""
 
     name: str
@@ -49,16 +49,16 @@ class Remote:
     revision: str | None = None
 
 
-Computed = Carried | Own
-Choice = Computed | Remote
+LocalSpec = ShippedSpec | ClassSpec
+ServedSpec = LocalSpec | RemoteSpec
 
 
-def computed(choices: Sequence[Choice]) -> tuple[Computed, ...]:
+def computed(choices: Sequence[ServedSpec]) -> tuple[LocalSpec, ...]:
     """Return those choices that are computed here, and not by a server elsewhere."""
-    return tuple(choice for choice in choices if not isinstance(choice, Remote))
+    return tuple(choice for choice in choices if not isinstance(choice, RemoteSpec))
 
 
-def parse(text: str) -> list[Choice]:
+def parse(text: str) -> list[ServedSpec]:
     """Return the systems that a comma-separated list names.
 
     Raises ValueError, which says what is wrong with which part.
@@ -73,7 +73,7 @@ def parse(text: str) -> list[Choice]:
     return choices
 
 
-def _remote(name: str, where: str) -> Remote:
+def _remote(name: str, where: str) -> RemoteSpec:
     url, _, revision = where.partition("#")
     try:
         parts = urlsplit(url)
@@ -82,10 +82,10 @@ def _remote(name: str, where: str) -> Remote:
         reachable = False
     if not reachable:
         raise ValueError(f"{url!r} is no address of a server, such as http://127.0.0.1:9000/answer")
-    return Remote(name, url, revision or None)
+    return RemoteSpec(name, url, revision or None)
 
 
-def _choice(part: str) -> Choice:
+def _choice(part: str) -> ServedSpec:
     name, given, where = part.partition("=")
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} in {part!r} is no name: use letters, digits, '.', '_' and '-'")
@@ -94,11 +94,11 @@ def _choice(part: str) -> Choice:
     if where.startswith(("http://", "https://")):
         return _remote(name, where)
     if own := _OWN.fullmatch(where):
-        return Own(name, Path(own[1]), own[2])
+        return ClassSpec(name, Path(own[1]), own[2])
     if where.endswith(".py"):
         raise ValueError(f"{part!r} names a file without a class; write {part}:Class")
     if (carried := _CARRIED.fullmatch(where)) and not Path(where).exists():
         if not carried[2]:
             raise ValueError(f"{part!r} names no folder after {carried[1]!r}")
-        return Carried(name, carried[1], Path(carried[2]))
-    return Carried(name, name, Path(where) if where else None)
+        return ShippedSpec(name, carried[1], Path(carried[2]))
+    return ShippedSpec(name, name, Path(where) if where else None)

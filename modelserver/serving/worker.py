@@ -23,36 +23,39 @@ from modelserver.serving.batching import check_each, free_memory, log_failure, p
 from modelserver.serving.devices import Hardware
 from modelserver.serving.logs import log_to_stderr
 from modelserver.serving.model_cache import Source, load_and_warm
-from modelserver.serving.system_spec import Computed
+from modelserver.serving.system_spec import LocalSpec
 from modelserver.systems.base import described
 from modelserver.wire.errors import ModelServerError
 from modelserver.wire.schema import ItemError, QAItem, SaliencyOptions, SystemKind
 from modelserver.wire.system_protocol import (
     Asked,
-    Executing,
-    Explaining,
+    ExecuteTask,
+    ExplainTask,
     Outcome,
     Predictor,
     Served,
+    as_reader,
     explainer,
-    predicting,
 )
 
-LANES = ("compute", "load", "look")  # the connections, in the order of the command's arguments
+CHANNELS = ("compute", "load", "check")  # the connections, in the order of the command's arguments
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a process is told first. ``paths`` are those in which Python looks for modules."""
+    """What a process is told first.
 
-    chosen: tuple[Computed, ...] | None
+    ``paths`` are those in which Python looks for modules.
+    """
+
+    chosen: tuple[LocalSpec, ...] | None
     hardware: Hardware
     log_level: str
     paths: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Offer:
+class AvailableSystem:
     """What is known of a system before it is loaded: see `modelserver.serving.model_cache.Source`."""
 
     description: str
@@ -61,21 +64,22 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Housed:
-    """A system that a process has loaded. ``offers`` are the names of what it can be asked for.
+class LoadedSystem:
+    """A system that a process has loaded.
 
-    ``examiner`` has the system's ``check`` and ``cost`` and needs neither its weights nor torch; None where
-    the system gives none, so that its process is to be asked.
+    ``tasks`` are those it can do: predict, explain, execute. ``examiner`` has the system's ``check`` and
+    ``cost`` and needs neither its weights nor torch; None where the system gives none, so that its
+    process is to be asked.
     """
 
     description: str
     revision: str
     weight_bytes: int
-    offers: frozenset[str]
+    tasks: frozenset[str]
     examiner: Any
 
 
-class House:
+class Worker:
     """The systems in this process; what can be asked are its methods."""
 
     def __init__(self, setup: Setup) -> None:
@@ -84,14 +88,14 @@ class House:
         self._sources: dict[str, Source] = sources(setup.chosen, setup.hardware)
         self._systems: dict[str, Served] = {}
 
-    def offers(self) -> dict[str, Offer]:
+    def available(self) -> dict[str, AvailableSystem]:
         """Return what can be loaded."""
         return {
-            name: Offer(source.description, source.expect(), source.kind)
+            name: AvailableSystem(source.description, source.expect(), source.kind)
             for name, source in self._sources.items()
         }
 
-    def load(self, name: str) -> Housed:
+    def load(self, name: str) -> LoadedSystem:
         """Load a system and have it answer a first question. Raises LoadFailed."""
         try:
             system, size = load_and_warm(name, self._sources[name].load)
@@ -99,14 +103,14 @@ class House:
             free_memory()
             raise
         self._systems[name] = system
-        offers = {one for one in ("predict", "execute") if hasattr(system, one)}
+        tasks = {task for task in ("predict", "execute") if hasattr(system, task)}
         if hasattr(system, "predict") and explainer(cast(Predictor, system)) is not None:
-            offers.add("explain")
-        return Housed(
+            tasks.add("explain")
+        return LoadedSystem(
             system.description,
             system.revision,
             size,
-            frozenset(offers),
+            frozenset(tasks),
             getattr(system, "examiner", None),
         )
 
@@ -123,23 +127,23 @@ class House:
 
     def predict(self, name: str, items: Sequence[Asked]) -> list[Outcome]:
         """Return an outcome for each item."""
-        return predict_each(predicting(self._systems[name]), items)
+        return predict_each(as_reader(self._systems[name]), items)
 
     def explain(self, name: str, items: Sequence[QAItem], options: SaliencyOptions) -> list[Outcome]:
         """Return an outcome for each item."""
-        return predict_each(Explaining(self._systems[name], options), items)
+        return predict_each(ExplainTask(self._systems[name], options), items)
 
     def execute(self, name: str, items: Sequence[Asked]) -> list[Outcome]:
         """Return an outcome for each item."""
-        return predict_each(Executing(self._systems[name]), items)
+        return predict_each(ExecuteTask(self._systems[name]), items)
 
 
-def _serve(connection: Connection, house: House) -> NoReturn:
+def _serve(connection: Connection, worker: Worker) -> NoReturn:
     """Answer requests until the other end is closed; then end the process, whatever else it does."""
     with _ending():
         while True:
             name, *arguments = connection.recv()
-            _send(connection, _answered(house, name, arguments))
+            _send(connection, _answered(worker, name, arguments))
 
 
 @contextmanager
@@ -160,10 +164,10 @@ def _send(connection: Connection, answer: object) -> None:
         connection.send(ModelServerError(f"the answer cannot be handed on: {described(error)}"))
 
 
-def _answered(house: House, name: str, arguments: Sequence[Any]) -> Any:
+def _answered(worker: Worker, name: str, arguments: Sequence[Any]) -> Any:
     """Return what a method of the house gives, or the error that it raises: always one of ours."""
     try:
-        return getattr(house, name)(*arguments)
+        return getattr(worker, name)(*arguments)
     except ModelServerError as error:
         return error
     except BaseException as error:  # anybody's code, which may even ask to end the process
@@ -176,25 +180,27 @@ def main() -> None:
     # A terminal or an init system signals all processes at once; the server decides when this one ends.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    lanes = {lane: Connection(int(number)) for lane, number in zip(LANES, sys.argv[1:], strict=True)}
+    channels = {
+        channel: Connection(int(number)) for channel, number in zip(CHANNELS, sys.argv[1:], strict=True)
+    }
     with _ending():
-        house = _house(lanes["load"].recv(), lanes["load"])
-    for lane in ("load", "look"):
-        threading.Thread(target=_serve, args=(lanes[lane], house), daemon=True).start()
-    _serve(lanes["compute"], house)
+        worker = _make_worker(channels["load"].recv(), channels["load"])
+    for channel in ("load", "check"):
+        threading.Thread(target=_serve, args=(channels[channel], worker), daemon=True).start()
+    _serve(channels["compute"], worker)
 
 
-def _house(setup: Setup, answers: Connection) -> House:
+def _make_worker(setup: Setup, answers: Connection) -> Worker:
     """Return the house for a setup, or say what is wrong with that and end the process."""
     sys.path.extend(path for path in setup.paths if path not in sys.path)
     log_to_stderr(setup.log_level)
     try:
-        house = House(setup)
+        worker = Worker(setup)
     except ModelServerError as error:
         answers.send(error)
         sys.exit(1)
     answers.send(None)
-    return house
+    return worker
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ from typing import Any, Self, cast
 from modelserver.serving.batching import thread_number
 from modelserver.serving.devices import Hardware
 from modelserver.serving.model_cache import Source
-from modelserver.serving.system_spec import Choice, Remote, computed
-from modelserver.serving.worker import LANES, Housed, Offer, Setup
+from modelserver.serving.system_spec import RemoteSpec, ServedSpec, computed
+from modelserver.serving.worker import CHANNELS, AvailableSystem, LoadedSystem, Setup
 from modelserver.wire.errors import LoadFailed, ModelServerError, PredictionFailed, Unavailable
 from modelserver.wire.schema import ItemError, SaliencyOptions
 from modelserver.wire.system_protocol import Asked, Outcome, Served
@@ -39,19 +39,19 @@ ROOT = Path(__file__).resolve().parents[2]
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD_": str(256 * 2**20)}
 # How often a process that ended is asked again. What else it did may have ended it: a batch in which one item
 # does so has it ended several times until that item is known.
-LOADS, LOOKS = 3, 5
+LOAD_ATTEMPTS, CHECK_ATTEMPTS = 3, 5
 END_SECONDS = 5.0  # within which a process that closed its connections must have ended
 
 
-class ProcessEnded(ModelServerError):
+class WorkerDied(ModelServerError):
     """A process ended before it answered: the system in it crashed, or somebody ended it."""
 
 
-class _Running:
+class _Subprocess:
     """A process from its start to its end, and the connections to it."""
 
     def __init__(self, setup: Setup) -> None:
-        pairs = [Pipe() for _ in LANES]
+        pairs = [Pipe() for _ in CHANNELS]
         numbers = [theirs.fileno() for _, theirs in pairs]
         path = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))
         self.process = subprocess.Popen(
@@ -62,42 +62,46 @@ class _Running:
         )
         for _, theirs in pairs:
             theirs.close()  # or its end would not be noticed here
-        self._connections = {lane: ours for lane, (ours, _) in zip(LANES, pairs, strict=True)}
-        self._turns = {lane: threading.Lock() for lane in LANES}
-        self._begun = False
+        self._connections = {channel: ours for channel, (ours, _) in zip(CHANNELS, pairs, strict=True)}
+        self._turns = {channel: threading.Lock() for channel in CHANNELS}
+        self._has_started = False
         with suppress(OSError):  # it has ended already, and whoever asks first will be told
             self._connections["load"].send(setup)
-        self.loaded: dict[str, Housed] = {}
+        self.loaded: dict[str, LoadedSystem] = {}
         self.loading = threading.Lock()
         self.ended = False
 
-    def begin(self) -> None:
-        """Wait until the process can be asked. Raises what is wrong with its setup, and ProcessEnded."""
-        with self.loading:
-            if not self._begun:
-                self._answer("load")
-                self._begun = True
+    def wait_started(self) -> None:
+        """Wait until the process can be asked.
 
-    def ask(self, lane: str, *request: Any, within: float | None = None) -> Any:
-        """Have the process call a method of its House. Raises what that does, and ProcessEnded.
-
-        A process that has not answered ``within`` some seconds is ended.
+        Raises what is wrong with its setup, and ProcessEnded.
         """
-        with self._turns[lane]:
-            return self._answer(lane, request, within=within)
+        with self.loading:
+            if not self._has_started:
+                self._answer("load")
+                self._has_started = True
 
-    def _answer(self, lane: str, *requests: Any, within: float | None = None) -> Any:
-        connection = self._connections[lane]
+    def ask(self, channel: str, *request: Any, within: float | None = None) -> Any:
+        """Have the process call a method of its House.
+
+        Raises what that does, and ProcessEnded. A process that has not answered ``within`` some seconds
+        is ended.
+        """
+        with self._turns[channel]:
+            return self._answer(channel, request, within=within)
+
+    def _answer(self, channel: str, *requests: Any, within: float | None = None) -> Any:
+        connection = self._connections[channel]
         try:
             for request in requests:
                 connection.send(request)
             if not connection.poll(within):
                 self.end()
-                raise ProcessEnded(f"the process was ended after {within:g} s without an answer")
+                raise WorkerDied(f"the process was ended after {within:g} s without an answer")
             answer = connection.recv()
         except (EOFError, OSError) as error:
             self.end(within=END_SECONDS)
-            raise ProcessEnded(f"the process ended {_how(self.process.returncode)}") from error
+            raise WorkerDied(f"the process ended {_exit_reason(self.process.returncode)}") from error
         if isinstance(answer, ModelServerError):
             raise answer
         return answer
@@ -111,11 +115,11 @@ class _Running:
         self.process.wait()
 
 
-def _how(status: int) -> str:
+def _exit_reason(status: int) -> str:
     return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
 
 
-class ModelProcess:
+class WorkerProcess:
     """A process with copies of systems, started when it is needed, and again when it has ended.
 
     What it computes may take up to ``batch_seconds``; None sets no bound.
@@ -126,74 +130,74 @@ class ModelProcess:
         self.batch_seconds = batch_seconds
         self.restarts = 0
         self._lock = threading.Lock()
-        self._current: _Running | None = None
-        self._over = False
+        self._current: _Subprocess | None = None
+        self._is_shut_down = False
 
-    def start(self) -> _Running:
+    def start(self) -> _Subprocess:
         """Return the running process, which may still be importing what it needs.
 
         Raises Unavailable after `end`.
         """
         with self._lock:
-            if self._over:
+            if self._is_shut_down:
                 raise Unavailable("the server is shutting down")
             if self._current is None or self._current.ended or self._current.process.poll() is not None:
                 if self._current is not None:
                     self._current.end()
                     self.restarts += 1
-                self._current = _Running(self._setup)
+                self._current = _Subprocess(self._setup)
             return self._current
 
-    def offers(self) -> dict[str, Offer]:
+    def available(self) -> dict[str, AvailableSystem]:
         """Return what can be loaded. Raises what is wrong with the setup."""
         running = self.start()
-        running.begin()
-        return cast(dict[str, Offer], running.ask("load", "offers"))
+        running.wait_started()
+        return cast(dict[str, AvailableSystem], running.ask("load", "available"))
 
-    def load(self, name: str) -> Housed:
+    def load(self, name: str) -> LoadedSystem:
         """Have a system loaded here, if it is not. Raises LoadFailed."""
-        return self._with(name).loaded[name]
+        return self._process_with(name).loaded[name]
 
     def unload(self, name: str) -> None:
         """Have a system put out of memory."""
         running = self._current
         if running is not None and name in running.loaded:
             del running.loaded[name]
-            with suppress(ProcessEnded):
+            with suppress(WorkerDied):
                 running.ask("load", "unload", name)
 
-    def ask(self, lane: str, request: str, name: str, revision: str, *arguments: Any) -> Any:
+    def ask(self, channel: str, request: str, name: str, revision: str, *arguments: Any) -> Any:
         """Ask a system of this process, loading it anew where the process had ended.
 
         Raises LoadFailed when it is then another revision, or cannot be loaded any more, and ProcessEnded.
         """
-        running = self._with(name)
-        found = running.loaded[name].revision
-        if found != revision:
+        running = self._process_with(name)
+        loaded_revision = running.loaded[name].revision
+        if loaded_revision != revision:
             message = (
-                f"{name} is revision {revision} in one process and {found} in another: its files were "
+                f"{name} is revision {revision} in one process and {loaded_revision} in another: its files were "
                 "changed while it was loaded; start the server again"
             )
             raise LoadFailed(message)
-        return running.ask(lane, request, name, *arguments, within=self.batch_seconds)
+        return running.ask(channel, request, name, *arguments, within=self.batch_seconds)
 
-    def _with(self, name: str) -> _Running:
+    def _process_with(self, name: str) -> _Subprocess:
         """Return the running process with a system in it.
 
         Where the process ended meanwhile, another system may be to blame, and it is tried again.
         """
-        for _ in range(LOADS - 1):
-            with suppress(ProcessEnded):
+        for _ in range(LOAD_ATTEMPTS - 1):
+            with suppress(WorkerDied):
                 return self._loaded(name)
         try:
             return self._loaded(name)
-        except ProcessEnded as error:
+        except WorkerDied as error:
             raise LoadFailed(f"{name} could not be loaded: {error}") from error
 
-    def _loaded(self, name: str) -> _Running:
+    def _loaded(self, name: str) -> _Subprocess:
         running = self.start()
         if name not in running.loaded:
-            running.begin()
+            running.wait_started()
             with running.loading:
                 if name not in running.loaded:
                     running.loaded[name] = running.ask("load", "load", name)
@@ -202,24 +206,27 @@ class ModelProcess:
     def end(self) -> None:
         """End the process for good."""
         with self._lock:
-            self._over = True
+            self._is_shut_down = True
             if self._current is not None:
                 self._current.end()
 
 
-class ProcessSystem:
-    """A system as the server sees it whose copies are in processes. Each model thread asks its own one."""
+class PooledSystem:
+    """A system as the server sees it whose copies are in processes.
+
+    Each model thread asks its own one.
+    """
 
     warm = True  # each copy has answered a first question where it is
 
-    def __init__(self, name: str, processes: Sequence[ModelProcess], housed: Sequence[Housed]) -> None:
+    def __init__(self, name: str, processes: Sequence[WorkerProcess], loaded: Sequence[LoadedSystem]) -> None:
         self.name, self._processes = name, processes
-        first = housed[0]
+        first = loaded[0]
         self.description, self.revision = first.description, first.revision
-        self.weight_bytes = sum(one.weight_bytes for one in housed)
-        for offer in ("predict", "explain", "execute"):
-            if offer in first.offers:
-                setattr(self, offer, partial(self._computed, offer))
+        self.weight_bytes = sum(one.weight_bytes for one in loaded)
+        for task in ("predict", "explain", "execute"):
+            if task in first.tasks:
+                setattr(self, task, partial(self._compute, task))
         if first.examiner is None:
             self.check_each = self._check_each
         else:
@@ -231,20 +238,20 @@ class ProcessSystem:
         Where it ends each time they are looked at one by one; one that still ends it is an error.
         """
         ask = self._processes[0].ask
-        look = partial(ask, "look", "check_each", self.name, self.revision, items, most_tokens)
+        check = partial(ask, "check", "check_each", self.name, self.revision, items, most_tokens)
         reason = ""
-        for _ in range(LOOKS):
+        for _ in range(CHECK_ATTEMPTS):
             try:
-                return cast(list[tuple[ItemError | None, int]], look())
-            except ProcessEnded as error:
+                return cast(list[tuple[ItemError | None, int]], check())
+            except WorkerDied as error:
                 self._log(error)
                 reason = str(error)
         if len(items) > 1:
             return [found for item in items for found in self._check_each([item], most_tokens)]
-        message = f"{self.name} could not check the item: {reason}, {LOOKS} times in a row"
+        message = f"{self.name} could not check the item: {reason}, {CHECK_ATTEMPTS} times in a row"
         return [(ItemError(id=items[0].id, error="prediction_failed", message=message), 0)]
 
-    def _computed(self, what: str, items: Sequence[Asked], *options: SaliencyOptions) -> list[Outcome]:
+    def _compute(self, what: str, items: Sequence[Asked], *options: SaliencyOptions) -> list[Outcome]:
         """Have this thread's process compute.
 
         Raises ProcessEnded for a batch, and PredictionFailed for an item alone that ended it twice.
@@ -253,16 +260,16 @@ class ProcessSystem:
         compute = partial(process.ask, "compute", what, self.name, self.revision, items, *options)
         try:
             return cast(list[Outcome], compute())
-        except ProcessEnded as error:
+        except WorkerDied as error:
             self._log(error)
             if len(items) > 1:
                 raise
         try:
             return cast(list[Outcome], compute())
-        except ProcessEnded as error:
+        except WorkerDied as error:
             raise PredictionFailed(f"{error}, twice in a row") from error
 
-    def _log(self, error: ProcessEnded) -> None:
+    def _log(self, error: WorkerDied) -> None:
         logger.error("process_ended", extra={"fields": {"system": self.name, "reason": str(error)}})
 
     def unload(self) -> None:
@@ -271,7 +278,7 @@ class ProcessSystem:
             process.unload(self.name)
 
 
-class Processes:
+class WorkerPool:
     """Processes that compute, one for each of ``hardware``, and the chosen systems in them.
 
     None chooses all with shipped weights. ``remote_seconds`` bounds the wait for a server elsewhere, which is
@@ -282,7 +289,7 @@ class Processes:
     def __init__(
         self,
         hardware: Sequence[Hardware],
-        chosen: Sequence[Choice] | None,
+        chosen: Sequence[ServedSpec] | None,
         *,
         remote_seconds: float = 60.0,
         batch_seconds: float | None = None,
@@ -291,7 +298,7 @@ class Processes:
         here = None if chosen is None else computed(chosen)
         level = logging.getLevelName(logging.getLogger().level)
         setups = [Setup(here, one, level, tuple(sys.path)) for one in hardware] if here != () else []
-        self.processes = [ModelProcess(setup, batch_seconds=batch_seconds) for setup in setups]
+        self.processes = [WorkerProcess(setup, batch_seconds=batch_seconds) for setup in setups]
 
     def sources(self) -> dict[str, Source]:
         """Return the chosen systems for a shelf.
@@ -301,19 +308,21 @@ class Processes:
         """
         for process in self.processes:  # all of them, so that they import at the same time
             process.start()
-        offers = self.processes[0].offers() if self.processes else {}
-        names = [one.name for one in self._chosen] if self._chosen is not None else list(offers)
-        remote = {one.name: one for one in self._chosen or () if isinstance(one, Remote)}
+        available = self.processes[0].available() if self.processes else {}
+        names = [spec.name for spec in self._chosen] if self._chosen is not None else list(available)
+        remote = {one.name: one for one in self._chosen or () if isinstance(one, RemoteSpec)}
         return {
-            name: self._remote(remote[name]) if name in remote else self._housed(name, offers[name])
+            name: self._remote_source(remote[name])
+            if name in remote
+            else self._local_source(name, available[name])
             for name in names
         }
 
-    def _housed(self, name: str, offer: Offer) -> Source:
-        expected = offer.expected_bytes * len(self.processes)
-        return Source(partial(self.load, name), offer.description, lambda: expected, kind=offer.kind)
+    def _local_source(self, name: str, system: AvailableSystem) -> Source:
+        expected = system.expected_bytes * len(self.processes)
+        return Source(partial(self.load, name), system.description, lambda: expected, kind=system.kind)
 
-    def _remote(self, choice: Remote) -> Source:
+    def _remote_source(self, choice: RemoteSpec) -> Source:
         from modelserver.systems.remote import RemoteSystem  # imports torch, with the other systems
 
         load = partial(
@@ -323,21 +332,24 @@ class Processes:
             revision=choice.revision,
             timeout=self._remote_seconds,
         )
-        return Source(load, elsewhere=True)
+        return Source(load, is_remote=True)
 
     def load(self, name: str) -> Served:
-        """Load a system into every process. Raises LoadFailed, and has then loaded it into none."""
+        """Load a system into every process.
+
+        Raises LoadFailed, and has then loaded it into none.
+        """
         with ThreadPoolExecutor(len(self.processes)) as pool:
             loads = [pool.submit(process.load, name) for process in self.processes]
         try:
-            housed = [load.result() for load in loads]
-            if len({one.revision for one in housed}) > 1:
+            loaded = [load.result() for load in loads]
+            if len({one.revision for one in loaded}) > 1:
                 raise LoadFailed(f"{name} was changed while it was loaded; ask again")
         except ModelServerError:
             for process in self.processes:
                 process.unload(name)
             raise
-        return cast(Served, ProcessSystem(name, self.processes, housed))
+        return cast(Served, PooledSystem(name, self.processes, loaded))
 
     def restarts(self) -> int:
         """How often one of them was started anew."""

@@ -139,7 +139,10 @@ def _require_known_place(texts: Mapping[Fact, str], place: AnswerLocation) -> No
 
 
 def require_revision(found: object, whose: str) -> str:
-    """Return a revision that somebody else gave. Raises ValueError, which begins with ``whose``."""
+    """Return a revision that somebody else gave.
+
+    Raises ValueError, which begins with ``whose``.
+    """
     if not isinstance(found, str) or not found.strip() or not found.isprintable():
         raise ValueError(f"{whose}: revision is {found!r}, and not a text")
     if len(found) > LONGEST_REVISION:

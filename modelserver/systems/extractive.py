@@ -80,7 +80,10 @@ class ExtractiveSystem:
         return results
 
     def explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation]:
-        """Return the saliency of each item. Raises what `modelserver.saliency.attribution.explain` does."""
+        """Return the saliency of each item.
+
+        Raises what `modelserver.saliency.attribution.explain` does.
+        """
         return explain(ExtractiveSaliency(self), items, options, revision=self.revision)
 
     def logits(self, windows: Sequence[Window]) -> list[Floats]:
@@ -141,7 +144,10 @@ def answer(item: QAItem, encoded: Encoded, scores: Floats, threshold: float) -> 
 
 
 def relevance(scores: Floats, encoded: Encoded) -> Floats:
-    """Return exp of the best score of the spans that touch each sentence, [F]. The best of all must be 0."""
+    """Return exp of the best score of the spans that touch each sentence, [F].
+
+    The best of all must be 0.
+    """
     # From the best span of each first token that reaches at least so far, to the best that covers a token.
     reaching = np.maximum.accumulate(scores[:, ::-1], axis=1)[:, ::-1]  # [K, longest + 1]
     covering = reaching[:, 0].copy()  # [K]
@@ -175,7 +181,10 @@ def load(
 
 
 def window_reader(tokenizer: transformers.PreTrainedTokenizerBase, reading: Reading) -> WindowReader:
-    """Return what cuts items into windows of a tokenizer. Raises ValueError as `WindowReader` does."""
+    """Return what cuts items into windows of a tokenizer.
+
+    Raises ValueError as `WindowReader` does.
+    """
     return WindowReader(
         tokenizer.backend_tokenizer,
         reading,

@@ -75,7 +75,10 @@ class HeuristicSystem:
             raise InvalidRequest("at least one sentence is needed", field="context")
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
-        """Answer the items. Raises InvalidRequest when `check` would for any of them."""
+        """Answer the items.
+
+        Raises InvalidRequest when `check` would for any of them.
+        """
         for item in items:
             self.check(item)
         if not items:
@@ -155,7 +158,10 @@ def save(folder: Path, choice: Choice, words_model: WordCNN, encoder: EncoderTyp
 def load(
     folder: Path, device: torch.device, *, name: str, description: str, choice: Choice | None = None
 ) -> HeuristicSystem:
-    """Load a weights folder; ``choice`` overrides its config.json. Raises UnreadableWeights."""
+    """Load a weights folder; ``choice`` overrides its config.json.
+
+    Raises UnreadableWeights.
+    """
     total = hashlib.sha256()
     with _blaming(folder / "config.json"):
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))

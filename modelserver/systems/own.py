@@ -63,7 +63,10 @@ class OwnSystem:
         self._turn, self._look = _turn(shared), _turn(shared)
 
     def cost(self, item: QAItem) -> int:
-        """Return what the class says, else the words of question and context. Raises ValueError."""
+        """Return what the class says, else the words of question and context.
+
+        Raises ValueError.
+        """
         say: Callable[[QAItem], int] | None = getattr(self._inner, "cost", None)
         if say is None:
             return words(item)
@@ -95,7 +98,10 @@ class OwnSystem:
             return explain(self._inner, list(items), options, revision=self.revision)
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
-        """Answer the items. Raises ValueError when the class does not answer each of them as declared."""
+        """Answer the items.
+
+        Raises ValueError when the class does not answer each of them as declared.
+        """
         with self._turn, _no_exit():
             answers = self._inner.predict(list(items))
             if isinstance(answers, str | bytes | Mapping) or not isinstance(answers, Iterable):

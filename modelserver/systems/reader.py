@@ -63,18 +63,27 @@ class RecurrentSystem:
         self.model.embed.cost(item)
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
-        """Answer the items as one batch. Raises InvalidRequest when `check` would for any of them."""
+        """Answer the items as one batch.
+
+        Raises InvalidRequest when `check` would for any of them.
+        """
         features = [self.features(item) for item in items]
         return self.predict_features(items, features) if items else []
 
     def features(self, item: QAItem) -> Features:
-        """Turn an item into the numbers that the model looks at. Raises InvalidRequest when `check` would."""
+        """Turn an item into the numbers that the model looks at.
+
+        Raises InvalidRequest when `check` would.
+        """
         numbers = featurise(item, self.vocabulary)
         _LIMIT.require(item, len(numbers.question_word), len(numbers))
         return self.model.embed.prepare(item, numbers)
 
     def explain(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Explanation]:
-        """Return the saliency of each item. Raises what `modelserver.saliency.attribution.explain` does."""
+        """Return the saliency of each item.
+
+        Raises what `modelserver.saliency.attribution.explain` does.
+        """
         return explain(RecurrentSaliency(self), items, options, revision=self.revision)
 
     def predict_features(self, items: Sequence[QAItem], features: Sequence[Features]) -> list[QAPrediction]:
@@ -125,7 +134,10 @@ def save(folder: Path, model: Qi2019 | SelectAndForget, config: Config, vocabula
 
 
 def load(folder: Path, device: torch.device, *, name: str, description: str) -> RecurrentSystem:
-    """Load a weights folder. Raises UnreadableWeights, naming the file and what is wrong with it."""
+    """Load a weights folder.
+
+    Raises UnreadableWeights, naming the file and what is wrong with it.
+    """
     digest = hashlib.sha256()
     for file in ("config.json", "vocab.json", "model.safetensors"):
         with _blaming(folder / file):

@@ -26,11 +26,13 @@ _NEVER = -1e30  # a logit whose probability is 0, finite so that an empty row st
 
 @dataclass(frozen=True)
 class Config:
-    """Sizes of a reader. ``system`` names its structure, with "-reg" after it where training is regularised.
+    """Sizes of a reader.
 
-    With ``vector_size``, words have fixed vectors beside the learned ones; the first ``learned_words`` of the
-    vocabulary have both, the others fixed vectors alone. With ``window``, an encoder that reads at most so
-    many of its own tokens at once stands in the place of words' vectors, whose sizes mean nothing then.
+    ``system`` names its structure, with "-reg" after it where training is regularised. With
+    ``vector_size``, words have fixed vectors beside the learned ones; the first ``learned_words`` of the
+    vocabulary have both, the others fixed vectors alone. With ``window``, an encoder that reads at most
+    so many of its own tokens at once stands in the place of words' vectors, whose sizes mean nothing
+    then.
     """
 
     system: Literal["qi2019", "select-and-forget", "qi2019-reg", "select-and-forget-reg"]
@@ -54,7 +56,10 @@ class Config:
 
 
 class Embedder(nn.Module):
-    """What turns words into vectors of length ``size``. This base has none but the marks of each word."""
+    """What turns words into vectors of length ``size``.
+
+    This base has none but the marks of each word.
+    """
 
     size = 1 + NUMBER_FEATURES
 
@@ -66,7 +71,10 @@ class Embedder(nn.Module):
         return features
 
     def cost(self, item: QAItem) -> int:
-        """Return the tokens that this reads beside the words. Raises InvalidRequest as `prepare` does."""
+        """Return the tokens that this reads beside the words.
+
+        Raises InvalidRequest as `prepare` does.
+        """
         return 0
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:  # -> [N, M, size], [K, size]
@@ -322,7 +330,10 @@ class AnswerHead(nn.Module):
 
 @dataclass(frozen=True)
 class Outputs:
-    """Logits. Tokens that the answer heads did not see have the logit of probability 0."""
+    """Logits.
+
+    Tokens that the answer heads did not see have the logit of probability 0.
+    """
 
     start: Tensor  # [K]
     end: Tensor  # [K]
@@ -378,7 +389,10 @@ class SelectAndForget(nn.Module):
         self.answer = AnswerHead(2 * config.hidden, config)
 
     def forward(self, batch: Batch, gold: Tensor | None = None) -> Outputs:
-        """Return the logits. ``gold`` [F], in training, adds the gold facts to the selected ones."""
+        """Return the logits.
+
+        ``gold`` [F], in training, adds the gold facts to the selected ones.
+        """
         question, rows = self.embed(batch)
         return self.from_vectors(question, rows, batch, gold)
 

@@ -45,10 +45,10 @@ ABSENT = frozenset({404, 405, 501})  # what servers say that do not know this ad
 
 
 class RemoteSystem:
-    """A server elsewhere as a system. ``timeout`` (seconds) bounds how long an answer may take to come in.
+    """A server elsewhere as a system.
 
-    Raises UnusableSystem when it does not answer a first question as declared, and Unavailable when it
-    cannot be reached.
+    ``timeout`` (seconds) bounds how long an answer may take to come in. Raises UnusableSystem when it
+    does not answer a first question as declared, and Unavailable when it cannot be reached.
     """
 
     weight_bytes = 0
@@ -78,10 +78,11 @@ class RemoteSystem:
         """Leave it to the server."""
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction | ItemError]:
-        """Ask the server. Raises Unavailable when it cannot answer now or has changed its revision.
+        """Ask the server.
 
-        Raises PredictionFailed when its answer as a whole is none, since fewer items at once may fare
-        better, and UnusableSystem when it answers with a status that has nothing to do with the items.
+        Raises Unavailable when it cannot answer now or has changed its revision. Raises PredictionFailed
+        when its answer as a whole is none, since fewer items at once may fare better, and UnusableSystem
+        when it answers with a status that has nothing to do with the items.
         """
         reply = self._reply(items)
         if not self._given:
@@ -165,7 +166,10 @@ class RemoteSystem:
         return self._parsed(content, {item.id for item in items})
 
     def _sent(self, url: str, body: object) -> tuple[httpx.Response, bytes]:
-        """Post and return the response with its body. Raises Unavailable and PredictionFailed."""
+        """Post and return the response with its body.
+
+        Raises Unavailable and PredictionFailed.
+        """
         try:
             with self._http.stream("POST", url, json=body) as response:
                 return response, self._read(response)

@@ -18,7 +18,6 @@ from typing import Self, TypeVar
 import httpx
 from pydantic import ValidationError
 
-from modelserver.wire.connections import Connections
 from modelserver.wire.errors import (
     ON_THE_WIRE,
     BadResponse,
@@ -49,6 +48,7 @@ from modelserver.wire.schema import (
 from modelserver.wire.system_protocol import Outcome
 
 CONNECT_SECONDS = 5.0
+KEEP_ALIVE_SECONDS = 25.0  # less than the 30 s after which the server closes an idle connection
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 SLACK_SECONDS = 5.0  # so that the server's own "deadline exceeded" arrives before the socket times out
 
@@ -60,11 +60,11 @@ Response = PredictResponse | ExplainResponse | ExecuteResponse
 
 @dataclass(frozen=True)
 class Retry:
-    """How long to go on after a broken connection or a 503. Times are in seconds.
+    """How long to go on after a broken connection or a 503.
 
-    The pause before attempt n is uniform between 0 and ``base * 2**n``, at most ``longest``; where the
-    server named a time, it is that time plus such a jitter. ``total`` bounds all pauses of one call
-    together; with 0 nothing is tried again.
+    Times are in seconds. The pause before attempt n is uniform between 0 and ``base * 2**n``, at most
+    ``longest``; where the server named a time, it is that time plus such a jitter. ``total`` bounds all
+    pauses of one call together; with 0 nothing is tried again.
     """
 
     total: float = 30.0
@@ -74,6 +74,19 @@ class Retry:
     def pause(self, attempt: int, retry_after: float | None) -> float:
         jitter = random.uniform(0, min(self.longest, self.base * 2**attempt))
         return jitter if retry_after is None else retry_after + jitter
+
+
+def http_client(urls: str) -> httpx.Client:
+    """Return a client with a kept-alive connection for each caller.
+
+    It uses no proxy from the environment, because a proxy cannot reach the
+    loopback address of this machine, and loads the certificates for TLS only
+    for an https URL, because that takes longer than a small request.
+    """
+    limits = httpx.Limits(
+        max_connections=None, max_keepalive_connections=None, keepalive_expiry=KEEP_ALIVE_SECONDS
+    )
+    return httpx.Client(trust_env=False, verify="https:" in urls, limits=limits)
 
 
 class ModelClient:
@@ -103,8 +116,7 @@ class ModelClient:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._owned = None
         if http is None:
-            # No proxy from the environment: a proxy cannot reach the loopback address of this machine.
-            http = self._owned = httpx.Client(trust_env=False, transport=Connections())
+            http = self._owned = http_client(self.base_url)
         self._http = http
 
     def __enter__(self) -> Self:
@@ -237,7 +249,10 @@ class ModelClient:
         return self._retried(self._timeout if timeout is None else timeout, attempt)
 
     def wait_ready(self, timeout: float = 60.0) -> None:
-        """Return once a server takes predictions. Raises Unavailable after ``timeout`` seconds."""
+        """Return once a server takes predictions.
+
+        Raises Unavailable after ``timeout`` seconds.
+        """
         end = time.monotonic() + timeout
         while True:
             for server in self._servers.all:
@@ -343,7 +358,10 @@ class ModelClient:
 
 
 def _json(request: Wire) -> str:
-    """Return a request as JSON. Raises InvalidRequest for half a character, which no JSON holds."""
+    """Return a request as JSON.
+
+    Raises InvalidRequest for half a character, which no JSON holds.
+    """
     try:
         return request.model_dump_json()
     except ValueError as error:

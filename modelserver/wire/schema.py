@@ -72,10 +72,11 @@ class QAItem(Wire):
 
 
 class AnswerLocation(Wire):
-    """Where a span answer lies. ``first`` and ``last`` differ when it crosses sentences.
+    """Where a span answer lies.
 
-    ``first`` or ``last`` is None for a token of a title, which is no fact. ``start`` and ``end`` are
-    code points, given only when the whole answer lies in one sentence.
+    ``first`` and ``last`` differ when it crosses sentences. ``first`` or ``last`` is None for a token of
+    a title, which is no fact. ``start`` and ``end`` are code points, given only when the whole answer
+    lies in one sentence.
     """
 
     first: Fact | None
@@ -163,10 +164,11 @@ class SaliencyOptions(Wire):
 
 
 class SaliencyScore(Wire):
-    """How much one token or word mattered. Code points ``start`` to ``end`` of where it stands.
+    """How much one token or word mattered.
 
-    That is the question where ``title`` and ``article`` are None, and the title where only ``index`` is.
-    ``article`` is the 0-based place of the paragraph in the context, for two may have one title.
+    Code points ``start`` to ``end`` of where it stands. That is the question where ``title`` and
+    ``article`` are None, and the title where only ``index`` is. ``article`` is the 0-based place of the
+    paragraph in the context, for two may have one title.
     """
 
     article: NonNegativeInt | None
@@ -325,10 +327,11 @@ SystemKind = Literal["reader", "modular"]
 
 
 class SystemInfo(Wire):
-    """A served system. ``revision`` is a digest of its weights and configuration.
+    """A served system.
 
-    It is empty for a system that has not been loaded since the server started; ``POST /v1/load`` loads it.
-    ``kind`` is "modular" for a network that executes programs; a reader answers questions.
+    ``revision`` is a digest of its weights and configuration. It is empty for a system that has not been
+    loaded since the server started; ``POST /v1/load`` loads it. ``kind`` is "modular" for a network that
+    executes programs; a reader answers questions.
     """
 
     name: str

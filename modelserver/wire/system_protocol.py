@@ -62,7 +62,7 @@ class Executor(Protocol):
 Served = Predictor | Executor
 
 
-class Worker(Protocol):
+class BatchTask(Protocol):
     """One thing that a system is asked for, as the batcher sees it: its answers to items of one sort."""
 
     name: str
@@ -81,33 +81,42 @@ def explainer(system: Predictor) -> Explainer | None:
     return found
 
 
-def predicting(system: Served) -> Predictor:
-    """Return the system as a reader. Raises InvalidRequest for one that answers no questions."""
+def as_reader(system: Served) -> Predictor:
+    """Return the system as a reader.
+
+    Raises InvalidRequest for one that answers no questions.
+    """
     if not hasattr(system, "predict"):
         message = f"{system.name} is a modular network, which executes programs: ask it at /v1/execute"
         raise InvalidRequest(message, field="system")
     return cast(Predictor, system)
 
 
-class Explaining:
-    """A reader's saliency in the place of its predictions. Raises InvalidRequest where it has none."""
+class ExplainTask:
+    """A reader's saliency in the place of its predictions.
+
+    Raises InvalidRequest where it has none.
+    """
 
     def __init__(self, system: Served, options: SaliencyOptions) -> None:
-        reader = predicting(system)
+        reader = as_reader(system)
         found = explainer(reader)
         if found is None:
             message = f"{system.name} has no saliency: it offers no way to its inside"
             raise InvalidRequest(message, field="system")
         self.name = reader.name
-        self.lane = f"{reader.name} {options.model_dump_json()}"  # only what is asked alike runs together
+        self.queue_key = f"{reader.name} {options.model_dump_json()}"  # only what is asked alike runs together
         self._explain, self._options = found, options
 
     def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:
         return self._explain(items, self._options)
 
 
-class Executing:
-    """A modular network's executions in the place of predictions. Raises InvalidRequest where it has none."""
+class ExecuteTask:
+    """A modular network's executions in the place of predictions.
+
+    Raises InvalidRequest where it has none.
+    """
 
     def __init__(self, system: Served) -> None:
         if not hasattr(system, "execute"):
@@ -115,11 +124,11 @@ class Executing:
             raise InvalidRequest(message, field="system")
         network = cast(Executor, system)
         self.name = network.name
-        self.lane = f"{network.name} execute"  # a system may be both
+        self.queue_key = f"{network.name} execute"  # a system may be both
         self.predict = network.execute
 
 
-def lane_of(worker: Worker) -> str:
+def queue_key_of(task: BatchTask) -> str:
     """What may run together: a system's predictions, its explanations of one way, its executions."""
-    lane: str = getattr(worker, "lane", worker.name)
-    return lane
+    queue_key: str = getattr(task, "queue_key", task.name)
+    return queue_key

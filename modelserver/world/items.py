@@ -52,7 +52,10 @@ def write_items(path: Path, records: Iterable[dict[str, Any]]) -> None:
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Give a name to write under; once that went well the file has its own. Raises `UnreadableData`."""
+    """Give a name to write under; once that went well the file has its own.
+
+    Raises `UnreadableData`.
+    """
     partial = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -33,7 +33,7 @@ def answered(url: str) -> int:
     text = httpx.get(f"{url}/metrics", trust_env=False).text
     return sum(
         int(float(number))
-        for number in re.findall(r'modelserver_items_total\{system="slow",outcome="\w+"\} (\S+)', text)
+        for number in re.findall(r'modelserver_items_total\{outcome="\w+",system="slow"\} (\S+)', text)
     )
 
 

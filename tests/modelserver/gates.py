@@ -20,7 +20,7 @@ def item(name: str, *, words: int = 4, question: str = "Who founded the band?") 
 def waiting(url: str) -> int:
     """How many items wait at a server, by its own count."""
     text = httpx.get(f"{url}/metrics", trust_env=False).text
-    return int(re.findall(r"^modelserver_queue_items (\d+)$", text, re.MULTILINE)[0])
+    return int(float(re.findall(r"^modelserver_queue_items (\S+)$", text, re.MULTILINE)[0]))
 
 
 class GatedSystem(FakeSystem):

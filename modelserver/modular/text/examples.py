@@ -35,9 +35,10 @@ class GoldList:
 
 @dataclass(frozen=True)
 class Example:
-    """An item with what is known about it. ``said`` are the texts of one right answer; several go together.
+    """An item with what is known about it.
 
-    ``also`` are other right answers. ``program`` is that of people, not in ``item``.
+    ``said`` are the texts of one right answer; several go together. ``also`` are other right answers.
+    ``program`` is that of people, not in ``item``.
     """
 
     item: ModuleItem
@@ -103,7 +104,10 @@ def examples_of(records: Iterable[Mapping[str, Any]], source: object) -> list[Ex
 
 
 def read_items(path: Path) -> list[Example]:
-    """Read a file of annotation items, one a line. Raises UnreadableData as `examples_of`."""
+    """Read a file of annotation items, one a line.
+
+    Raises UnreadableData as `examples_of`.
+    """
     return examples_of(_lines(path), path)
 
 
@@ -130,7 +134,10 @@ def _example(known: _Record) -> Example:
 
 
 def _gold(gold: _Gold, program: Program, words: int) -> Iterator[GoldList]:
-    """Yield the layers that hold spans. An object that refers to one of another layer has its span."""
+    """Yield the layers that hold spans.
+
+    An object that refers to one of another layer has its span.
+    """
     known = {one.id: one for layer in gold.layers.values() for one in layer.objects}
     for index, layer in sorted(gold.layers.items()):
         if not 0 <= index < len(program.nodes):

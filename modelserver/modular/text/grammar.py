@@ -134,7 +134,10 @@ class Derivation:
         ]
 
     def take(self, number: int) -> Derivation:
-        """Return the derivation with one production more. Raises ValueError where it does not fit."""
+        """Return the derivation with one production more.
+
+        Raises ValueError where it does not fit.
+        """
         one = productions()[number]
         if self.done or one.output not in self.open[-1][0]:
             raise ValueError(f"{one.module} does not fit here")

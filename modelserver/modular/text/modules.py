@@ -89,7 +89,10 @@ class Modules(nn.Module):
     # --- modules that look at words ---------------------------------------------------------------------
 
     def text(self, question: Tensor, words: Tensor, reading: Reading) -> Text:
-        """Return an item in vectors. Words equal to one of the question get a bonus that is learned."""
+        """Return an item in vectors.
+
+        Words equal to one of the question get a bonus that is learned.
+        """
         logits = (question * self.find_product) @ words.T + self.find_word(words).T
         same = torch.from_numpy(reading.same).to(logits)
         return Text(question, words, torch.softmax(logits + self.find_same * same, 1), reading)

@@ -26,10 +26,11 @@ _PASSAGE = "The Comets gained 312 yards. The Foxes gained 280 yards."
 
 
 class TextSystem:
-    """A trained network. An item without program is parsed; one with a program is executed by that.
+    """A trained network.
 
-    Words of an argument that the question holds are attended to equally. An argument without such words is
-    left to the parser, which says where it would look for that module.
+    An item without program is parsed; one with a program is executed by that. Words of an argument that
+    the question holds are attended to equally. An argument without such words is left to the parser,
+    which says where it would look for that module.
     """
 
     def __init__(self, network: Network, *, name: str, description: str, revision: str) -> None:
@@ -48,7 +49,10 @@ class TextSystem:
         self._given(item, self.network.read(item))
 
     def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
-        """Execute the items as one batch. Raises InvalidRequest as `check` does, and PredictionFailed."""
+        """Execute the items as one batch.
+
+        Raises InvalidRequest as `check` does, and PredictionFailed.
+        """
         readings = [self.network.read(item) for item in items]
         given = [self._given(item, reading) for item, reading in zip(items, readings, strict=True)]
         with torch.inference_mode():
@@ -133,6 +137,9 @@ def _words(text: str) -> list[tuple[int, str]]:
 
 
 def load(folder: Path, device: torch.device, *, name: str, description: str) -> TextSystem:
-    """Load a folder of weights. Raises UnreadableWeights, naming the file and what is wrong with it."""
+    """Load a folder of weights.
+
+    Raises UnreadableWeights, naming the file and what is wrong with it.
+    """
     network, revision = load_network(folder, device)
     return TextSystem(network, name=name, description=description, revision=revision)

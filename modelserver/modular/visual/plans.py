@@ -32,7 +32,10 @@ class Scope:
 
 @dataclass(frozen=True)
 class Job:
-    """A node in a run. ``children`` are places in the plan's jobs; ``level`` is above theirs."""
+    """A node in a run.
+
+    ``children`` are places in the plan's jobs; ``level`` is above theirs.
+    """
 
     node: int
     module: str
@@ -44,7 +47,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """A program as jobs, children first; the last is the root. ``runs`` has the jobs of every node."""
+    """A program as jobs, children first; the last is the root.
+
+    ``runs`` has the jobs of every node.
+    """
 
     program: Program
     jobs: tuple[Job, ...]
@@ -57,7 +63,10 @@ class Plan:
 
 @lru_cache(maxsize=20_000)
 def plan(program: str) -> Plan:
-    """Lay out a program given as nested text. Raises ProgramError for one that is none over boxes."""
+    """Lay out a program given as nested text.
+
+    Raises ProgramError for one that is none over boxes.
+    """
     parsed = parse(program, kind="boxes")
     return _Planner(parsed).plan()
 

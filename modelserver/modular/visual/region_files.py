@@ -84,7 +84,10 @@ def _of_row(row: Mapping[str, str]) -> Regions:
 
 
 def _checked(boxes: Numbers, features: Numbers, size: tuple[float, float]) -> Regions:
-    """Return regions in fractions of the image. Raises ValueError for shapes or places that cannot be."""
+    """Return regions in fractions of the image.
+
+    Raises ValueError for shapes or places that cannot be.
+    """
     if boxes.ndim != 2 or boxes.shape[1] != 4 or features.ndim != 2 or len(features) != len(boxes):
         raise ValueError(f"boxes are {boxes.shape} and features {features.shape}, not (m, 4) and (m, size)")
     scaled = np.asarray(boxes, np.float32) / np.array([*size, *size], np.float32)

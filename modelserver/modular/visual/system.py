@@ -41,9 +41,10 @@ class _Read:
 
 
 class VisualSystem:
-    """A network over images. ``regions`` are those of images that come by name alone.
+    """A network over images.
 
-    The baseline ignores an item's program and puts out its answer alone.
+    ``regions`` are those of images that come by name alone. The baseline ignores an item's program and
+    puts out its answer alone.
     """
 
     def __init__(
@@ -73,7 +74,10 @@ class VisualSystem:
         self._read(item)
 
     def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
-        """Execute the items. Raises InvalidRequest when `check` would for any of them."""
+        """Execute the items.
+
+        Raises InvalidRequest when `check` would for any of them.
+        """
         if not items:
             return []
         read = [self._read(item) for item in items]

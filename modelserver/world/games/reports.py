@@ -81,7 +81,10 @@ TOTALS = {
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """One scoring play. ``spans`` tells where event, yards, who and receiver stand in the report."""
+    """One scoring play.
+
+    ``spans`` tells where event, yards, who and receiver stand in the report.
+    """
 
     kind: str
     team: str

@@ -23,7 +23,10 @@ COMPARISONS = {
 
 @dataclass(frozen=True)
 class Claim:
-    """A program with its wordings. What ``supposes`` finds must be there for the sentence to make sense."""
+    """A program with its wordings.
+
+    What ``supposes`` finds must be there for the sentence to make sense.
+    """
 
     program: Call
     wordings: tuple[str, ...]

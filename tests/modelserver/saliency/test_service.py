@@ -82,7 +82,7 @@ def test_it_works(system):
             assert one.delta == pytest.approx(0.0, abs=1e-9)
         assert asking.predict("open", [named("a")]).predictions[0].answer  # predictions go on beside it
         page = httpx.get(f"{server.url}/metrics", trust_env=False).text
-        assert 'modelserver_items_total{system="open",outcome="explained"} 2' in page
+        assert 'modelserver_items_total{outcome="explained",system="open"} 2' in page
 
 
 def test_who_has_none(system):

@@ -15,7 +15,7 @@ from modelserver.serving.batching import (
     BatchLimits,
     BatchReport,
     ModelThreads,
-    Ticket,
+    QueuedRequest,
     companions,
     plan,
     predict_each,
@@ -138,25 +138,25 @@ def _note(seen: list[str], name: str, _: object) -> None:
     seen.append(name)
 
 
-def submit(batcher: Batcher, system: FakeSystem, *items: QAItem) -> Ticket:
-    ticket = Ticket(system, [None] * len(items), "request")
-    batcher.submit(ticket, [(position, one, system.cost(one)) for position, one in enumerate(items)])
-    return ticket
+def submit(batcher: Batcher, system: FakeSystem, *items: QAItem) -> QueuedRequest:
+    request = QueuedRequest(system, [None] * len(items), "request")
+    batcher.submit(request, [(position, one, system.cost(one)) for position, one in enumerate(items)])
+    return request
 
 
-async def occupied(batcher: Batcher, system: GatedSystem) -> Ticket:
+async def occupied(batcher: Batcher, system: GatedSystem) -> QueuedRequest:
     """Make the model thread busy with one item and return its ticket."""
-    ticket = submit(batcher, system, item("busy"))
+    request = submit(batcher, system, item("busy"))
     await asyncio.to_thread(system.entered.wait, 10)
-    return ticket
+    return request
 
 
 class TestBatcher:
     def test_it_works(self):
         async def scenario(batcher):
-            ticket = submit(batcher, FakeSystem(), item("a"), item("b"))
-            await ticket.done
-            assert [outcome.id for outcome in ticket.outcomes()] == ["a", "b"]
+            request = submit(batcher, FakeSystem(), item("a"), item("b"))
+            await request.done
+            assert [outcome.id for outcome in request.outcomes()] == ["a", "b"]
             await batcher.drained()
             assert batcher.waiting == 0
 
@@ -165,11 +165,11 @@ class TestBatcher:
     def test_requests_that_gather_share_a_batch(self):
         async def scenario(batcher):
             system = GatedSystem()
-            tickets = [await occupied(batcher, system)]
-            tickets += [submit(batcher, system, item(str(n))) for n in range(6)]
+            requests = [await occupied(batcher, system)]
+            requests += [submit(batcher, system, item(str(n))) for n in range(6)]
             assert batcher.waiting == 6
             system.gate.set()
-            await asyncio.gather(*(ticket.done for ticket in tickets))
+            await asyncio.gather(*(request.done for request in requests))
             assert system.batches == [["busy"], ["0", "1", "2", "3", "4", "5"]]
 
         batching(scenario)
@@ -179,9 +179,9 @@ class TestBatcher:
             system = GatedSystem()
             await occupied(batcher, system)
             sizes = {"short1": 4, "long1": 200, "short2": 5, "long2": 190}
-            tickets = [submit(batcher, system, item(name, words=words)) for name, words in sizes.items()]
+            requests = [submit(batcher, system, item(name, words=words)) for name, words in sizes.items()]
             system.gate.set()
-            await asyncio.gather(*(ticket.done for ticket in tickets))
+            await asyncio.gather(*(request.done for request in requests))
             assert system.batches[1:] == [["short1", "short2"], ["long1", "long2"]]
 
         batching(scenario)
@@ -190,13 +190,13 @@ class TestBatcher:
         async def scenario(batcher):
             first, second = GatedSystem("first"), GatedSystem("second")
             await occupied(batcher, first)
-            tickets = [submit(batcher, second, item("s")), submit(batcher, first, item("f"))]
+            requests = [submit(batcher, second, item("s")), submit(batcher, first, item("f"))]
             seen: list[str] = []
-            for ticket, name in zip(tickets, ("second", "first"), strict=True):
-                ticket.done.add_done_callback(partial(_note, seen, name))
+            for request, name in zip(requests, ("second", "first"), strict=True):
+                request.done.add_done_callback(partial(_note, seen, name))
             first.gate.set()
             second.gate.set()
-            await asyncio.gather(*(ticket.done for ticket in tickets))
+            await asyncio.gather(*(request.done for request in requests))
             await asyncio.sleep(0)
             assert seen == ["second", "first"]
 
@@ -248,11 +248,11 @@ class TestBatcher:
     def test_what_is_abandoned_is_told_so(self):
         async def scenario(batcher):
             system = GatedSystem()
-            tickets = [await occupied(batcher, system), submit(batcher, system, item("a"))]
+            requests = [await occupied(batcher, system), submit(batcher, system, item("a"))]
             batcher.abandon()
-            for ticket in tickets:
+            for request in requests:
                 with pytest.raises(Unavailable):
-                    await ticket.done
+                    await request.done
             assert batcher.waiting == 0
             system.gate.set()
 
@@ -261,10 +261,10 @@ class TestBatcher:
     def test_a_ticket_of_errors_alone_is_done_at_once(self):
         async def scenario(batcher):
             error = ItemError(id="a", error="invalid_item", message="no")
-            ticket = Ticket(FakeSystem(), [error], "request")
-            batcher.submit(ticket, [])
-            assert ticket.done.done()
-            assert ticket.outcomes() == [error]
+            request = QueuedRequest(FakeSystem(), [error], "request")
+            batcher.submit(request, [])
+            assert request.done.done()
+            assert request.outcomes() == [error]
 
         batching(scenario)
 

@@ -16,7 +16,7 @@ from modelserver.serving.fake_server import FakeModelServer, FakeModularSystem, 
 from modelserver.serving.loading import ServedNetwork, sources
 from modelserver.serving.model_cache import Source
 from modelserver.serving.service import ServerLimits
-from modelserver.serving.system_spec import Carried
+from modelserver.serving.system_spec import ShippedSpec
 from modelserver.wire.client import Retry
 from modelserver.wire.errors import (
     BadResponse,
@@ -141,7 +141,7 @@ class TestExecute:
         assert list(answer.executions) == FakeModularSystem().execute(items)
         assert answer.revision == FakeModularSystem().revision
         page = httpx.get(f"{server.url}/metrics", trust_env=False).text
-        assert 'modelserver_items_total{system="fake-modular",outcome="executed"} 2' in page
+        assert 'modelserver_items_total{outcome="executed",system="fake-modular"} 2' in page
         assert 'path="/v1/execute",status="200"' in page
 
     def test_one_bad_item_costs_the_others_nothing(self, asking):
@@ -268,6 +268,6 @@ class TestLoading:
             load_system("toy")
         with pytest.raises(InvalidRequest, match="qi2019 is a reader"):
             load_modular_system("qi2019")
-        (source,) = sources([Carried("mine", "toy", tmp_path)], Hardware()).values()
+        (source,) = sources([ShippedSpec("mine", "toy", tmp_path)], Hardware()).values()
         assert source.kind == "modular"
         assert source.load().execute([pictures()])

@@ -307,7 +307,7 @@ class TestQueue:
         first = gated.occupy()
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(f"{gated.server.url}/v1/predict", json=body(item("left"), system="gated"), timeout=0.2)
-        left = 'modelserver_requests_total{path="/v1/predict",status="499"} 1\n'
+        left = 'modelserver_requests_total{path="/v1/predict",status="499"} 1.0\n'
         eventually(lambda: left in gated.http.get("/metrics").text)
         assert gated.waiting == 0
         gated.system.gate.set()
@@ -356,11 +356,11 @@ class TestManyCallers:
             else:
                 assert (error(response).error, number % 10) == ("deadline_exceeded", 0)
         for status, count in by_status.items():
-            line = f'modelserver_requests_total{{path="/v1/predict",status="{status}"}} {count}'
+            line = f'modelserver_requests_total{{path="/v1/predict",status="{status}"}} {count}.0'
             assert line in page.splitlines()
-        line = f'modelserver_items_total{{system="fake",outcome="predicted"}} {by_status[200]}'
+        line = f'modelserver_items_total{{outcome="predicted",system="fake"}} {by_status[200]}.0'
         assert line in page.splitlines()
-        assert "modelserver_queue_items 0" in page.splitlines()
+        assert "modelserver_queue_items 0.0" in page.splitlines()
 
 
 class TestLifeCycle:
@@ -462,20 +462,20 @@ class TestObservation:
         assert response.headers["Content-Type"].startswith("text/plain; version=0.0.4")
         lines = response.text.splitlines()
         for line in (
-            'modelserver_requests_total{path="/v1/predict",status="200"} 1',
-            'modelserver_requests_total{path="other",status="404"} 1',
-            'modelserver_items_total{system="fake",outcome="predicted"} 1',
-            'modelserver_items_total{system="fake",outcome="prediction_failed"} 1',
-            'modelserver_batch_items_bucket{system="fake",le="2"} 1',
-            'modelserver_batch_items_sum{system="fake"} 2.000000',
-            "modelserver_queue_items 0",
-            "modelserver_ready 1",
+            'modelserver_requests_total{path="/v1/predict",status="200"} 1.0',
+            'modelserver_requests_total{path="other",status="404"} 1.0',
+            'modelserver_items_total{outcome="predicted",system="fake"} 1.0',
+            'modelserver_items_total{outcome="prediction_failed",system="fake"} 1.0',
+            'modelserver_batch_items_bucket{le="2.0",system="fake"} 1.0',
+            'modelserver_batch_items_sum{system="fake"} 2.0',
+            "modelserver_queue_items 0.0",
+            "modelserver_ready 1.0",
         ):
             assert line in lines
 
     def test_the_page_of_the_server_lists_every_series(self, server):
         page = (ROOT / "docs/reference/model-server.md").read_text(encoding="utf-8")
-        series = re.findall(r"^# TYPE (\w+) ", server.service.metrics.page(), re.MULTILINE)
+        series = re.findall(r"^# TYPE (\w+) ", server.service.metrics.page().decode(), re.MULTILINE)
         assert set(series) == set(re.findall(r"`(modelserver_\w+)[`{]", page))
 
     def test_an_internal_error_is_answered_without_its_text(self, http, server, monkeypatch, caplog):

@@ -15,7 +15,7 @@ import torch
 from modelserver.serving import model_cache as module
 from modelserver.serving.batching import BatchLimits
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
-from modelserver.serving.model_cache import Change, Shelf, Source
+from modelserver.serving.model_cache import Change, ModelCache, Source
 from modelserver.serving.service import ServerLimits, Service
 from modelserver.systems.base import weight_bytes
 from modelserver.wire.errors import LoadFailed, Overloaded, Unavailable, UnreadableWeights
@@ -50,13 +50,13 @@ class TestWeightBytes:
         assert weight_bytes(FakeSystem()) == 0
 
 
-def on_shelf(
-    scenario: Callable[[Shelf, list[Change]], Awaitable[None]],
+def with_cache(
+    scenario: Callable[[ModelCache, list[Change]], Awaitable[None]],
     sizes: dict[str, int],
-    most: int | None = None,
+    max_bytes: int | None = None,
     computing: Callable[[str], bool] = lambda _: False,
 ) -> None:
-    """Run a scenario with a shelf of Heavy systems, and the changes that it reports."""
+    """Run a scenario with a cache of Heavy systems, and the changes that it reports."""
 
     async def run() -> None:
         changes: list[Change] = []
@@ -64,68 +64,68 @@ def on_shelf(
             name: Source(lambda name=name, size=size: Heavy(name, size), expect=lambda size=size: size)
             for name, size in sizes.items()
         }
-        shelf = Shelf(sources, most=most, computing=computing, report=changes.append)
-        working = asyncio.create_task(shelf.run())
+        cache = ModelCache(sources, max_bytes=max_bytes, computing=computing, report=changes.append)
+        working = asyncio.create_task(cache.run())
         try:
-            await asyncio.wait_for(scenario(shelf, changes), 20)
+            await asyncio.wait_for(scenario(cache, changes), 20)
         finally:
             working.cancel()
 
     asyncio.run(run())
 
 
-async def used(shelf: Shelf, *names: str) -> None:
+async def used(cache: ModelCache, *names: str) -> None:
     for name in names:
-        assert (await shelf.take(name)).name == name
-        shelf.give_back(name)
+        assert (await cache.acquire(name)).name == name
+        cache.release(name)
 
 
 def told(changes: Sequence[Change]) -> list[str]:
     return [f"{change.kind} {change.system}" for change in changes]
 
 
-class TestShelf:
+class TestModelCache:
     def test_it_works(self):
-        async def scenario(shelf, changes):
-            assert [one.loaded for one in shelf.infos()] == [False, False]
-            await used(shelf, "b", "b", "a")
+        async def scenario(cache, changes):
+            assert [one.loaded for one in cache.infos()] == [False, False]
+            await used(cache, "b", "b", "a")
             assert told(changes) == ["loaded b", "loaded a"]
-            assert (shelf.count, shelf.used) == (2, 3)
-            assert shelf.info("a").revision == Heavy("a").revision
+            assert (cache.loaded_count, cache.used_bytes) == (2, 3)
+            assert cache.info("a").revision == Heavy("a").revision
 
-        on_shelf(scenario, {"a": 1, "b": 2})
+        with_cache(scenario, {"a": 1, "b": 2})
 
     def test_the_least_recently_used_makes_room(self):
-        async def scenario(shelf, changes):
-            await used(shelf, "a", "b", "a", "c")
+        async def scenario(cache, changes):
+            await used(cache, "a", "b", "a", "c")
             assert told(changes)[2:] == ["unloaded b", "loaded c"]
-            assert shelf.info("b").revision == Heavy("b").revision
-            assert not shelf.info("b").loaded
-            assert shelf.used == 20
+            assert cache.info("b").revision == Heavy("b").revision
+            assert not cache.info("b").loaded
+            assert cache.used_bytes == 20
 
-        on_shelf(scenario, {"a": 10, "b": 10, "c": 10}, most=25)
+        with_cache(scenario, {"a": 10, "b": 10, "c": 10}, max_bytes=25)
 
     def test_as_many_as_needed_make_room(self):
-        async def scenario(shelf, changes):
-            await used(shelf, "a", "b", "big")
+        async def scenario(cache, changes):
+            await used(cache, "a", "b", "big")
             assert told(changes)[2:] == ["unloaded a", "unloaded b", "loaded big"]
 
-        on_shelf(scenario, {"a": 10, "b": 10, "big": 25}, most=25)
+        with_cache(scenario, {"a": 10, "b": 10, "big": 25}, max_bytes=25)
 
     def test_one_in_use_stays_and_its_room_is_waited_for(self):
-        async def scenario(shelf, changes):
-            await shelf.take("a")
-            waiting = asyncio.create_task(used(shelf, "b"))
+        async def scenario(cache, changes):
+            await cache.acquire("a")
+            waiting = asyncio.create_task(used(cache, "b"))
             await asyncio.sleep(0.05)
             assert told(changes) == ["loaded a"]
-            later = asyncio.create_task(used(shelf, "a"))  # comes after those who wait for the room
+            later = asyncio.create_task(used(cache, "a"))  # comes after those who wait for the room
             await asyncio.sleep(0.05)
             assert not later.done()
-            shelf.give_back("a")
+            cache.release("a")
             await asyncio.gather(waiting, later)
             assert told(changes)[1:] == ["unloaded a", "loaded b", "unloaded b", "loaded a"]
 
-        on_shelf(scenario, {"a": 10, "b": 10}, most=10)
+        with_cache(scenario, {"a": 10, "b": 10}, max_bytes=10)
 
     def test_who_comes_while_one_that_nobody_wanted_is_put_away_gets_it(self):
         unloading, go = threading.Event(), threading.Event()
@@ -138,113 +138,113 @@ class TestShelf:
 
         async def run() -> None:
             # How much they take is known only once they are loaded.
-            shelf = Shelf({name: Source(lambda name=name: Slow(name)) for name in "ab"}, most=10)
-            working = asyncio.create_task(shelf.run())
-            await shelf.take("a")
-            first = asyncio.create_task(shelf.take("b"))
-            while not shelf._places["a"].leaving:
+            cache = ModelCache({name: Source(lambda name=name: Slow(name)) for name in "ab"}, max_bytes=10)
+            working = asyncio.create_task(cache.run())
+            await cache.acquire("a")
+            first = asyncio.create_task(cache.acquire("b"))
+            while not cache._entries["a"].is_leaving:
                 await asyncio.sleep(0.01)
             first.cancel()
             assert await asyncio.to_thread(unloading.wait, 10)
-            again = asyncio.create_task(shelf.take("b"))
+            again = asyncio.create_task(cache.acquire("b"))
             await asyncio.sleep(0)
             go.set()
-            shelf.give_back("a")
+            cache.release("a")
             assert (await asyncio.wait_for(again, 10)).name == "b"
-            shelf.give_back("b")
-            await asyncio.wait_for(used(shelf, "a"), 10)
+            cache.release("b")
+            await asyncio.wait_for(used(cache, "a"), 10)
             working.cancel()
 
         asyncio.run(run())
 
     def test_another_that_falls_idle_goes_in_the_place_of_one_that_does_not(self):
-        async def scenario(shelf, changes):
-            await shelf.take("a")
-            await shelf.take("b")
-            waiting = asyncio.create_task(used(shelf, "c"))
+        async def scenario(cache, changes):
+            await cache.acquire("a")
+            await cache.acquire("b")
+            waiting = asyncio.create_task(used(cache, "c"))
             await asyncio.sleep(0.05)
-            shelf.give_back("b")
+            cache.release("b")
             await waiting
             assert told(changes)[2:] == ["unloaded b", "loaded c"]
-            await used(shelf, "a")  # it was never put down
+            await used(cache, "a")  # it was never put down
 
-        on_shelf(scenario, {"a": 10, "b": 10, "c": 10}, most=20)
+        with_cache(scenario, {"a": 10, "b": 10, "c": 10}, max_bytes=20)
 
     def test_one_that_computes_for_nobody_stays_until_it_has_done(self):
         busy = {"a"}
 
-        async def scenario(shelf, changes):
-            await used(shelf, "a")
-            waiting = asyncio.create_task(used(shelf, "b"))
+        async def scenario(cache, changes):
+            await used(cache, "a")
+            waiting = asyncio.create_task(used(cache, "b"))
             await asyncio.sleep(0.05)
             assert told(changes) == ["loaded a"]
             busy.clear()
-            shelf.stir()
+            cache.notify()
             await waiting
 
-        on_shelf(scenario, {"a": 10, "b": 10}, most=10, computing=busy.__contains__)
+        with_cache(scenario, {"a": 10, "b": 10}, max_bytes=10, computing=busy.__contains__)
 
     def test_who_gives_up_waiting_leaves_all_as_it_was(self):
-        async def scenario(shelf, changes):
-            await shelf.take("a")
-            waiting = asyncio.create_task(used(shelf, "b"))
+        async def scenario(cache, changes):
+            await cache.acquire("a")
+            waiting = asyncio.create_task(used(cache, "b"))
             await asyncio.sleep(0.05)
             waiting.cancel()
-            await used(shelf, "a")
-            shelf.give_back("a")
+            await used(cache, "a")
+            cache.release("a")
             await asyncio.sleep(0.05)
             assert told(changes) == ["loaded a"]
-            await used(shelf, "b")
+            await used(cache, "b")
 
-        on_shelf(scenario, {"a": 10, "b": 10}, most=10)
+        with_cache(scenario, {"a": 10, "b": 10}, max_bytes=10)
 
     def test_one_too_big_is_refused_and_costs_the_others_nothing(self):
-        async def scenario(shelf, changes):
-            await used(shelf, "a")
+        async def scenario(cache, changes):
+            await used(cache, "a")
             with pytest.raises(LoadFailed, match="big takes 30 bytes, more than the 25 that are allowed"):
-                await shelf.take("big")
+                await cache.acquire("big")
             assert told(changes) == ["loaded a"]
 
-        on_shelf(scenario, {"a": 10, "big": 30}, most=25)
+        with_cache(scenario, {"a": 10, "big": 30}, max_bytes=25)
 
     def test_filling_loads_each_once_and_keeps_what_has_room(self):
-        async def scenario(shelf, changes):
-            await shelf.fill()
+        async def scenario(cache, changes):
+            await cache.load_all()
             assert told(changes) == ["loaded a", "loaded b", "unloaded a", "loaded c"]
-            assert all(one.revision for one in shelf.infos())
+            assert all(one.revision for one in cache.infos())
 
-        on_shelf(scenario, {"a": 10, "b": 10, "c": 10}, most=20)
+        with_cache(scenario, {"a": 10, "b": 10, "c": 10}, max_bytes=20)
 
     def test_whoever_waits_is_told_when_it_closes(self):
-        async def scenario(shelf, changes):
-            await shelf.take("a")
-            waiting = asyncio.create_task(used(shelf, "b"))
+        async def scenario(cache, changes):
+            await cache.acquire("a")
+            waiting = asyncio.create_task(used(cache, "b"))
             await asyncio.sleep(0.05)
-            shelf.close(Unavailable("closing"))
-            for attempt in (waiting, used(shelf, "b")):
+            cache.close(Unavailable("closing"))
+            for attempt in (waiting, used(cache, "b")):
                 with pytest.raises(Unavailable, match="closing"):
                     await attempt
-            await used(shelf, "a")
+            await used(cache, "a")
 
-        on_shelf(scenario, {"a": 10, "b": 10}, most=10)
+        with_cache(scenario, {"a": 10, "b": 10}, max_bytes=10)
 
     def test_what_is_put_down_leaves_the_memory(self):
-        async def scenario(shelf, changes):
-            gone = weakref.ref(await shelf.take("a"))
-            shelf.give_back("a")
-            await used(shelf, "b")
+        async def scenario(cache, changes):
+            gone = weakref.ref(await cache.acquire("a"))
+            cache.release("a")
+            await used(cache, "b")
             gc.collect()
             assert gone() is None
 
-        on_shelf(scenario, {"a": 10, "b": 10}, most=10)
+        with_cache(scenario, {"a": 10, "b": 10}, max_bytes=10)
 
     def test_a_size_that_was_not_foreseen_is_made_room_for_afterwards(self):
         async def run() -> None:
             sources = {name: Source(lambda name=name: Heavy(name, 10)) for name in ("a", "b")}
-            shelf = Shelf(sources, most=15)
-            working = asyncio.create_task(shelf.run())
-            await used(shelf, "a", "b")
-            assert (shelf.count, shelf.used) == (1, 10)
+            cache = ModelCache(sources, max_bytes=15)
+            working = asyncio.create_task(cache.run())
+            await used(cache, "a", "b")
+            assert (cache.loaded_count, cache.used_bytes) == (1, 10)
             working.cancel()
 
         asyncio.run(run())
@@ -261,15 +261,15 @@ class TestFailures:
             return Heavy("bad")
 
         async def run() -> None:
-            shelf = Shelf({"bad": Source(damaged), "good": Source(lambda: Heavy("good"))})
-            working = asyncio.create_task(shelf.run())
+            cache = ModelCache({"bad": Source(damaged), "good": Source(lambda: Heavy("good"))})
+            working = asyncio.create_task(cache.run())
             for _ in "123":
                 with pytest.raises(UnreadableWeights, match="damaged"):
-                    await shelf.take("bad")
+                    await cache.acquire("bad")
             assert len(tries) == 1
-            await used(shelf, "good")
-            monkeypatch.setattr(module, "FORGIVE_SECONDS", 0.0)
-            await used(shelf, "bad")
+            await used(cache, "good")
+            monkeypatch.setattr(module, "RETRY_LOAD_SECONDS", 0.0)
+            await used(cache, "bad")
             working.cancel()
 
         asyncio.run(run())
@@ -277,11 +277,11 @@ class TestFailures:
     def test_a_source_that_breaks_costs_only_itself(self):
         async def run() -> None:
             broken = Source(lambda: Heavy("broken"), expect=lambda: 1 // 0)
-            shelf = Shelf({"broken": broken, "good": Source(lambda: Heavy("good"))}, most=100)
-            working = asyncio.create_task(shelf.run())
+            cache = ModelCache({"broken": broken, "good": Source(lambda: Heavy("good"))}, max_bytes=100)
+            working = asyncio.create_task(cache.run())
             with pytest.raises(LoadFailed, match="broken could not be loaded: ZeroDivisionError"):
-                await shelf.take("broken")
-            await used(shelf, "good")
+                await cache.acquire("broken")
+            await used(cache, "good")
             working.cancel()
 
         asyncio.run(run())
@@ -291,10 +291,10 @@ class TestFailures:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes")
 
         async def run() -> None:
-            shelf = Shelf({"huge": Source(huge)})
-            working = asyncio.create_task(shelf.run())
+            cache = ModelCache({"huge": Source(huge)})
+            working = asyncio.create_task(cache.run())
             with pytest.raises(LoadFailed, match="huge could not be loaded: the memory does not suffice"):
-                await shelf.take("huge")
+                await cache.acquire("huge")
             working.cancel()
 
         asyncio.run(run())
@@ -317,9 +317,9 @@ class TestService:
                 return [one.answer for one in response.predictions] == [f"{name} {one.id}" for one in items]
 
             assert all(pool.map(ask, range(60)))
-            assert server.service.shelf.count == 1
+            assert server.service.cache.loaded_count == 1
             assert client.systems().systems[0].revision
-            metrics = server.service.metrics.page()
+            metrics = server.service.metrics.page().decode()
         assert "modelserver_loaded_systems 1" in metrics
         assert "modelserver_loaded_bytes 10" in metrics
         assert 'modelserver_unloads_total{system="one"}' in metrics
@@ -355,7 +355,7 @@ class TestService:
             assert gate.wait(20)
             return FakeSystem("far")
 
-        sources = {"far": Source(far, elsewhere=True)}
+        sources = {"far": Source(far, is_remote=True)}
         server = FakeModelServer(FakeSystem("a"), FakeSystem("b"), sources=sources, preload=False)
         with server, server.client() as client, ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(client.predict, "far", [item("x")])

@@ -3,19 +3,19 @@ from pathlib import Path
 
 import pytest
 
-from modelserver.serving.system_spec import Carried, Own, Remote, parse
+from modelserver.serving.system_spec import ClassSpec, RemoteSpec, ShippedSpec, parse
 
 
 @pytest.mark.parametrize(
     ("text", "choice"),
     [
-        ("qi2019", Carried("qi2019", "qi2019")),
-        ("qi2019=runs/mine", Carried("qi2019", "qi2019", Path("runs/mine"))),
-        ("bert=extractive-qa:runs/bert", Carried("bert", "extractive-qa", Path("runs/bert"))),
-        ("bert=extractive-qa:some/hub-id", Carried("bert", "extractive-qa", Path("some/hub-id"))),
-        ("mine=here/my_system.py:MySystem", Own("mine", Path("here/my_system.py"), "MySystem")),
-        ("far=http://127.0.0.1:9000/answer", Remote("far", "http://127.0.0.1:9000/answer")),
-        ("far=https://host/a?b=c#v2", Remote("far", "https://host/a?b=c", "v2")),
+        ("qi2019", ShippedSpec("qi2019", "qi2019")),
+        ("qi2019=runs/mine", ShippedSpec("qi2019", "qi2019", Path("runs/mine"))),
+        ("bert=extractive-qa:runs/bert", ShippedSpec("bert", "extractive-qa", Path("runs/bert"))),
+        ("bert=extractive-qa:some/hub-id", ShippedSpec("bert", "extractive-qa", Path("some/hub-id"))),
+        ("mine=here/my_system.py:MySystem", ClassSpec("mine", Path("here/my_system.py"), "MySystem")),
+        ("far=http://127.0.0.1:9000/answer", RemoteSpec("far", "http://127.0.0.1:9000/answer")),
+        ("far=https://host/a?b=c#v2", RemoteSpec("far", "https://host/a?b=c", "v2")),
     ],
 )
 def test_each_form(text, choice):
@@ -29,7 +29,7 @@ def test_a_list_keeps_its_order_and_empty_parts_are_nothing():
 def test_a_folder_that_is_there_may_have_a_colon(tmp_path):
     folder = tmp_path / "a:b"
     folder.mkdir()
-    assert parse(f"qi2019={folder}") == [Carried("qi2019", "qi2019", folder)]
+    assert parse(f"qi2019={folder}") == [ShippedSpec("qi2019", "qi2019", folder)]
 
 
 @pytest.mark.parametrize(

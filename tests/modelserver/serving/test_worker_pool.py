@@ -22,8 +22,8 @@ from modelserver.serving import worker_pool as module
 from modelserver.serving.batching import ModelThreads, check_each, predict_each
 from modelserver.serving.devices import Hardware
 from modelserver.serving.system_spec import parse
-from modelserver.serving.worker import Housed, _send
-from modelserver.serving.worker_pool import ModelProcess, Processes, ProcessSystem
+from modelserver.serving.worker import LoadedSystem, _send
+from modelserver.serving.worker_pool import PooledSystem, WorkerPool, WorkerProcess
 from modelserver.wire.client import ModelClient, Retry
 from modelserver.wire.errors import (
     DeadlineExceeded,
@@ -128,16 +128,16 @@ def file(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def processes(file: Path) -> Iterator[Processes]:
+def processes(file: Path) -> Iterator[WorkerPool]:
     names = ("Place", "Torn", "Late", "Deadly", "Counted")
     chosen = parse(",".join(f"{name.lower()}={file}:{name}" for name in names))
-    with Processes([Hardware("cpu:0"), Hardware("cpu:1")], chosen) as processes:
+    with WorkerPool([Hardware("cpu:0"), Hardware("cpu:1")], chosen) as processes:
         processes.sources()
         yield processes
 
 
 @pytest.fixture(scope="module")
-def place(processes: Processes) -> Any:
+def place(processes: WorkerPool) -> Any:
     return processes.load("place")
 
 
@@ -194,8 +194,8 @@ def test_each_process_computes_on_its_own_device(place):
 
 def test_where_words_are_all_that_a_system_reads_items_are_looked_at_here():
     reader: Any = load_system("qi2019")
-    housed = Housed("", "r", 0, frozenset({"predict"}), reader.examiner)
-    system: Any = ProcessSystem("qi2019", [], [housed])
+    housed = LoadedSystem("", "r", 0, frozenset({"predict"}), reader.examiner)
+    system: Any = PooledSystem("qi2019", [], [housed])
     (fine, cost), (error, _) = check_each(system, [item("a"), QAItem(id="b", question="?!", context=[])], 100)
     assert (fine, cost) == (None, reader.cost(item("a")))
     assert error is not None
@@ -204,15 +204,15 @@ def test_where_words_are_all_that_a_system_reads_items_are_looked_at_here():
 
 
 def test_what_is_wrong_with_the_choice_is_said():
-    unknown = Processes([Hardware()], parse("nobody"))
+    unknown = WorkerPool([Hardware()], parse("nobody"))
     with unknown, pytest.raises(UnknownSystem, match="no system 'nobody'; known systems: "):
         unknown.sources()
 
 
 def test_no_process_is_started_for_a_server_elsewhere():
-    with Processes([Hardware()], parse("far=http://127.0.0.1:1/")) as processes:
+    with WorkerPool([Hardware()], parse("far=http://127.0.0.1:1/")) as processes:
         (source,) = processes.sources().values()
-        assert source.elsewhere
+        assert source.is_remote
         assert not processes.processes
 
 
@@ -238,17 +238,17 @@ class TestLoading:
         answers(place, item("a"))
 
     def test_files_that_change_between_two_loads_are_loaded_into_none(self):
-        class Loading(ModelProcess):
+        class Loading(WorkerProcess):
             def __init__(self, revision: str) -> None:
                 self.revision, self.unloaded = revision, ""
 
-            def load(self, name: str) -> Housed:
-                return Housed("", self.revision, 0, frozenset({"predict"}), None)
+            def load(self, name: str) -> LoadedSystem:
+                return LoadedSystem("", self.revision, 0, frozenset({"predict"}), None)
 
             def unload(self, name: str) -> None:
                 self.unloaded = name
 
-        processes = Processes([], [])
+        processes = WorkerPool([], [])
         both = [Loading("r1"), Loading("r2")]
         processes.processes = list(both)
         with pytest.raises(LoadFailed, match="one was changed while it was loaded"):
@@ -315,7 +315,7 @@ class TestEnds:
         assert place.check_each([item("a", question="look once?")], 100) == [(None, 6)]
 
     def test_an_item_that_ends_it_at_each_look_costs_the_others_nothing(self, place, monkeypatch):
-        monkeypatch.setattr(module, "LOOKS", 1)
+        monkeypatch.setattr(module, "CHECK_ATTEMPTS", 1)
         (none, _), (error, _) = place.check_each([item("a"), item("b", question="deadly look?")], 100)
         assert none is None
         assert error.error == "prediction_failed"
@@ -362,7 +362,7 @@ class TestEnds:
             ]
             metrics = httpx.get(f"{server.url}/metrics", trust_env=False).text
             assert "# TYPE modelserver_process_restarts_total counter" in metrics
-            assert "modelserver_process_restarts_total 1\n" in metrics
+            assert "modelserver_process_restarts_total 1.0\n" in metrics
             # Torch is where systems are computed, and nowhere else.
             (answer,) = client.predict("place", [item("a")]).predictions
             assert isinstance(answer, QAPrediction)

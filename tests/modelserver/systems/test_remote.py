@@ -252,7 +252,7 @@ class TestBehindTheServer:
     def server(self, elsewhere) -> Iterator[FakeModelServer]:
         with FakeModelServer(
             FakeSystem("near"),
-            sources={"far": Source(lambda: system(elsewhere, timeout=5.0), elsewhere=True)},
+            sources={"far": Source(lambda: system(elsewhere, timeout=5.0), is_remote=True)},
         ) as running:
             yield running
 
@@ -314,7 +314,7 @@ class TestBehindTheServer:
 
     def test_a_slow_one_holds_up_no_other_one(self):
         slow, quick = GatedSystem("slow"), FakeSystem("quick")
-        sources = {one.name: Source(lambda one=one: one, elsewhere=True) for one in (slow, quick)}
+        sources = {one.name: Source(lambda one=one: one, is_remote=True) for one in (slow, quick)}
 
         async def run() -> None:
             service = Service(sources, preload=False)

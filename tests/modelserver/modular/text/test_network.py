@@ -14,7 +14,7 @@ from modelserver.modular.text.scoring import run
 from modelserver.modular.text.system import load
 from modelserver.serving.batching import predict_each
 from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableWeights
-from modelserver.wire.system_protocol import Executing
+from modelserver.wire.system_protocol import ExecuteTask
 from tests.modelserver.modular.text.networks import CPU, games, item, network, system
 
 PASSAGE = "The Comets gained 312 yards on 3 May 1950. 🏈 The Foxes, founded in 1961, gained 280 yards."
@@ -184,7 +184,7 @@ def test_what_comes_to_no_number_costs_only_its_item(untrained):
         item("How far?", f"Bo ran {number} yards.", program=program, id=name)
         for name, number in (("a", 12), ("b", 17 * 10**307))
     ]
-    fine, failed = predict_each(Executing(untrained), items)
+    fine, failed = predict_each(ExecuteTask(untrained), items)
     assert fine.answer == 24
     assert failed.error == "prediction_failed"
     assert failed.message.endswith("PredictionFailed: the program comes to inf, which is no number")

@@ -1,4 +1,3 @@
-import gzip
 import ipaddress
 import socket
 import ssl
@@ -15,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from modelserver.wire.connections import Connections
+from modelserver.wire.client import http_client
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -81,36 +80,25 @@ def peer(
 
 
 def test_one_caller_needs_one_connection():
-    with peer() as server, httpx.Client(transport=Connections()) as client:
+    with peer() as server, http_client(server.url) as client:
         assert [client.get(server.url).text for _ in range(5)] == ["ok"] * 5
     assert server.opened == 1
 
 
-def test_head_and_body_go_in_one_piece():
-    with peer() as server, httpx.Client(transport=Connections()) as client:
-        client.post(f"{server.url}path?q=%C3%BC", content=b"body", headers={"X-Name": "value"})
-        client.get(server.url)
-    first, second = server.heard
-    assert first.startswith(b"POST /path?q=%C3%BC HTTP/1.1\r\nHost: 127.0.0.1:")
-    assert b"\r\nX-Name: value\r\n" in first
-    assert first.endswith(b"\r\nContent-Length: 4\r\n\r\nbody")
-    assert second.startswith(b"GET / HTTP/1.1\r\n")
-
-
 def test_a_header_cannot_add_another():
-    with peer() as server, httpx.Client(transport=Connections()) as client:
-        with pytest.raises(httpx.RemoteProtocolError, match="Invalid header value"):
+    with peer() as server, http_client(server.url) as client:
+        with pytest.raises(httpx.LocalProtocolError, match="Illegal header value"):
             client.get(server.url, headers={"X-Request-ID": "a\r\nAuthorization: b"})
         assert client.get(server.url).text == "ok"
-    assert len(server.heard) == 1
+    assert b"Authorization" not in b"".join(server.heard)
 
 
 def test_what_goes_wrong_has_httpx_names():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"http://127.0.0.1:{taken.getsockname()[1]}/"
-    with httpx.Client(transport=Connections()) as client, pytest.raises(httpx.ConnectError):
+    with http_client(address) as client, pytest.raises(httpx.ConnectError):
         client.get(address)
-    with peer() as server, httpx.Client(transport=Connections()) as client:
+    with peer() as server, http_client(server.url) as client:
         server.gate.clear()
         with pytest.raises(httpx.ReadTimeout):
             client.get(server.url, timeout=0.05)
@@ -118,7 +106,7 @@ def test_what_goes_wrong_has_httpx_names():
         assert client.get(server.url).text == "ok"
     with (
         peer(b"no http at all\r\n\r\n") as server,
-        httpx.Client(transport=Connections()) as client,
+        http_client(server.url) as client,
         pytest.raises(httpx.RemoteProtocolError),
     ):
         client.get(server.url)
@@ -143,16 +131,16 @@ def test_over_tls_too(certificate: Path, monkeypatch: pytest.MonkeyPatch):
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     tls.load_cert_chain(certificate)
     trusting = ssl.create_default_context(cafile=str(certificate))
-    with monkeypatch.context() as patched:
-        patched.setattr(httpx, "create_ssl_context", lambda **_: trusting)
-        with peer(tls=tls) as server, httpx.Client(transport=Connections()) as client:
-            assert [client.post(server.url, content=b"x" * 9).text for _ in range(3)] == ["ok"] * 3
+    with peer(tls=tls) as server:
+        with monkeypatch.context() as patched:
+            patched.setattr("httpx._transports.default.create_ssl_context", lambda **_: trusting)
+            with http_client(server.url) as client:
+                assert [client.get(server.url).text for _ in range(3)] == ["ok"] * 3
         assert server.opened == 1
-        assert all(heard.endswith(b"\r\n\r\n" + b"x" * 9) for heard in server.heard)
 
 
 def test_callers_at_once_have_one_each_and_those_stay():
-    with peer() as server, httpx.Client(transport=Connections()) as client, ThreadPoolExecutor(4) as pool:
+    with peer() as server, http_client(server.url) as client, ThreadPoolExecutor(4) as pool:
         for _ in range(2):
             server.gate.clear()
             waiting = [pool.submit(client.get, server.url) for _ in range(4)]
@@ -164,14 +152,14 @@ def test_callers_at_once_have_one_each_and_those_stay():
 
 
 def test_each_server_has_its_own():
-    with peer() as one, peer() as other, httpx.Client(transport=Connections()) as client:
+    with peer() as one, peer() as other, http_client(one.url) as client:
         for server in (one, other, one, other):
             assert client.get(server.url).text == "ok"
     assert (one.opened, other.opened) == (1, 1)
 
 
 def test_one_that_the_server_closed_is_opened_again():
-    with peer(hang_up=True) as server, httpx.Client(transport=Connections()) as client:
+    with peer(hang_up=True) as server, http_client(server.url) as client:
         for number in range(3):
             assert client.get(server.url).text == "ok"
             assert server.ended.acquire(timeout=10), number
@@ -180,35 +168,8 @@ def test_one_that_the_server_closed_is_opened_again():
 
 def test_an_answer_that_breaks_off_is_an_error_and_its_connection_is_not_used_again():
     broken = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"
-    with peer(broken, hang_up=True) as server, httpx.Client(transport=Connections()) as client:
+    with peer(broken, hang_up=True) as server, http_client(server.url) as client:
         for _ in range(2):
             with pytest.raises(httpx.RemoteProtocolError):
                 client.get(server.url)
     assert server.opened == 2
-
-
-def test_an_encoded_answer_is_decoded_once():
-    packed = gzip.compress(b"plain")
-    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
-    with peer(head + packed) as server, httpx.Client(transport=Connections()) as client:
-        assert client.get(server.url).text == "plain"
-
-
-def test_closing_closes_those_idle_and_those_in_use_after_their_answer():
-    with peer() as server, ThreadPoolExecutor(1) as pool:
-        transport = Connections()
-        client = httpx.Client(transport=transport)
-        client.get(server.url)
-        server.gate.clear()
-        waiting = pool.submit(client.get, server.url)
-        other = httpx.Client(transport=transport)
-        second = threading.Thread(target=other.get, args=(server.url,))
-        second.start()
-        while server.opened < 2:
-            assert not waiting.done()
-        transport.close()
-        server.gate.set()
-        assert waiting.result().text == "ok"
-        second.join(10)
-        assert server.ended.acquire(timeout=10)
-        assert server.ended.acquire(timeout=10)
