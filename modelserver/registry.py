@@ -107,7 +107,7 @@ def load_system(name: str, *, weights: Path | None = None, device: str | torch.d
     Args:
         name: One of SYSTEMS.
         weights: Folder of weights; the shipped one by default.
-        device: Where it computes.
+        device: Device of its weights.
 
     Raises:
         UnknownSystem: The name is not in SYSTEMS.

@@ -22,13 +22,9 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import Progress
 
+from modelserver.inputs.packing import BatchLimits, batch_tokens, plan
 from modelserver.registry import load_system
-from modelserver.serving.batching import (
-    BatchLimits,
-    batch_tokens,
-    plan,
-    predict_each,
-)
+from modelserver.systems.predict_each import predict_each
 from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableData
 from modelserver.wire.schema import ItemError, QAItem, QAPrediction
 from modelserver.wire.system_protocol import Predictor

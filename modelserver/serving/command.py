@@ -15,7 +15,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from analysis.io.command_line import BAD_USAGE
-from modelserver.serving.batching import BatchLimits, batch_tokens
+from modelserver.inputs.packing import BatchLimits, batch_tokens
 from modelserver.serving.devices import Hardware
 from modelserver.serving.lifecycle import bind, run
 from modelserver.serving.logs import log_to_stderr

@@ -91,7 +91,7 @@ def open_reader_model(
         texts: A new tokenizer is made from them.
         vocabulary_size: Word pieces of a new tokenizer, at most.
         allow_hub: Download what is not a folder.
-        device: Where the model computes.
+        device: Device of the model.
 
     Raises:
         UnreadableWeights: The encoder cannot be read.

@@ -146,7 +146,7 @@ class FineTuner(loop.Trainer[ReadingExample]):
         return digest.hexdigest()
 
     def _batch(self) -> list[Labelled]:
-        """Return the examples of the next step; each comes once before any comes again."""
+        """Return the next examples; each comes once before any comes again."""
         count, first = len(self.examples), self.steps * self.recipe.batch
         rng = np.random.default_rng((self.recipe.seed, 0, self.steps))
         batch = []
@@ -161,7 +161,7 @@ class FineTuner(loop.Trainer[ReadingExample]):
 
 
 def mixed_precision(device: torch.device) -> AbstractContextManager[None]:
-    """Return a forward pass's context: bfloat16 on a GPU that supports it."""
+    """Return autocast to bfloat16 on a GPU that supports it."""
     supported = device.type == "cuda" and torch.cuda.is_bf16_supported()
     context: AbstractContextManager[None] = torch.autocast(
         device.type, dtype=torch.bfloat16, enabled=supported

@@ -160,7 +160,7 @@ class Trainer(loop.Trainer[Labelled]):
         return asdict(self.choice) | asdict(self.recipe) | {"data": digest}
 
     def save(self, folder: Path) -> None:
-        """Write both predictors as `modelserver.systems.heuristic.load` reads them."""
+        """Write what `modelserver.systems.heuristic.load` reads."""
         assert self.encoder is not None
         save(folder, self.choice, self.words, self.encoder)
 

@@ -1,4 +1,4 @@
-"""The training loop of every system: early stopping, best weights, resuming.
+"""The training loop: early stopping, best weights, checkpoints, curves.
 
 A trainer knows its network, its data and its optimiser; `train` decides when
 to evaluate, keeps the best weights, writes the checkpoint, the log and the

@@ -112,7 +112,7 @@ class Data:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Compute:
-    """Where a training computes.
+    """Device and threads of a training.
 
     Attributes:
         device: cpu, cuda, cuda:1 …

@@ -1,4 +1,4 @@
-"""Train a recurrent reader: qi2019, select-and-forget, or one with coupling."""
+"""Train qi2019 or select-and-forget, with or without coupling."""
 
 import hashlib
 import json
@@ -64,7 +64,7 @@ class Trainer(loop.Trainer[GoldExample]):
         examples: Those without a learnable answer are left out.
         vectors: Fixed word vectors.
         encoder: Start from a copy of it, in place of word embeddings.
-        device: Where it computes.
+        device: Device of the reader.
         mixed: Compute large products in bfloat16, whose range is that of 32
             bits, so that the loss needs no scaling.
     """

@@ -70,9 +70,9 @@ class Trainer(loop.Trainer[Example]):
         encoder: To start from.
         config: Of the network.
         recipe: Schedule and seed.
-        supervision: What the network learns besides answers.
+        supervision: Gold to learn from besides answers.
         examples: At least one.
-        device: Where it computes.
+        device: Device of the network.
 
     Raises:
         UnreadableData: There is no example, or the network cannot read one.
@@ -135,7 +135,7 @@ class Trainer(loop.Trainer[Example]):
         return value.item()
 
     def _batch(self) -> list[tuple[Example, Reading]]:
-        """Return the examples of the next step; each comes once before any comes again."""
+        """Return the next examples; each comes once before any comes again."""
         count, begin = len(self.examples), self.steps * self.recipe.batch
         positions = range(begin, begin + self.recipe.batch)
         return [self.examples[self._order(i // count)[i % count]] for i in positions]
@@ -176,7 +176,7 @@ def pace(step: int, recipe: Recipe) -> float:
 
 
 def dev_scores(system: TextSystem, dev: Sequence[Example]) -> Row:
-    """Return EM, F1, share of right programs, and the modules' mean loss."""
+    """Return EM, F1, share of right programs and mean module loss."""
     scores = score(system, dev)
     row: Row = {"em": scores.em, "f1": scores.f1, "parsed": scores.parsed, "overall": None}
     if scores.faithfulness is not None:
@@ -327,7 +327,7 @@ def train_one(
     Args:
         train_set: To learn from.
         dev: To choose the best weights on.
-        supervision: What the network learns besides answers.
+        supervision: Gold to learn from besides answers.
         options: Encoder, schedule and device.
         out: Folder of the run.
         width: Entries of the vectors that modules compute on.

@@ -1,4 +1,4 @@
-"""Generalisation of faithful networks to programs unlike those of training.
+"""Generalisation of visual-nmn to programs unlike those of training.
 
 Source: Subramanian et al. 2020, section 5.2. The splits are longer programs
 than in training, more filters, and two modules that never occurred together.

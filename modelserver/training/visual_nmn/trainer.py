@@ -164,7 +164,7 @@ class Trainer(loop.Trainer[Example]):
         return _cross_entropy(forward.truth, labels, SURE) + self._auxiliary(batch, forward)
 
     def _auxiliary(self, batch: list[Example], forward: Forward) -> Tensor:
-        """Return the cross-entropy of the labelled boxes of `find` and `filter`, summed over boxes."""
+        """Return the cross-entropy of labelled boxes, summed over boxes."""
         rows, box_labels_of_rows = [], []
         for position, example in enumerate(batch):
             for node, labels in self._labelled(example).items():
