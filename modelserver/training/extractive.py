@@ -75,6 +75,7 @@ class FineTuner(loop.Trainer[ReadingExample]):
     """
 
     title, selection = "extractive-qa", "f1"
+    model: transformers.PreTrainedModel
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, TypedDict, TypeVar
 
 import torch
 from cyclopts import Group, Parameter
@@ -56,6 +56,13 @@ Device = Annotated[str, Parameter(validator=check_device)]
 _START = Group(validator=mutually_exclusive)
 
 
+class Start(TypedDict):
+    """The arguments of `train` that say how to start."""
+
+    resume: bool
+    overwrite: bool
+
+
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Folder:
@@ -83,9 +90,9 @@ class Output(Folder):
     overwrite: Annotated[bool, Parameter(group=_START)] = False
 
     @property
-    def start(self) -> dict[str, bool]:
+    def start(self) -> "Start":
         """Return the arguments of `train` that say how to start."""
-        return {"resume": self.resume, "overwrite": self.overwrite}
+        return Start(resume=self.resume, overwrite=self.overwrite)
 
 
 @Parameter(name="*")

@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from modelserver.systems import reader, recurrent
 from modelserver.systems.batches import collate
 from modelserver.systems.contextual import Contextual, Encoder
 from modelserver.systems.reader import RecurrentSystem
-from modelserver.systems.recurrent import Config, Embedding
+from modelserver.systems.recurrent import Config, Embedding, Qi2019, SelectAndForget
 from modelserver.training import encoder_options, loop
 from modelserver.training.coupling_loss import Coupling, Form
 from modelserver.training.encoder_options import EncoderOptions
@@ -35,6 +35,7 @@ from modelserver.wire.schema import QAItem
 from modelserver.world import generate
 
 CPU = torch.device("cpu")
+SystemName = Literal["qi2019", "select-and-forget", "qi2019-reg", "select-and-forget-reg"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class Trainer(loop.Trainer[GoldExample]):
     """
 
     selection = "joint_f1"
+    model: Qi2019 | SelectAndForget
 
     def __init__(
         self,
@@ -298,7 +300,7 @@ def select_and_forget_reg(*, options: CoupledTrainOptions) -> None:
     run("select-and-forget-reg", options)
 
 
-def run(system: str, options: TrainOptions) -> None:
+def run(system: SystemName, options: TrainOptions) -> None:
     """Train a recurrent reader and write its weights folder."""
     require_free(options.out, **options.start)
     work = Work.of(system, options, options.seed)
@@ -325,7 +327,7 @@ class Work:
     encoder: Encoder | None = None
 
     @classmethod
-    def of(cls, system: str, options: RecurrentOptions, seed: int) -> "Work":
+    def of(cls, system: SystemName, options: RecurrentOptions, seed: int) -> "Work":
         """Open what the options name; a new encoder's weights follow the seed."""
         device = options.apply()
         torch.manual_seed(seed)

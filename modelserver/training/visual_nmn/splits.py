@@ -87,7 +87,7 @@ def visual_splits(*, options: SplitOptions) -> None:
     interrupted one continues.
     """
     scenes = options.open_scenes()
-    table: dict[str, dict[str, Any]] = {}
+    table: dict[SplitName, dict[Compared, Any]] = {}
     for name in options.splits:
         part = divided(scenes, name, options.test)
         table[name] = {}
@@ -107,7 +107,7 @@ def _short(network: folder.Network, examples: Sequence[Example]) -> dict[str, fl
     return {"n": scored["n"], "accuracy": scored["accuracy"], "f1": scored["faithfulness"]["overall"]["f1"]}
 
 
-def written(table: dict[str, dict[str, Any]]) -> str:
+def written(table: dict[SplitName, dict[Compared, Any]]) -> str:
     """Return the table in Markdown."""
     rows = ["| split | network | n | accuracy | faithfulness F1 | accuracy on programs as in training |"]
     rows.append("| --- | --- | --: | --: | --: | --: |")
