@@ -31,7 +31,7 @@ from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
-from modelserver.serving.batching import BatchLimits, plan
+from modelserver.inputs.packing import BatchLimits, plan
 from modelserver.serving.fake_server import FakeSystem
 from modelserver.wire.client import ModelClient
 from modelserver.wire.errors import Unavailable

@@ -26,7 +26,7 @@ from analysis.counterfactuals.drafts import draft
 from analysis.counterfactuals.instances import Instance, Version, Weight
 from analysis.counterfactuals.records import record, usable
 from modelserver.registry import load_system
-from modelserver.serving.batching import predict_each
+from modelserver.systems.predict_each import predict_each
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import Explanation, ItemError, QAItem, SaliencyMethod, SaliencyOptions
 from modelserver.wire.system_protocol import Predictor, explainer

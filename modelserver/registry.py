@@ -1,10 +1,12 @@
-"""The table of systems that this package carries, and how one is loaded by name."""
+"""The table of systems that this package ships, and loading one by name."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from json import dumps
 from pathlib import Path
 from typing import cast
 
@@ -22,9 +24,14 @@ WEIGHTS = Path(__file__).resolve().parent / "weights"
 
 @dataclass(frozen=True)
 class SystemSpec:
-    """A system by name. ``load`` takes a weights folder (None: the shipped one) and a device.
+    """A system of this package.
 
-    It returns a System where ``kind`` is "reader", a ModularSystem where it is "modular".
+    Attributes:
+        name: As people type it.
+        description: One line for lists.
+        load: Takes a weights folder (None: the shipped one) and a device, and
+            returns a System if the kind is "reader", else a ModularSystem.
+        kind: Reader or modular network.
     """
 
     name: str
@@ -97,8 +104,15 @@ SYSTEMS: dict[str, SystemSpec] = {
 def load_system(name: str, *, weights: Path | None = None, device: str | torch.device = "cpu") -> System:
     """Return the named reader, ready to predict.
 
-    Raises UnknownSystem for a name not in SYSTEMS, InvalidRequest for a modular network and
-    UnreadableWeights for a damaged weights folder.
+    Args:
+        name: One of SYSTEMS.
+        weights: Folder of weights; the shipped one by default.
+        device: Device of its weights.
+
+    Raises:
+        UnknownSystem: The name is not in SYSTEMS.
+        InvalidRequest: It is a modular network.
+        UnreadableWeights: The weights folder is damaged.
     """
     if _spec(name).kind != "reader":
         raise InvalidRequest(f"{name} is a modular network, which executes programs and answers no questions")
@@ -108,7 +122,7 @@ def load_system(name: str, *, weights: Path | None = None, device: str | torch.d
 def load_modular_system(
     name: str, *, weights: Path | None = None, device: str | torch.device = "cpu"
 ) -> ModularSystem:
-    """Return the named modular network, ready to execute. Raises as `load_system` does."""
+    """Return the named modular network; takes and raises as `load_system`."""
     if _spec(name).kind != "modular":
         raise InvalidRequest(f"{name} is a reader, which executes no programs")
     return cast(ModularSystem, _spec(name).load(weights, torch.device(device)))
@@ -118,3 +132,23 @@ def _spec(name: str) -> SystemSpec:
     if name not in SYSTEMS:
         raise UnknownSystem(f"no system {name!r}; known systems: {', '.join(SYSTEMS)}")
     return SYSTEMS[name]
+
+
+def list_systems(*, json: bool = False) -> None:
+    """List the systems, and which have shipped weights.
+
+    Args:
+        json: Print a JSON list instead of a table.
+    """
+    systems = [
+        {"name": name, "weights": (WEIGHTS / name).is_dir(), "description": spec.description}
+        for name, spec in SYSTEMS.items()
+    ]
+    if json:
+        sys.stdout.write(dumps(systems, indent=2) + "\n")
+        return
+    width = max(map(len, SYSTEMS))
+    sys.stdout.write(f"{'SYSTEM':<{width}}  WEIGHTS  DESCRIPTION\n")
+    for system in systems:
+        weights = "shipped" if system["weights"] else "none"
+        sys.stdout.write(f"{system['name']:<{width}}  {weights:<7}  {system['description']}\n")

@@ -1,0 +1,1 @@
+"""Predictions and scores of a system on a file, without a server."""

@@ -1,12 +1,11 @@
-"""The ``predict`` command: a file of questions in the HotpotQA form in, a predictions file out.
+"""The command ``predict``: from a file of questions to a predictions file.
 
-No server is involved. The output has the official ``answer`` and ``sp``, and beside them ``type``,
-``fact_probability`` and ``answer_location`` for the questions where the system gives them.
+The output has the official ``answer`` and ``sp``, and ``type``,
+``fact_probability`` and ``answer_location`` if the system gives them.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -23,66 +22,67 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import Progress
 
+from modelserver.inputs.packing import BatchLimits, batch_tokens, plan
 from modelserver.registry import load_system
-from modelserver.serving.batching import (
-    CPU_TOKENS,
-    GPU_TOKENS,
-    BatchLimits,
-    batch_tokens,
-    plan,
-    predict_each,
-)
+from modelserver.systems.predict_each import predict_each
 from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableData
 from modelserver.wire.schema import ItemError, QAItem, QAPrediction
 from modelserver.wire.system_protocol import Predictor
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
-    parser.add_argument("system", metavar="SYSTEM", help="name of a system, as `list` prints it")
-    parser.add_argument("data", metavar="DATA.json", type=Path, help="questions in the HotpotQA form")
-    parser.add_argument("--out", metavar="PRED.json", type=Path, required=True, help="file to write")
-    parser.add_argument("--weights", type=Path, help="folder of weights (default: those shipped)")
-    parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1 … (default: %(default)s)")
-    parser.add_argument(
-        "--max-batch-tokens",
-        type=int,
-        help=f"tokens in a batch (default: {CPU_TOKENS} on a CPU, {GPU_TOKENS} on a GPU)",
-    )
-    parser.add_argument("--threads", type=int, help="CPU threads (default: what torch takes)")
-    parser.add_argument(
-        "--keep-going", action="store_true", help="leave out questions that fail instead of stopping at one"
-    )
+def predict(
+    system: str,
+    data: Path,
+    /,
+    *,
+    out: Path,
+    weights: Path | None = None,
+    device: str = "cpu",
+    max_batch_tokens: int | None = None,
+    threads: int | None = None,
+    keep_going: bool = False,
+) -> None:
+    """Predict a file of questions in the HotpotQA form, without a server.
 
-
-def run(options: argparse.Namespace) -> int:
-    """Predict and write the file; the exit status is 0, and errors are raised."""
-    _require_folder(options.out)
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    items = read_items(options.data)
-    system = load_system(options.system, weights=options.weights, device=options.device)
+    Args:
+        system: Name of a system, as `list` prints it.
+        data: Questions in the HotpotQA form.
+        out: Predictions file to write.
+        weights: Folder of weights; the shipped ones by default.
+        device: cpu, cuda, cuda:1 …
+        max_batch_tokens: Tokens in a batch; 4096 on a CPU and 16384 on a GPU
+            by default.
+        threads: CPU threads; torch chooses by default.
+        keep_going: Leave out questions that fail instead of stopping.
+    """
+    _require_folder(out)
+    if threads:
+        torch.set_num_threads(threads)
+    items = read_items(data)
+    loaded = load_system(system, weights=weights, device=device)
     with Progress(console=Console(stderr=True)) as progress:
-        task = progress.add_task(f"{system.name}: predicting", total=len(items))
+        task = progress.add_task(f"{loaded.name}: predicting", total=len(items))
         predictions = predict_all(
-            system,
+            loaded,
             items,
-            device=options.device,
-            tokens=options.max_batch_tokens,
-            keep_going=options.keep_going,
+            device=device,
+            tokens=max_batch_tokens,
+            keep_going=keep_going,
             advance=lambda count: progress.advance(task, count),
         )
-    write_predictions(options.out, predictions)
+    write_predictions(out, predictions)
     left_out = len(items) - len(predictions)
     missing = f"; {left_out} failed and are left out" if left_out else ""
-    sys.stderr.write(f"{options.out}: {len(predictions)} predictions of {system.name}{missing}\n")
-    return 0
+    sys.stderr.write(f"{out}: {len(predictions)} predictions of {loaded.name}{missing}\n")
 
 
 def read_items(path: Path) -> list[QAItem]:
-    """Return the questions of a file in the official HotpotQA form, a list of ``{_id, question, context}``.
+    """Return the questions of a file in the official HotpotQA form.
 
-    Other keys are ignored. Raises UnreadableData, which names the file, the entry and the field.
+    It is a list of ``{_id, question, context}``; other keys are ignored.
+
+    Raises:
+        UnreadableData: The file is malformed; names file, entry and field.
     """
     try:
         with path.open(encoding="utf-8") as file:
@@ -126,13 +126,21 @@ def predict_all(
     keep_going: bool = False,
     advance: Callable[[int], None] = lambda count: None,
 ) -> list[QAPrediction]:
-    """Return the predictions in the order of ``items``, computed in batches of like cost.
+    """Return predictions in the order of the items, batched by cost.
 
-    On a CPU each of torch's threads takes batches of its own: small operations gain little from being cut
-    up among threads, whole batches gain nearly all. ``tokens`` bounds a batch (default: by the device).
-    ``advance`` is told the size of each finished batch. Every item is checked before any is predicted.
-    Raises PredictionFailed naming the item at the first that cannot be predicted; with ``keep_going``
-    such items are missing from the result.
+    On a CPU each of torch's threads takes batches of its own, because small
+    operations gain little from being divided among threads.
+
+    Args:
+        system: Ready to predict.
+        items: All are checked before any is predicted.
+        device: Of the system.
+        tokens: Bound of a batch; by the device if None.
+        keep_going: Leave out items that fail instead of raising.
+        advance: Called with the size of each finished batch.
+
+    Raises:
+        PredictionFailed: An item cannot be predicted; names it.
     """
     usable = [item for item in items if _passes(system, item, keep_going)]
     batches = plan([system.cost(item) for item in usable], BatchLimits(tokens=tokens or batch_tokens(device)))
@@ -152,7 +160,7 @@ def predict_all(
 
 @contextmanager
 def _threads(device: str) -> Iterator[ThreadPoolExecutor]:
-    """Threads to predict in: on a CPU as many as torch has, which meanwhile uses one in each."""
+    """Yield threads to predict in; each has one of torch's own."""
     count = torch.get_num_threads() if device.startswith("cpu") else 1
     before = torch.get_num_threads()
     torch.set_num_threads(1 if count > 1 else before)
@@ -178,7 +186,7 @@ def _failed(outcome: ItemError) -> PredictionFailed:
 
 
 def predictions_file(predictions: Iterable[QAPrediction]) -> dict[str, dict[str, Any]]:
-    """Return the content of a predictions file, without those of the optional keys that would be empty."""
+    """Return a predictions file's content without empty optional keys."""
     content: dict[str, dict[str, Any]] = {
         key: {} for key in ("answer", "sp", "type", "fact_probability", "answer_location")
     }
@@ -189,7 +197,7 @@ def predictions_file(predictions: Iterable[QAPrediction]) -> dict[str, dict[str,
             content["type"][prediction.id] = prediction.type
         if prediction.fact_probabilities is not None:
             content["fact_probability"][prediction.id] = [
-                (one.title, one.index, one.probability) for one in prediction.fact_probabilities
+                (fact.title, fact.index, fact.probability) for fact in prediction.fact_probabilities
             ]
         where = prediction.location
         if where is not None and where.first is not None and where.start is not None:
@@ -198,7 +206,11 @@ def predictions_file(predictions: Iterable[QAPrediction]) -> dict[str, dict[str,
 
 
 def write_predictions(path: Path, predictions: Iterable[QAPrediction]) -> None:
-    """Write a predictions file, whole or not at all. Raises UnreadableData when it cannot be written."""
+    """Write a predictions file, whole or not at all.
+
+    Raises:
+        UnreadableData: It cannot be written.
+    """
     content = predictions_file(predictions)
     try:
         with tempfile.NamedTemporaryFile(
@@ -224,7 +236,7 @@ def _umask() -> int:
 
 
 def _require_folder(path: Path) -> None:
-    """Refuse an output that could not be written before an hour is spent on computing it."""
+    """Refuse an output path that cannot be written, before computing."""
     if path.is_dir():
         raise UnreadableData(f"{path}: cannot be written: it is a folder")
     if not os.access(path.parent, os.W_OK):

@@ -1,18 +1,18 @@
-"""Scores of a system on questions with gold answers: answer, facts, joint, LocA and, if asked for, FaRM."""
+"""Scores on questions with gold answers: answer, facts, joint, LocA, FaRM."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
+from json import dumps
 from pathlib import Path
 
 import torch
 from rich.console import Console
 from rich.progress import Progress
 
-from analysis.scores.farm_loca import REMOVALS, farm, loca, reduce_context, removal_order
+from analysis.scores import farm_loca
+from analysis.scores.farm_loca import REMOVALS, loca, reduce_context, removal_order
 from analysis.scores.hotpotqa import score
 from modelserver.evaluation.predict_file import predict_all, predictions_file
 from modelserver.inputs.hotpot import GoldExample, read_gold
@@ -24,14 +24,18 @@ Scores = dict[str, float | None]
 
 
 def predict_gold(system: System, gold: Sequence[GoldExample], *, device: str = "cpu") -> list[QAPrediction]:
-    """Return the predictions in the order of the questions; PredictionFailed names one that has none."""
+    """Return the predictions in the order of the questions.
+
+    Raises:
+        PredictionFailed: A question cannot be predicted.
+    """
     return predict_all(system, [example.item for example in gold], device=device)
 
 
 def scores(gold: Sequence[GoldExample], predictions: Sequence[QAPrediction]) -> Scores:
-    """Return the twelve official scores, and LocA with its shares inside and outside the chosen facts.
+    """Return the twelve official scores, and LocA with its two shares.
 
-    All are in [0, 1]; the last three are None where no answer is a span.
+    All are in [0, 1]; the last three are None if no answer is a span.
     """
     official = score([example.official for example in gold], predictions_file(predictions))
     where = loca(_location(prediction) for prediction in predictions)
@@ -46,25 +50,35 @@ def farm_scores(
     device: str = "cpu",
     advance: Callable[[int], None] = lambda count: None,
 ) -> Scores:
-    """Return FaRM(k) with c_rel(k) and c_irr(k), k = 1..4; each distinct reduced context is run once."""
-    contexts: dict[tuple[str, str], Context] = {}  # by question and what is left of its context
-    wanted: dict[tuple[str, int, str], tuple[str, str]] = {}
+    """Return FaRM(k) with c_rel(k) and c_irr(k), k = 1..4.
+
+    Each distinct reduced context is predicted once.
+
+    Args:
+        system: Ready to predict.
+        items: The questions with their whole contexts.
+        predictions: Of the items, in their order.
+        device: Of the system.
+        advance: Called with the size of each finished batch.
+    """
+    contexts: dict[tuple[str, str], Context] = {}  # by question and reduced context
+    reduced: dict[tuple[str, int, str], tuple[str, str]] = {}
     for item, prediction in zip(items, predictions, strict=True):
         listed = [(p.title, p.index, p.probability) for p in prediction.fact_probabilities or ()]
         order = removal_order(listed, prediction.facts)
         for side, facts in (("relevant", order.relevant), ("irrelevant", order.irrelevant)):
             for k in REMOVALS:
                 context = [(title, sentences) for title, sentences in reduce_context(item.context, facts, k)]
-                key = (item.id, json.dumps(context))
+                key = (item.id, dumps(context))
                 contexts[key] = context
-                wanted[side, k, item.id] = key
+                reduced[side, k, item.id] = key
     questions = {item.id: item.question for item in items}
     answers = _answers(system, questions, contexts, device, advance)
     sides = {
-        side: {k: {i: answers[wanted[side, k, i]] for i in questions} for k in REMOVALS}
+        side: {k: {i: answers[reduced[side, k, i]] for i in questions} for k in REMOVALS}
         for side in ("relevant", "irrelevant")
     }
-    result = farm({p.id: p.answer for p in predictions}, sides["relevant"], sides["irrelevant"])
+    result = farm_loca.farm({p.id: p.answer for p in predictions}, sides["relevant"], sides["irrelevant"])
     named = (("farm", result.farm), ("c_rel", result.c_rel), ("c_irr", result.c_irr))
     return {f"{name}_{k}": values[k] for k in REMOVALS for name, values in named}
 
@@ -90,40 +104,50 @@ def _location(prediction: QAPrediction) -> tuple[str, object, object, list[tuple
     return prediction.type or "span", first, last, prediction.facts
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
-    parser.add_argument("system", metavar="SYSTEM", help="name of a system, as `list` prints it")
-    parser.add_argument("data", metavar="DATA.json", type=Path, help="questions with gold, HotpotQA form")
-    parser.add_argument("--weights", type=Path, help="folder of weights (default: those shipped)")
-    parser.add_argument("--farm", action="store_true", help="FaRM as well: about eight times the work")
-    parser.add_argument("--out", metavar="SCORES.json", type=Path, help="write there instead of printing")
-    parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1 … (default: %(default)s)")
-    parser.add_argument("--threads", type=int, help="CPU threads (default: what torch takes)")
+def evaluate(
+    system: str,
+    data: Path,
+    /,
+    *,
+    weights: Path | None = None,
+    farm: bool = False,
+    out: Path | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+    json: bool = True,
+) -> None:
+    """Score a system on questions with gold answers, as JSON in [0, 1].
 
-
-def run(options: argparse.Namespace) -> int:
-    """Print the scores as JSON, in [0, 1]; the exit status is 0, and errors are raised."""
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    gold = read_gold(options.data)
-    system = load_system(options.system, weights=options.weights, device=options.device)
-    result: dict[str, object] = {"system": system.name, "revision": system.revision, "questions": len(gold)}
-    predictions = predict_gold(system, gold, device=options.device)
+    Args:
+        system: Name of a system, as `list` prints it.
+        data: Questions with gold answers in the HotpotQA form.
+        weights: Folder of weights; the shipped ones by default.
+        farm: Compute FaRM too, which takes about eight times as long.
+        out: Write the scores to this file instead of printing them.
+        device: cpu, cuda, cuda:1 …
+        threads: CPU threads; torch chooses by default.
+        json: Print JSON; there is no other form.
+    """
+    if threads:
+        torch.set_num_threads(threads)
+    gold = read_gold(data)
+    loaded = load_system(system, weights=weights, device=device)
+    result: dict[str, object] = {"system": loaded.name, "revision": loaded.revision, "questions": len(gold)}
+    predictions = predict_gold(loaded, gold, device=device)
     result |= scores(gold, predictions)
-    if options.farm:
+    if farm:
         items = [example.item for example in gold]
         with Progress(console=Console(stderr=True)) as progress:
-            task = progress.add_task(f"{system.name}: reduced contexts", total=None)
+            task = progress.add_task(f"{loaded.name}: reduced contexts", total=None)
             result |= farm_scores(
-                system,
+                loaded,
                 items,
                 predictions,
-                device=options.device,
+                device=device,
                 advance=lambda count: progress.advance(task, count),
             )
-    text = json.dumps(result, indent=2) + "\n"
-    if options.out:
-        options.out.write_text(text, encoding="utf-8")
+    text = dumps(result, indent=2) + "\n"
+    if out:
+        out.write_text(text, encoding="utf-8")
     else:
         sys.stdout.write(text)
-    return 0

@@ -8,11 +8,9 @@ long nor rare items starve, and little of a batch is padding.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import math
 import queue
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +18,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from modelserver.systems.base import described, out_of_memory
+from modelserver.inputs.packing import BatchLimits, companions
+from modelserver.systems.base import described
+from modelserver.systems.predict_each import item_error, log_failure, predict_each
 from modelserver.wire.errors import (
     InvalidRequest,
     LoadFailed,
@@ -35,94 +35,6 @@ from modelserver.wire.system_protocol import Asked, BatchTask, Outcome, Served, 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-# Tokens in a batch. On a CPU a small system outgrows a core's cache in larger ones and takes longer an item.
-CPU_TOKENS, GPU_TOKENS = 4_096, 16_384
-
-
-def batch_tokens(device: str) -> int:
-    """Return how many tokens make a good batch on a device."""
-    return CPU_TOKENS if device.startswith("cpu") else GPU_TOKENS
-
-
-@dataclass(frozen=True)
-class BatchLimits:
-    """Bounds of a batch and of the queue before it.
-
-    ``tokens`` bounds items times the cost of the longest, which is what a padded batch holds; ``items``
-    bounds their number. One item alone may have up to ``item_tokens``. ``fill`` is the least share of a
-    batch that is not padding. What waits is spread over the threads that are free, but not into batches of
-    fewer than ``spread_from`` items, for which one thread is as quick as two. ``queue`` is how many items
-    may wait.
-    """
-
-    tokens: int = CPU_TOKENS
-    item_tokens: int = 16_384
-    items: int = 256
-    fill: float = 0.75
-    spread_from: int = 8
-    queue: int = 4_096
-
-    def allow(self, *, count: int, longest: int, total: int) -> bool:
-        """Whether ``count`` items of ``total`` cost, the longest costing ``longest``, may run together."""
-        padded = count * longest
-        return count == 1 or (count <= self.items and padded <= self.tokens and total >= self.fill * padded)
-
-
-def companions(costs: Sequence[int], limits: BatchLimits) -> list[int]:
-    """Return the positions to run as one batch: the first, and those nearest to it in cost."""
-    chosen: list[int] = []
-    longest = total = 0
-    for position in sorted(range(len(costs)), key=lambda i: abs(costs[i] - costs[0])):
-        peak, sum_ = max(longest, costs[position]), total + costs[position]
-        if limits.allow(count=len(chosen) + 1, longest=peak, total=sum_):
-            chosen.append(position)
-            longest, total = peak, sum_
-    return chosen
-
-
-def plan(costs: Sequence[int], limits: BatchLimits) -> list[list[int]]:
-    """Cut all positions into batches, the costliest first, so that the largest batch fails soonest."""
-    batches: list[list[int]] = []
-    total = 0
-    for position in sorted(range(len(costs)), key=lambda i: -costs[i]):
-        last = batches[-1] if batches else []
-        if last and limits.allow(count=len(last) + 1, longest=costs[last[0]], total=total + costs[position]):
-            last.append(position)
-            total += costs[position]
-        else:
-            batches.append([position])
-            total = costs[position]
-    return batches
-
-
-def predict_each(system: BatchTask, items: Sequence[Asked]) -> list[Outcome]:
-    """Predict items as one batch; on failure, halve it to isolate the cause.
-
-    One item that breaks the system, or a batch too big for the memory, costs the others nothing but
-    time. The result is in the order of ``items``, an ItemError in the place of each failing item. Raises
-    Unavailable and LoadFailed when the system does: fewer items at once would fare no better.
-    """
-    try:
-        return _predicted(system, items)
-    except (Unavailable, LoadFailed):
-        raise
-    except Exception as error:  # the edge of the server: a system may be anybody's code
-        if len(items) == 1:
-            return [_item_error(system, items[0], error)]
-        exhausted = out_of_memory(error)
-    # Only here, outside of the handler: the traceback holds what the failed batch had in memory.
-    if exhausted:
-        free_memory()
-    middle = len(items) // 2
-    return predict_each(system, items[:middle]) + predict_each(system, items[middle:])
-
-
-def _predicted(system: BatchTask, items: Sequence[Asked]) -> list[Outcome]:
-    outcomes = list(system.predict(items))
-    if [outcome.id for outcome in outcomes] != [item.id for item in items]:
-        raise ValueError("the system did not answer exactly the items it was given, in their order")
-    return outcomes
 
 
 def check_each(
@@ -148,36 +60,6 @@ def _checked(system: Any, item: Asked, most_tokens: int) -> tuple[ItemError | No
         message = f"{where}: the item has {cost} tokens; at most {most_tokens} are taken"
         return ItemError(id=item.id, error="invalid_item", message=message), 0
     return None, cost
-
-
-def _item_error(system: BatchTask, item: Asked, error: Exception) -> ItemError:
-    log_failure("item_failed", error, system=system.name)
-    if out_of_memory(error):
-        message = f"{system.name} ran out of memory on this item alone: {described(error)}"
-        return ItemError(id=item.id, error="out_of_memory", message=message)
-    return ItemError(
-        id=item.id, error="prediction_failed", message=f"{system.name} failed: {described(error)}"
-    )
-
-
-def free_memory() -> None:
-    """Collect what nothing refers to, and give a GPU's unused memory back."""
-    gc.collect()
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_initialized():
-        torch.cuda.empty_cache()
-
-
-def log_failure(event: str, error: BaseException, **fields: Any) -> None:
-    """Log type and place of an error.
-
-    Not its message, which may quote a participant's text.
-    """
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else "unknown"
-    logger.error(event, extra={"fields": {"error": type(error).__name__, "at": place, **fields}})
 
 
 _thread = threading.local()
@@ -437,7 +319,7 @@ class Batcher:
                 self.withdraw(request)
                 request.fail(error)
         except Exception as error:  # the edge of the server: no batch may end the work on all others
-            outcomes = [_item_error(system, item, error) for item in items]
+            outcomes = [item_error(system, item, error) for item in items]
         seconds = time.monotonic() - started
         for job, outcome in zip(batch, outcomes, strict=False):  # none, when the system was away
             job.request.settle(job.position, outcome)

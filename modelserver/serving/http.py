@@ -24,8 +24,8 @@ from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from modelserver.serving.batching import log_failure
 from modelserver.serving.service import ServerLimits, Service
+from modelserver.systems.predict_each import log_failure
 from modelserver.wire.errors import (
     DeadlineExceeded,
     InvalidRequest,

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from modelserver.serving.batching import ModelThreads, free_memory
+from modelserver.serving.batching import ModelThreads
 from modelserver.systems.base import WARM_UP, described, out_of_memory, weight_bytes
+from modelserver.systems.predict_each import free_memory
 from modelserver.wire.errors import LoadFailed, ModelServerError, Unavailable
 from modelserver.wire.schema import SystemInfo, SystemKind
 from modelserver.wire.system_protocol import Served, kind_of

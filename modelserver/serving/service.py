@@ -16,14 +16,8 @@ from functools import partial
 from itertools import chain
 from typing import Literal, TypeVar
 
-from modelserver.serving.batching import (
-    Batcher,
-    BatchLimits,
-    BatchReport,
-    ModelThreads,
-    QueuedRequest,
-    check_each,
-)
+from modelserver.inputs.packing import BatchLimits
+from modelserver.serving.batching import Batcher, BatchReport, ModelThreads, QueuedRequest, check_each
 from modelserver.serving.metrics import Metrics
 from modelserver.serving.model_cache import Loader, ModelCache, Source
 from modelserver.wire.errors import Overloaded, TooLarge, Unavailable, UnknownSystem

@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn, cast
 
-from modelserver.serving.batching import check_each, free_memory, log_failure, predict_each
+from modelserver.serving.batching import check_each
 from modelserver.serving.devices import Hardware
 from modelserver.serving.logs import log_to_stderr
 from modelserver.serving.model_cache import Source, load_and_warm
 from modelserver.serving.system_spec import LocalSpec
 from modelserver.systems.base import described
+from modelserver.systems.predict_each import free_memory, log_failure, predict_each
 from modelserver.wire.errors import ModelServerError
 from modelserver.wire.schema import ItemError, QAItem, SaliencyOptions, SystemKind
 from modelserver.wire.system_protocol import (

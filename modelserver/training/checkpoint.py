@@ -1,9 +1,14 @@
-"""The state of a training on disk, from which it goes on after a kill as if nothing had happened."""
+"""Checkpoints: the state of an unfinished training on disk.
+
+A run that continues from one ends with the same weights as an uninterrupted
+run; on a CPU they are the same to the bit.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +25,15 @@ Rows = list[dict[str, float | None]]
 def write(
     path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, rows: Rows, settings: Mapping[str, Any]
 ) -> None:
-    """Write model, optimiser, random numbers, log rows and settings; the file appears whole or not at all."""
+    """Write a checkpoint. The file appears whole or not at all.
+
+    Args:
+        path: File to write.
+        model: Its parameters and buffers are stored.
+        optimiser: Its moments are stored, not its learning rates.
+        rows: The log up to here.
+        settings: Values that a continued run must share, as JSON.
+    """
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     for number, state in optimiser.state_dict()["state"].items():
         tensors |= {f"optimiser.{number}.{name}": tensor for name, tensor in state.items()}
@@ -37,10 +50,36 @@ def write(
     part.replace(path)
 
 
-def read(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, settings: Mapping[str, Any]) -> Rows:
-    """Put everything back as it was written and return the log rows.
+@dataclass(frozen=True)
+class State:
+    """A checkpoint in memory: the log rows up to it and its tensors."""
 
-    Raises UnreadableData for a damaged file, and for one written under other settings, which it names.
+    rows: Rows
+    tensors: Mapping[str, Tensor]
+
+    def load(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> None:
+        """Restore the model, the optimiser and torch's random numbers."""
+        model.load_state_dict(_below(self.tensors, "model."))
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in _below(self.tensors, "optimiser.").items():
+            number, _, key = name.partition(".")
+            moments.setdefault(int(number), {})[key] = tensor
+        optimiser.load_state_dict(optimiser.state_dict() | {"state": moments})
+        torch.set_rng_state(self.tensors["random.cpu"])
+        if "random.cuda" in self.tensors and torch.cuda.is_initialized():
+            torch.cuda.set_rng_state(self.tensors["random.cuda"])
+
+
+def read(path: Path, settings: Mapping[str, Any]) -> State:
+    """Read a checkpoint.
+
+    Args:
+        path: File that `write` wrote.
+        settings: Those of the run that is to continue.
+
+    Raises:
+        UnreadableData: The file is damaged, or was written under other
+            settings, which the message names.
     """
     try:
         with safe_open(path, framework="pt") as file:
@@ -52,16 +91,7 @@ def read(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, setting
     now = json.loads(json.dumps(settings))
     if differing := sorted(key for key in now | then if now.get(key) != then.get(key)):
         raise UnreadableData(f"{path}: this training was begun with another {', '.join(differing)}")
-    model.load_state_dict(_below(tensors, "model."))
-    moments: dict[int, dict[str, Tensor]] = {}
-    for name, tensor in _below(tensors, "optimiser.").items():
-        number, _, key = name.partition(".")
-        moments.setdefault(int(number), {})[key] = tensor
-    optimiser.load_state_dict(optimiser.state_dict() | {"state": moments})
-    torch.set_rng_state(tensors["random.cpu"])
-    if "random.cuda" in tensors and torch.cuda.is_initialized():
-        torch.cuda.set_rng_state(tensors["random.cuda"])
-    return rows
+    return State(rows, tensors)
 
 
 def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -1,14 +1,15 @@
-"""The answer-fact coupling regulariser of Schuff, Adel and Vu 2020, §3.3, equation 1.
+"""The answer-fact coupling regulariser.
 
-For one question, with p_a the probability that the model gives to the right answer and p_e what it gives to
-the gold facts::
+Source: Schuff, Adel and Vu 2020, §3.3, equation 1.
+
+For one question, with p_a the probability of the right answer and p_e that of the gold facts::
 
     J = p_a * ((1 - p_e) * c1)                              right answer
       + (1 - p_a) * (p_e * c2 + (1 - p_e) * c3)             wrong answer
 
 The right answer with the right facts costs nothing, with other facts c1; a wrong answer costs c2 with the
 right facts and c3 with others. Multiplied out, ``J = c3 - (c3 - c1) p_a - (c3 - c2) p_e - (c1 + c2 - c3)
-p_a p_e``: answer and facts are drawn together exactly where c1 + c2 > c3.
+p_a p_e``: answer and facts are coupled exactly if c1 + c2 > c3.
 
 p_a is P(start) * P(end) of the gold span. The paper defines it for spans alone, and its released code reads a
 stray token for a yes/no question; here p_a of such a question is the probability of its type.
@@ -31,7 +32,7 @@ FORMS: tuple[Form, ...] = ("sum", "product")
 
 @dataclass(frozen=True)
 class Coupling:
-    """The costs of §3.3 and the form of p_e. The defaults are those of `qi2019-reg`."""
+    """The costs and the form of p_e; the defaults are those of qi2019-reg."""
 
     c1: float = 4.0  # right answer, other facts
     c2: float = 2.0  # wrong answer, gold facts
@@ -51,8 +52,13 @@ def answer_probability(
 ) -> Tensor:
     """Return p_a, [N].
 
-    ``start`` and ``end`` are logits [N, T], ``kind`` [N, 3]; ``first`` and ``last`` [N] are the gold span's
-    tokens, below 0 where the answer is no span, and ``types`` [N] the gold types.
+    Args:
+        start: Logits [N, T] of the answer's first token.
+        end: Logits [N, T] of its last token.
+        kind: Logits [N, 3] of the type.
+        first: First token of the gold span [N], below 0 without a span.
+        last: Last token of the gold span [N], below 0 without a span.
+        types: Gold types [N].
     """
     no_span = first < 0
     in_log = (
@@ -64,10 +70,16 @@ def answer_probability(
 
 
 def explanation_probability(facts: Tensor, gold: Tensor, example: Tensor, n: int, form: Form) -> Tensor:
-    """Return p_e, [N]: the sum or the product of the gold facts' probabilities.
+    """Return p_e, [N]: sum or product of the gold facts' probabilities.
 
-    ``facts`` are logits [F, 2], ``gold`` [F] is true for a gold fact, ``example`` [F] its question of the n.
     Without gold facts the sum is 0 and the product 1.
+
+    Args:
+        facts: Logits [F, 2].
+        gold: True for a gold fact [F].
+        example: Question of each fact [F].
+        n: Number of questions.
+        form: Sum or product.
     """
     relevance = torch.log_softmax(facts, -1)[gold, 1]
     if form == "sum":

@@ -1,4 +1,4 @@
-"""The course of a training as a picture: loss and dev scores over the steps, as SVG."""
+"""Learning curves: training loss and dev scores over the steps, as SVG."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from matplotlib.ticker import MaxNLocator
 # Colours: Okabe and Ito 2008; each curve has a marker of its own as well.
 CURVES = (
     ("em", "answer EM", "#0072B2", "o"),
+    ("f1", "answer F1", "#56B4E9", "x"),
+    ("accuracy", "accuracy", "#0072B2", "o"),
+    ("faithfulness", "faithfulness F1", "#009E73", "^"),
     ("sp_f1", "facts F1", "#D55E00", "s"),
     ("sp_recall", "facts recall", "#E69F00", "v"),
     ("joint_f1", "joint F1", "#009E73", "^"),
@@ -21,7 +24,13 @@ CURVES = (
 
 
 def draw(path: Path, rows: Sequence[Mapping[str, float | None]], title: str) -> None:
-    """Draw log rows; the file appears whole or not at all. A score that no row has is left out."""
+    """Draw log rows. The file appears whole or not at all.
+
+    Args:
+        path: File to write.
+        rows: One for each check; a score that none of them has is left out.
+        title: Shown above the curves.
+    """
     with mpl.rc_context({"svg.hashsalt": "touchstone", "font.size": 9}):
         figure = Figure(figsize=(7.5, 3.2), layout="constrained")
         left, right = figure.subplots(1, 2)

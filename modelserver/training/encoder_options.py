@@ -1,79 +1,128 @@
-"""The arguments that name an encoder for the recurrent readers to start from, and the encoder they name."""
+"""The encoder or word vectors that a recurrent reader starts from."""
 
-from __future__ import annotations
-
-import argparse
+import re
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
 import torch
+import transformers
+from cyclopts import Group, Parameter
+from cyclopts.validators import mutually_exclusive
+from torch import nn
 
 from modelserver.inputs import encoders
 from modelserver.inputs.encoders import find_folder, new_encoder, without_head
 from modelserver.systems.contextual import Encoder
-from modelserver.training.extractive import HEAD, NEW
+from modelserver.training.options import Count, EncoderRate
 
-RATE, NEW_RATE = 3e-5, 5e-4  # learning rate of a pretrained encoder, and of a new one
-PIECES = 8000  # of a new tokenizer
-
-
-def add_arguments(parser: argparse.ArgumentParser, exclusive: Any) -> None:
-    """Declare the arguments; ``exclusive`` is a group of ``parser`` of which one argument may be given."""
-    exclusive.add_argument(
-        "--encoder",
-        type=_encoder,
-        help="in the place of words' vectors: folder of a Hugging Face model, an id of the hub (with "
-        "--allow-hub), or new:HIDDENxLAYERS (default: none)",
-    )
-    text = f"the encoder's learning rate (default: {RATE:g}, of a new one {NEW_RATE:g})"
-    parser.add_argument("--encoder-rate", type=_rate, help=text)
-    text = "fetch the encoder from the hub where it is no folder"
-    parser.add_argument("--allow-hub", action="store_true", help=text)
-    text = "pieces of a new encoder's tokenizer, at most (default: %(default)s)"
-    parser.add_argument("--pieces", type=int, default=PIECES, help=text)
+NEW = re.compile(r"new:([1-9]\d{0,4})x([1-9]\d{0,2})")
+HEAD = 32  # hidden size of an attention head of a new encoder
+RATE, NEW_RATE = 3e-5, 5e-4  # learning rate of a pretrained encoder (Devlin et al. 2019), and of a new one
+_WORDS = Group(validator=mutually_exclusive)
 
 
-def _encoder(text: str) -> str:
-    if text.startswith("new:") and not NEW.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r}: a new encoder is new:HIDDENxLAYERS, such as new:128x2")
-    return text
+def check_encoder(_: type, name: str | None) -> None:
+    """Refuse a malformed name of a new encoder.
 
-
-def _rate(text: str) -> float:
-    try:
-        rate = float(text)
-    except ValueError:
-        rate = 0.0
-    if not 0 < rate < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number between 0 and 1")
-    return rate
-
-
-def open_encoder(options: argparse.Namespace, texts: Iterable[str]) -> Encoder | None:
-    """Return the encoder that the arguments name, a new one with a tokenizer made from ``texts``, or None.
-
-    A new encoder's weights come from torch's generator. Raises UnreadableWeights.
+    Raises:
+        ValueError: It begins with new: but no sizes follow.
     """
-    if options.encoder is None:
-        return None
-    if new := NEW.fullmatch(options.encoder):
-        hidden, layers = int(new[1]), int(new[2])
-        model, tokenizer = new_encoder(
+    if name is not None and name.startswith("new:") and not NEW.fullmatch(name):
+        raise ValueError("a new encoder is new:HIDDENxLAYERS, such as new:128x2")
+
+
+EncoderName = Annotated[str, Parameter(validator=check_encoder)]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class EncoderOptions:
+    """The encoder or word vectors to start from.
+
+    Attributes:
+        encoder: Contextual encoder instead of word embeddings: folder of a
+            Hugging Face model, an id of the hub (with --allow-hub), or
+            new:HIDDENxLAYERS.
+        word_vectors: File of fixed word vectors in the form of GloVe.
+        encoder_rate: Learning rate of the encoder; 3e-5, or 5e-4 for a new
+            one, by default.
+        allow_hub: Download the encoder from the hub if it is not a folder.
+        vocabulary_size: Word pieces of a new encoder's tokenizer, at most.
+        most_vectors: Lines of --word-vectors kept for words that the data
+            does not hold.
+    """
+
+    encoder: Annotated[EncoderName | None, Parameter(group=_WORDS)] = None
+    word_vectors: Annotated[Path | None, Parameter(group=_WORDS)] = None
+    encoder_rate: EncoderRate | None = None
+    allow_hub: bool = False
+    vocabulary_size: Count = 8000
+    most_vectors: int = 50_000
+
+    def open_encoder(self, texts: Iterable[str]) -> Encoder | None:
+        """Return the encoder to start from, None without one.
+
+        A new encoder has a tokenizer made from ``texts``, and weights from
+        torch's generator.
+
+        Raises:
+            UnreadableWeights: The encoder cannot be read.
+        """
+        if self.encoder is None:
+            return None
+        return open_named(self.encoder, texts, self.vocabulary_size, allow_hub=self.allow_hub)
+
+    def learning_rate(self) -> float | None:
+        """Return the learning rate of the encoder, None without one."""
+        if self.encoder is None:
+            return None
+        return self.encoder_rate or (NEW_RATE if NEW.fullmatch(self.encoder) else RATE)
+
+
+def open_reader_model(
+    name: str, texts: Iterable[str], vocabulary_size: int, *, allow_hub: bool, device: torch.device
+) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
+    """Return the model and tokenizer that a name stands for.
+
+    Args:
+        name: Folder, id of the hub, or new:HIDDENxLAYERS.
+        texts: A new tokenizer is made from them.
+        vocabulary_size: Word pieces of a new tokenizer, at most.
+        allow_hub: Download what is not a folder.
+        device: Device of the model.
+
+    Raises:
+        UnreadableWeights: The encoder cannot be read.
+    """
+    if sizes := NEW.fullmatch(name):
+        hidden, layers = int(sizes[1]), int(sizes[2])
+        return new_encoder(
             texts,
-            torch.device("cpu"),
+            device,
             hidden=hidden,
             layers=layers,
             heads=max(1, hidden // HEAD),
-            pieces=options.pieces,
+            pieces=vocabulary_size,
         )
-    else:
-        folder = find_folder(options.encoder, allow_hub=options.allow_hub)
-        model, tokenizer = encoders.open_encoder(folder, torch.device("cpu"), trained=False)
-    return Encoder(without_head(model, options.encoder), tokenizer)
+    return encoders.open_encoder(find_folder(name, allow_hub=allow_hub), device, trained=False)
 
 
-def learning_rate(options: argparse.Namespace) -> float | None:
-    """Return the learning rate of the encoder that the arguments name, None without one."""
-    if options.encoder is None:
-        return None
-    return options.encoder_rate or (NEW_RATE if NEW.fullmatch(options.encoder) else RATE)
+def open_named(
+    name: str, texts: Iterable[str], vocabulary_size: int, *, allow_hub: bool, dropout: bool = True
+) -> Encoder:
+    """Return the named encoder without its head, on the CPU.
+
+    Takes what `open_reader_model` takes, and raises as it does. Without
+    ``dropout`` a new encoder learns without it.
+    """
+    device = torch.device("cpu")
+    model, tokenizer = open_reader_model(name, texts, vocabulary_size, allow_hub=allow_hub, device=device)
+    if not dropout and NEW.fullmatch(name):
+        for part in model.modules():
+            if isinstance(part, nn.Dropout):
+                part.p = 0.0
+        for rate in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
+            setattr(model.config, rate, 0.0)
+    return Encoder(without_head(model, name), tokenizer)

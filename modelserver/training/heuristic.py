@@ -1,20 +1,24 @@
-"""Train the answer types of `heuristic`: a convolution over words and an encoder, in minutes on one core.
+"""Train the answer types of the heuristic system.
 
-The label of a question is the type of its answer's mention in a supporting fact; questions whose answer is no
-mention there are left out (Ray Choudhury et al. 2022, appendix A.3).
+The label of a question is the type of its answer's mention in a supporting
+fact. Questions whose answer is not mentioned there are left out (Ray
+Choudhury et al. 2022, appendix A.3).
 """
 
 from __future__ import annotations
 
-import argparse
+import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from cyclopts import Parameter
+from torch import nn
 from torch.nn.functional import cross_entropy
 
 from modelserver.inputs import encoders
@@ -22,12 +26,15 @@ from modelserver.inputs.answer_types import EncoderTypes, WordCNN, predict_types
 from modelserver.inputs.features import Vocabulary
 from modelserver.inputs.hotpot import GoldExample, parse_gold, read_gold
 from modelserver.inputs.mentions import TYPES, MentionType, type_of
-from modelserver.systems.heuristic import PREDICTORS, SELECTORS, Choice, save
+from modelserver.systems.heuristic import Choice, Predictor, Selector, load, save
+from modelserver.training import loop
+from modelserver.training.loop import Row, require_free, train_with_progress
+from modelserver.training.options import BatchSize, Compute, Count, Data, EncoderRate, Output
 from modelserver.wire.errors import UnreadableData
 from modelserver.world import Split, generate
 
-TRAIN, DEV, WORLD_SEED = 4000, 400, 1
 RARE = 15  # words seen less often get no vector: names must not be learned by heart
+UNTYPED = "no answer is a name, a date or a number of a supporting fact"
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,7 @@ class Labelled:
 
 
 def labelled(examples: Iterable[GoldExample]) -> Iterator[Labelled]:
-    """Yield the questions whose answer is a mention in one of their supporting facts."""
+    """Yield the questions whose answer is mentioned in a supporting fact."""
     for gold in examples:
         facts = set(gold.supporting_facts)
         texts = (
@@ -47,94 +54,208 @@ def labelled(examples: Iterable[GoldExample]) -> Iterator[Labelled]:
             if (title, number) in facts
         )  # fmt: skip
         types = (type_of(text, gold.answer) for text in texts)
-        found = next((kind for kind in types if kind is not None), None)
-        if found is not None:
-            yield Labelled(gold.question, found)
+        type_ = next((kind for kind in types if kind is not None), None)
+        if type_ is not None:
+            yield Labelled(gold.question, type_)
 
 
-def fit(
-    model: WordCNN | EncoderTypes, examples: Sequence[Labelled], *, epochs: int, rate: float, seed: int
-) -> None:
-    """Train in place with cross-entropy and Adam, 32 questions a step; leaves eval mode on.
+@dataclass(frozen=True)
+class Recipe:
+    """Everything but the data and the encoder that the weights depend on."""
 
-    Raises UnreadableData where there is no example.
+    word_epochs: int = 5
+    encoder_epochs: int = 3
+    word_rate: float = 2e-3
+    encoder_rate: float = 1e-3
+    batch: int = 32
+    clip: float = 1.0  # norm of the gradient
+    seed: int = 1
+
+
+class Trainer(loop.Trainer[Labelled]):
+    """Both predictors of answer types in training, one after the other.
+
+    The word model comes first. The encoder is made when its first step is
+    due, so that its new weights follow the random numbers that the word model
+    used up. The last weights are kept, whatever their scores on dev are.
+
+    Args:
+        choice: Selector and predictor that the folder names.
+        recipe: Schedule and seed.
+        examples: Questions with the type of their answers.
+        make_encoder: Makes the encoder to start from.
     """
-    if not examples:
-        raise UnreadableData("training data: no answer is a name, a date or a number of a supporting fact")
-    rng, optimiser = np.random.default_rng(seed), torch.optim.Adam(model.parameters(), lr=rate)
-    model.train()
-    for _ in range(epochs):
-        for batch in np.array_split(rng.permutation(len(examples)), -(-len(examples) // 32)):
-            chosen = [examples[place] for place in batch]
-            wanted = torch.tensor([TYPES.index(one.type) for one in chosen])
-            loss = cross_entropy(model([one.question for one in chosen]), wanted)
-            optimiser.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimiser.step()
-    model.eval()
+
+    title, selection = "heuristic", "step"
+
+    def __init__(
+        self,
+        choice: Choice,
+        recipe: Recipe,
+        examples: Sequence[Labelled],
+        make_encoder: Callable[[], EncoderTypes],
+    ) -> None:
+        if not examples:
+            raise UnreadableData(f"training data: {UNTYPED}")
+        self.choice, self.recipe, self.examples, self._make_encoder = choice, recipe, examples, make_encoder
+        self.words = WordCNN(Vocabulary.build([each.question for each in examples], at_least=RARE))
+        self.encoder: EncoderTypes | None = None
+        self.optimiser: torch.optim.Optimizer = torch.optim.Adam(self.words.parameters(), lr=recipe.word_rate)
+        self.check_every = -(-len(examples) // recipe.batch)  # steps of an epoch
+        self.word_steps = recipe.word_epochs * self.check_every
+        self.total_steps = self.word_steps + recipe.encoder_epochs * self.check_every
+        self.steps = 0
+
+    @property
+    def model(self) -> nn.Module:  # type: ignore[override]
+        """Return the parameters of a checkpoint: both predictors once both exist."""
+        return self.words if self.encoder is None else nn.ModuleList([self.words, self.encoder])
+
+    def step(self) -> float:
+        """Learn from one batch and return its cross-entropy."""
+        if self.steps == self.word_steps:
+            self._begin_encoder()
+        learner = self.encoder or self.words
+        learner.train()
+        chosen = self._batch()
+        types = torch.tensor([TYPES.index(each.type) for each in chosen])
+        loss = cross_entropy(learner([each.question for each in chosen]), types)
+        self.optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(learner.parameters(), self.recipe.clip)
+        self.optimiser.step()
+        self.steps += 1
+        return loss.item()
+
+    def _begin_encoder(self) -> None:
+        self.encoder = self._make_encoder()
+        self.optimiser = torch.optim.Adam(self.encoder.parameters(), lr=self.recipe.encoder_rate)
+
+    def _batch(self) -> list[Labelled]:
+        first = 0 if self.steps < self.word_steps else self.word_steps
+        epoch, number = divmod(self.steps - first, self.check_every)
+        rng = np.random.default_rng(self.recipe.seed)
+        for _ in range(epoch + 1):
+            order = rng.permutation(len(self.examples))
+        return [self.examples[i] for i in np.array_split(order, self.check_every)[number]]
+
+    def go_to(self, step: int) -> None:
+        """Make the encoder if the checkpoint holds one."""
+        if step > self.word_steps:
+            self._begin_encoder()
+        self.steps = step
+
+    def is_candidate(self, row: Row) -> bool:
+        """Return whether both predictors are trained."""
+        return (row["step"] or 0) > self.word_steps
+
+    def evaluate(self, dev: Sequence[Labelled]) -> Row:
+        """Return accuracy and macro F1 of the predictor in training."""
+        learner = (self.encoder or self.words).eval()
+        return {**accuracy(learner, dev)}
+
+    def settings(self) -> dict[str, Any]:
+        """Return choice, recipe and a digest of the data."""
+        digest = hashlib.sha256("".join(map(repr, self.examples)).encode()).hexdigest()
+        return asdict(self.choice) | asdict(self.recipe) | {"data": digest}
+
+    def save(self, folder: Path) -> None:
+        """Write what `modelserver.systems.heuristic.load` reads."""
+        assert self.encoder is not None
+        save(folder, self.choice, self.words, self.encoder)
 
 
 def accuracy(model: WordCNN | EncoderTypes, examples: Sequence[Labelled]) -> dict[str, float]:
-    """Return accuracy and macro F1 over the types that occur among labels or predictions."""
-    found = predict_types(model, [one.question for one in examples])
-    wanted = [one.type for one in examples]
+    """Return accuracy and macro F1 over the types of labels or predictions."""
+    predicted = predict_types(model, [each.question for each in examples])
+    types = [each.type for each in examples]
     scores = []
-    for kind in set(found) | set(wanted):
-        both = sum(a == b == kind for a, b in zip(found, wanted, strict=True))
-        scores.append(2 * both / (found.count(kind) + wanted.count(kind)))
-    right = sum(a == b for a, b in zip(found, wanted, strict=True))
+    for kind in set(predicted) | set(types):
+        both = sum(a == b == kind for a, b in zip(predicted, types, strict=True))
+        scores.append(2 * both / (predicted.count(kind) + types.count(kind)))
+    right = sum(a == b for a, b in zip(predicted, types, strict=True))
     return {"accuracy": right / len(examples), "macro_f1": sum(scores) / len(scores)}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``train heuristic``."""
-    add = parser.add_argument
-    add("--out", type=Path, required=True, metavar="DIR", help="folder for the weights")
-    add("--train", type=Path, metavar="DATA.json", help="questions (default: the generated world)")
-    add("--dev", type=Path, metavar="DATA.json", help="questions to score on (default: the same world)")
-    add("--encoder", type=Path, metavar="FOLDER", help="encoder to start from (default: a new small one)")
-    add("--selector", choices=SELECTORS, default="overlap", help="of sentences (default: %(default)s)")
-    add("--predictor", choices=PREDICTORS, default="words", help="of types (default: %(default)s)")
-    add("--word-epochs", type=int, default=5, help="(default: %(default)s)")
-    add("--encoder-epochs", type=int, default=3, help="(default: %(default)s)")
-    add("--encoder-rate", type=float, default=1e-3, help="1e-5 for a pre-trained one (default: %(default)s)")
-    add("--seed", type=int, default=1, help="of weights and order (default: %(default)s)")
-    add("--threads", type=int, default=1, help="CPU threads (default: %(default)s)")
-    parser.set_defaults(command=run)
+@Parameter(name="*")
+@dataclass(frozen=True)
+class HeuristicOptions(Data, Compute, Output):
+    """Everything that training the answer types takes.
+
+    Attributes:
+        train: Number of generated training examples.
+        dev: Number of generated dev examples.
+        dev_file: Score on this file instead of generated examples.
+        encoder: Folder of the encoder to start from; a new small one by
+            default.
+        selector: Selector of sentences.
+        predictor: Predictor of answer types.
+        word_epochs: Passes over the data of the word model.
+        encoder_epochs: Passes over the data of the encoder.
+        encoder_rate: Learning rate of the encoder; 1e-5 suits a pretrained
+            one.
+        batch_size: Questions in a step.
+        seed: Seed of weights and order.
+        threads: CPU threads; the same number repeats exactly.
+    """
+
+    train: Count = 4000
+    dev: Count = 400
+    encoder: Path | None = None
+    selector: Selector = "overlap"
+    predictor: Predictor = "words"
+    word_epochs: Count = Recipe.word_epochs
+    encoder_epochs: Count = Recipe.encoder_epochs
+    encoder_rate: EncoderRate = Recipe.encoder_rate
+    batch_size: BatchSize = Recipe.batch
+    seed: int = Recipe.seed
 
 
-def run(options: argparse.Namespace) -> int:
-    """Train both predictors, write the folder and print their scores on dev; the exit status is 0."""
-    torch.set_num_threads(options.threads)
+def heuristic(*, options: HeuristicOptions) -> None:
+    """Train the answer types of the heuristic, in minutes on one core.
+
+    A convolution over words and an encoder learn the type of the answer from
+    the question. The log goes to --out; both scores on dev are printed.
+    """
+    require_free(options.out, **options.start)
+    options.apply()
     torch.manual_seed(options.seed)
-    train, dev = (list(labelled(gold)) for gold in _data(options))
-    if not train or not dev:
-        raise UnreadableData("no answer is a name, a date or a number of a supporting fact")
-    questions = [one.question for one in train]
-    words_model = WordCNN(Vocabulary.build(questions, at_least=RARE))
-    fit(words_model, train, epochs=options.word_epochs, rate=2e-3, seed=options.seed)
-    encoder = _encoder(options, questions)
-    fit(encoder, train, epochs=options.encoder_epochs, rate=options.encoder_rate, seed=options.seed)
-    save(options.out, Choice(options.selector, options.predictor), words_model, encoder)
-    scores = {"words": accuracy(words_model, dev), "encoder": accuracy(encoder, dev)}
-    sys.stdout.write(json.dumps({"train": len(train), "dev": len(dev), **scores}, indent=2) + "\n")
-    return 0
+    train_set, dev = (list(labelled(gold)) for gold in _data(options))
+    if not dev:
+        raise UnreadableData(f"dev data: {UNTYPED}")
+    recipe = Recipe(
+        options.word_epochs,
+        options.encoder_epochs,
+        encoder_rate=options.encoder_rate,
+        batch=options.batch_size,
+        seed=options.seed,
+    )
+    questions = [each.question for each in train_set]
+    trainer = Trainer(
+        Choice(options.selector, options.predictor),
+        recipe,
+        train_set,
+        lambda: _open_encoder(options.encoder, questions),
+    )
+    train_with_progress(trainer, dev, options.out, **options.start, report=lambda row: None)
+    system = load(options.out, torch.device("cpu"), name="heuristic", description="")
+    scores = {"words": accuracy(system.words, dev), "encoder": accuracy(system.encoder, dev)}
+    sys.stdout.write(json.dumps({"train": len(train_set), "dev": len(dev), **scores}, indent=2) + "\n")
 
 
-def _data(options: argparse.Namespace) -> Iterator[list[GoldExample]]:
+def _data(options: HeuristicOptions) -> Iterator[list[GoldExample]]:
     splits: tuple[tuple[Path | None, Split, int], ...] = (
-        (options.train, "train", TRAIN),
-        (options.dev, "dev", DEV),
+        (options.train_file, "train", options.train),
+        (options.dev_file, "dev", options.dev),
     )
     for path, split, count in splits:
-        yield read_gold(path) if path else parse_gold(generate(split, count, WORLD_SEED), "world")
+        yield read_gold(path) if path else parse_gold(generate(split, count, options.world_seed), "world")
 
 
-def _encoder(options: argparse.Namespace, questions: Sequence[str]) -> EncoderTypes:
+def _open_encoder(folder: Path | None, questions: Sequence[str]) -> EncoderTypes:
     cpu = torch.device("cpu")
-    if options.encoder is None:
+    if folder is None:
         model, tokenizer = encoders.new_encoder(questions, cpu, hidden=64, layers=2, heads=2, pieces=1500)
     else:
-        model, tokenizer = encoders.open_encoder(options.encoder, cpu, trained=False)
-    return EncoderTypes(encoders.without_head(model, options.encoder or "new encoder"), tokenizer)
+        model, tokenizer = encoders.open_encoder(folder, cpu, trained=False)
+    return EncoderTypes(encoders.without_head(model, folder or "new encoder"), tokenizer)

@@ -1,15 +1,13 @@
-"""Search the costs of the answer-fact coupling at random, after Schuff et al. 2020, appendix C.
+"""Search the costs of the answer-fact coupling at random.
 
-Each run draws c1, c2, c3, lambda and the form of p_e, trains by the recipe, and is a row of search.jsonl.
-As in the paper, the best run is the one with the largest share of span answers inside predicted facts on dev.
-That share alone rewards a system that predicts every fact; its row shows what it cost in precision.
-
-What run number i draws follows from the seed and i alone. Killed, the same command goes on where it was.
+Each run draws c1, c2, c3, lambda and the form of p_e, trains by the recipe,
+and is a row of search.jsonl (Schuff et al. 2020, appendix C). The draws of
+run number i follow from the seed and i alone, so that an interrupted search
+can continue.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
@@ -19,30 +17,56 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from cyclopts import Parameter
 from rich.console import Console
 from rich.progress import Progress
 
-from modelserver.registry import SYSTEMS
 from modelserver.training.coupling_loss import FORMS, Coupling
-from modelserver.training.recurrent import Recipe, Work, recurrent_arguments, too_small, train
+from modelserver.training.loop import train
+from modelserver.training.options import Count, Folder
+from modelserver.training.recurrent import Recipe, RecurrentOptions, Work
 from modelserver.wire.errors import UnreadableData
 
 LOG, BEST = "search.jsonl", "best"  # in the folder of the search
 Run = dict[str, Any]
 
 
+def check_range(_: type, limits: tuple[float, float]) -> None:
+    """Refuse limits in the wrong order.
+
+    Raises:
+        ValueError: The first is larger.
+    """
+    if not limits[0] <= limits[1]:
+        raise ValueError("LOW must not be above HIGH")
+
+
+def check_positive_range(_: type, limits: tuple[float, float]) -> None:
+    """Refuse limits in the wrong order, or not above 0.
+
+    Raises:
+        ValueError: They are.
+    """
+    if not 0 < limits[0] <= limits[1]:
+        raise ValueError("LOW must be above 0 and not above HIGH")
+
+
 @dataclass(frozen=True)
 class Space:
-    """What costs and lambda are drawn from: evenly, lambda on a logarithmic scale. Either form is likely."""
+    """Ranges of the costs and of lambda.
+
+    Costs are uniform, lambda is uniform on a logarithmic scale, and both
+    forms of p_e are equally likely.
+    """
 
     costs: tuple[float, float] = (0.0, 5.0)
     fact_weights: tuple[float, float] = (3.0, 48.0)
 
     def draw(self, recipe: Recipe, seed: int, number: int) -> Recipe:
-        """Return the recipe of a run. Its seed is the search's: runs differ in what is drawn alone."""
+        """Return the recipe of a run; its training seed is the search's."""
         rng = np.random.default_rng([seed, number])
         c1, c2, c3 = rng.uniform(*self.costs, size=3).tolist()
         low, high = self.fact_weights
@@ -61,10 +85,21 @@ def search(
     report: Callable[[Run], None] = lambda run: None,
     advance: Callable[[int], None] = lambda runs: None,
 ) -> Run:
-    """Do the runs that search.jsonl does not hold yet, and return the best of all.
+    """Do the runs that search.jsonl does not hold yet; return the best run.
 
-    Its weights end up in ``out``/best; those of the others are removed. Raises UnreadableData where
-    search.jsonl is damaged or tells of other settings.
+    Its weights end up in ``out``/best; those of the others are removed.
+
+    Args:
+        work: Data, sizes and schedule.
+        out: Folder of the search.
+        runs: Number of runs in all.
+        seed: Seed of draws, weights and order.
+        space: Ranges to draw from.
+        report: Called with each new row.
+        advance: Called after each run.
+
+    Raises:
+        UnreadableData: search.jsonl is damaged or has other settings.
     """
     out.mkdir(parents=True, exist_ok=True)
     done = _read(out / LOG)
@@ -89,7 +124,7 @@ def search(
 
 
 def best(done: Sequence[Run]) -> Run:
-    """Return the run with the largest share of span answers inside predicted facts, the first of equals."""
+    """Return the first run with the largest share inside predicted facts."""
     return max(done, key=lambda run: -1.0 if _inside(run) is None else _inside(run))
 
 
@@ -98,7 +133,7 @@ def _inside(run: Run) -> Any:
 
 
 def _keep_best(out: Path, done: Sequence[Run]) -> None:
-    """Move the last run's weights to the place of the best where they are, and remove them where not."""
+    """Keep the last run's weights if it is the best, or remove them."""
     last = out / f"run-{done[-1]['run']}"
     if not last.is_dir():
         return
@@ -111,7 +146,7 @@ def _keep_best(out: Path, done: Sequence[Run]) -> None:
 
 
 def _read(path: Path) -> list[Run]:
-    """Read the rows. A last line without its end was being written when the search was killed: it is cut."""
+    """Read the rows. Cut an unfinished last line of an interrupted search."""
     if not path.exists():
         return []
     content = path.read_bytes()
@@ -142,46 +177,54 @@ def _append(path: Path, row: Run) -> None:
         os.fsync(file.fileno())
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
-    names = [name for name in SYSTEMS if name.endswith("-reg")]
-    add, space = parser.add_argument, Space()
-    add("system", metavar="SYSTEM", choices=names, help=" or ".join(names))
-    add("--runs", type=int, default=100, help="runs in all (default: %(default)s, as the paper)")
-    add("--seed", type=int, default=1, help="seed of draws, weights and order (default: %(default)s)")
-    for flag, default, text in (
-        ("--costs", space.costs, "range of c1, c2 and c3"),
-        ("--fact-weights", space.fact_weights, "range of lambda, above 0"),
-    ):
-        shown = f"{text} (default: {default[0]:g} {default[1]:g})"
-        add(flag, type=float, nargs=2, metavar=("LOW", "HIGH"), default=default, help=shown)
-    recurrent_arguments(parser)
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SearchOptions(RecurrentOptions, Folder):
+    """Everything that the search takes.
+
+    Attributes:
+        out: Folder for search.jsonl and the best weights.
+        runs: Number of runs; the paper has 100.
+        seed: Seed of draws, weights and order.
+        costs: Range of c1, c2 and c3.
+        fact_weights: Range of lambda, above 0.
+    """
+
+    runs: Count = 100
+    seed: int = 1
+    costs: Annotated[tuple[float, float], Parameter(validator=check_range)] = Space.costs
+    fact_weights: Annotated[tuple[float, float], Parameter(validator=check_positive_range)] = (
+        Space.fact_weights
+    )
 
 
-def run(options: argparse.Namespace) -> int:
-    """Search and print the best run as JSON; the exit status is 0, or 2 for bad arguments."""
-    if wrong := too_small(options) or ("--runs" if options.runs < 1 else None):
-        sys.stderr.write(f"{wrong} must be at least 1\n")
-        return 2
-    space = Space(tuple(options.costs), tuple(options.fact_weights))
-    if not (space.costs[0] <= space.costs[1] and 0 < space.fact_weights[0] <= space.fact_weights[1]):
-        sys.stderr.write("--costs and --fact-weights are LOW HIGH, and a weight is above 0\n")
-        return 2
-    work = Work.of(options)
+def search_costs(
+    system: Annotated[Literal["qi2019-reg", "select-and-forget-reg"], Parameter(help="The reader to train.")],
+    /,
+    *,
+    options: SearchOptions,
+) -> None:
+    """Search the costs of the answer-fact coupling at random.
+
+    The best run has the largest share of span answers inside predicted facts
+    on dev. That share alone rewards a system that predicts every fact; the
+    row in search.jsonl shows the cost in precision. An interrupted search
+    continues with the same command.
+    """
+    work = Work.of(system, options, options.seed)
     with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task(f"{options.system}: searching", total=options.runs)
-        found = search(
+        task = bar.add_task(f"{system}: searching", total=options.runs)
+        winner = search(
             work,
             options.out,
             runs=options.runs,
             seed=options.seed,
-            space=space,
+            space=Space(options.costs, options.fact_weights),
             report=lambda row: bar.console.print(_summary(row), highlight=False),
             advance=lambda runs: bar.advance(task, runs),
         )
-    sys.stderr.write(f"{options.out / BEST}: the weights of run {found['run']}\n")
-    sys.stdout.write(json.dumps(found, indent=2) + "\n")
-    return 0
+    sys.stderr.write(f"{options.out / BEST}: the weights of run {winner['run']}\n")
+    sys.stdout.write(json.dumps(winner, indent=2) + "\n")
 
 
 def _summary(row: Run) -> str:

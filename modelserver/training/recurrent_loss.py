@@ -1,4 +1,4 @@
-"""What a reader learns from: questions with their labels, in batches, and the loss."""
+"""Labelled questions in batches, and the loss of a recurrent reader."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ IGNORED = -100  # a label that torch's cross-entropy leaves out
 
 @dataclass(frozen=True)
 class Example:
-    """A question as numbers with its labels. ``start`` and ``end`` are IGNORED where yes or no answers it."""
+    """A question as numbers with its labels.
+
+    ``start`` and ``end`` are IGNORED if the answer is yes or no.
+    """
 
     features: Features
     start: int
@@ -37,17 +40,20 @@ class Example:
 
 
 def label(gold: GoldExample, features: Features) -> Example | None:
-    """Return features with labels, or None where the answer is not in the context and cannot be learned."""
-    wanted = set(gold.supporting_facts)
-    facts = np.array([fact in wanted for fact in features.facts], dtype=bool)
+    """Return features with labels, None if the context lacks the answer."""
+    gold_facts = set(gold.supporting_facts)
+    facts = np.array([fact in gold_facts for fact in features.facts], dtype=bool)
     if gold.answer in ANSWER_TYPES[1:]:
         return Example(features, IGNORED, IGNORED, ANSWER_TYPES.index(gold.answer), facts)
-    span = find_answer(features, gold.answer, wanted)
+    span = find_answer(features, gold.answer, gold_facts)
     return None if span is None else Example(features, *span, 0, facts)
 
 
 def batches(examples: Sequence[Example], size: int, rng: np.random.Generator) -> Iterator[list[Example]]:
-    """Yield batches for ever: each pass shuffles, then sorts runs of fifty batches by length."""
+    """Yield batches without end.
+
+    Each pass shuffles, then sorts runs of fifty batches by length.
+    """
     run = size * 50
     while True:
         order = rng.permutation(len(examples))
@@ -65,11 +71,12 @@ def loss(
     fact_weight: float,
     coupling: Coupling | None = None,
 ) -> Tensor:
-    """Return the sum of four cross-entropies, start, end, type and facts, and of the coupling's cost, if any.
+    """Return the loss: cross-entropies and the cost of the coupling, if any.
 
-    The first three and the cost are means over examples; the facts' is a mean over facts, times
-    ``fact_weight`` (Schuff et al. 2020, §3.3 and released code). Where the answer heads have not seen the
-    answer's token, no span is learned: a title's token cannot be selected.
+    Those of start, end and type, and the cost, are means over examples; that
+    of facts is a mean over facts, times ``fact_weight`` (Schuff et al. 2020,
+    §3.3 and released code). A span is only learned if the answer heads saw
+    its token: a title's token cannot be selected.
     """
     groups, device = batch.context.by_example, outputs.type.device
     types, first, last = (
@@ -81,9 +88,9 @@ def loss(
     )
     kind, facts = outputs.type.float(), outputs.facts.float()
     total = F.cross_entropy(kind, types)
-    for logits, places in ((start, first), (end, last)):
-        visible = seen.gather(1, places.clamp(min=0)[:, None])[:, 0]
-        spans = torch.where(visible, places, IGNORED)
+    for logits, gold_tokens in ((start, first), (end, last)):
+        visible = seen.gather(1, gold_tokens.clamp(min=0)[:, None])[:, 0]
+        spans = torch.where(visible, gold_tokens, IGNORED)
         total = total + F.cross_entropy(logits, spans, ignore_index=IGNORED, reduction="sum") / len(examples)
     gold = torch.from_numpy(np.concatenate([e.facts for e in examples])).to(device)
     total = total + fact_weight * F.cross_entropy(facts, gold.long())

@@ -1,4 +1,4 @@
-"""What a span head learns from: windows of text with the places of the answers in them, and the loss."""
+"""Windows of text with their answers, and the loss of a span head."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from modelserver.wire.errors import InvalidRequest
 class Labelled:
     """Windows of one example, at least one of which holds an answer.
 
-    ``gold`` has for each window the first and the last tokens of the answers that it holds whole, counted
-    from the window's first.
+    Attributes:
+        windows: In the order of the text.
+        gold: First and last token of each answer that a window holds whole,
+            counted from the window's first token.
     """
 
     windows: list[Window]
@@ -27,7 +29,7 @@ class Labelled:
 
 
 def token_span(encoded: Encoded, span: GoldSpan) -> tuple[int, int] | None:
-    """Return the first and last token that touch a span of text, or None where there is none."""
+    """Return the first and last token that touch a span; None without one."""
     article, sentence, start, end = encoded.places.T
     here = article == span.article
     firsts = np.flatnonzero(here & (sentence == span.first) & (end > span.start))
@@ -40,12 +42,13 @@ def token_span(encoded: Encoded, span: GoldSpan) -> tuple[int, int] | None:
 def label(
     example: ReadingExample, reader: WindowReader, most: int, rng: np.random.Generator
 ) -> Labelled | None:
-    """Return at most ``most`` windows with their gold spans, or None where no window holds an answer whole.
+    """Return some windows of an example with their gold spans.
 
-    One window with an answer is always among them; the others are drawn from all, in the order of the text.
+    One window with an answer is always among them; the others are drawn from
+    all. None if no window holds an answer whole.
     """
     encoded = reader.encode(example.item)
-    spans = [found for span in example.spans if (found := token_span(encoded, span))]
+    spans = [tokens for span in example.spans if (tokens := token_span(encoded, span))]
     windows = reader.windows(encoded)
     gold = [[(a - w.start, b - w.start) for a, b in spans if w.start <= a and b < w.end] for w in windows]
     holding = [number for number, inside in enumerate(gold) if inside]
@@ -60,12 +63,18 @@ def label(
 
 
 def loss(start: Tensor, end: Tensor, offset: Sequence[int], examples: Sequence[Labelled]) -> Tensor:
-    """Return the summed loss of examples whose windows lie in the rows of ``start`` and ``end``, [W, T].
+    """Return the summed loss of examples.
 
-    For each of the two, log of the sum of exp(logit) over the context tokens of all windows of an example,
-    less the same over the gold ones; the mean of both. One normaliser for all windows makes their scores
-    comparable (Clark and Gardner 2018, shared normalisation), as `ExtractiveSystem` compares them; several
-    gold places share the probability as the model likes.
+    The loss of a side is the log of the sum of exp(logit) over the context
+    tokens of all windows, minus the same over gold tokens; that of an example
+    is the mean of both sides. One normaliser for all windows makes their
+    scores comparable (Clark and Gardner 2018, shared normalisation).
+
+    Args:
+        start: Logits [W, T] of first tokens, a row for each window.
+        end: Logits [W, T] of last tokens.
+        offset: First context token of each row.
+        examples: Their windows are the rows, in this order.
     """
     total, row = start.new_zeros(()), 0
     for example in examples:
@@ -84,7 +93,7 @@ def loss(start: Tensor, end: Tensor, offset: Sequence[int], examples: Sequence[L
 
 
 def groups(examples: Sequence[Labelled], reader: WindowReader, tokens: int) -> Iterator[list[Labelled]]:
-    """Yield groups of at most ``tokens`` tokens with padding, or of one example; like lengths together."""
+    """Yield groups of like length, with padding at most so many tokens."""
     group: list[Labelled] = []
     rows = 0
     longest = {id(e): max(map(reader.length, e.windows)) for e in examples}
@@ -99,12 +108,12 @@ def groups(examples: Sequence[Labelled], reader: WindowReader, tokens: int) -> I
 
 
 def learnable(examples: Sequence[ReadingExample], reader: WindowReader) -> list[ReadingExample]:
-    """Return the examples that are not too long and an answer of which lies whole in a window."""
+    """Return readable examples with an answer that fits into a window."""
     return [e for e in examples if readable(e, reader) and label(e, reader, 1, np.random.default_rng(0))]
 
 
 def readable(example: ReadingExample, reader: WindowReader) -> bool:
-    """Return whether the reader takes the example's question and context."""
+    """Return whether the reader accepts the question and the context."""
     try:
         reader.encode(example.item)
     except InvalidRequest:

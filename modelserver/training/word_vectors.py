@@ -1,4 +1,7 @@
-"""Word vectors made elsewhere, read from a file in the text form of GloVe (Pennington et al. 2014)."""
+"""Pretrained word vectors in the text form of GloVe.
+
+Source: Pennington et al. 2014.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,22 @@ class WordVectors:
 
 
 def read_vectors(path: Path, *, wanted: Collection[str], first: int) -> WordVectors:
-    """Read the vectors of the ``wanted`` words, and of the ``first`` lines, which hold the most frequent.
+    """Read the vectors of some words, and of the most frequent ones.
 
-    A line is a word and its numbers, parted by single spaces; a word may itself hold spaces. A first line of
-    two whole numbers, as fastText writes it, is skipped. Of spellings that differ in case alone the first
-    counts. The file is streamed; what is kept is in memory. Raises UnreadableData naming file and line.
+    A line is a word and its numbers, separated by single spaces; a word may
+    itself contain spaces. A first line of two whole numbers, as fastText
+    writes it, is skipped. Of spellings that differ in case alone the first
+    counts. The file is streamed.
+
+    Args:
+        path: File to read.
+        wanted: Words to keep wherever they stand.
+        first: Lines from the top whose words are kept.
+
+    Raises:
+        UnreadableData: A line is malformed; names file and line.
     """
-    found: dict[str, Floats] = {}
+    vectors: dict[str, Floats] = {}
     size = 0
     for number, fields in _lines(path):
         if not size:
@@ -37,15 +49,15 @@ def read_vectors(path: Path, *, wanted: Collection[str], first: int) -> WordVect
         word = " ".join(fields[:-size]).lower()
         if not word:
             raise UnreadableData(f"{path}: line {number}: a word and {size} numbers are expected")
-        if word not in found and (number <= first or word in wanted):
-            found[word] = _vector(fields[-size:], f"{path}: line {number}")
-    if not found:
+        if word not in vectors and (number <= first or word in wanted):
+            vectors[word] = _vector(fields[-size:], f"{path}: line {number}")
+    if not vectors:
         raise UnreadableData(f"{path}: not one vector is of a word in the data")
-    return WordVectors(tuple(found), np.stack(list(found.values())))
+    return WordVectors(tuple(vectors), np.stack(list(vectors.values())))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield line numbers from 1 and the fields of each line that is neither empty nor fastText's first."""
+    """Yield number from 1 and fields of each line that holds a vector."""
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):

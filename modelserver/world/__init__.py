@@ -7,22 +7,24 @@ It is fictional, so that nobody knew the answers before. Every question gets a s
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
 import random
-import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import Annotated, TypedDict
+
+from cyclopts import Parameter, validators
 
 from modelserver.world.articles import Article, write_article
 from modelserver.world.entities import Entity, World
+from modelserver.world.items import Number, SplitOptions
 from modelserver.world.names import SPLITS, Names, Split, split_of
 from modelserver.world.questions import Question, ask
 
-__all__ = ["SPLITS", "Example", "Split", "add_arguments", "generate", "run", "split_of", "write_split"]
+__all__ = ["SPLITS", "Example", "Split", "generate", "split_of", "write_split", "write_world"]
 
 ARTICLES = 8
 
@@ -121,31 +123,27 @@ def _distractors(world: World, gold: list[Entity], rng: random.Random) -> list[E
     return list(chosen.values())[: ARTICLES - len(gold)]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
-    parser.add_argument("--out", type=Path, required=True, help="folder for train.json, dev.json, test.json")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the world (default 1)")
-    parser.add_argument(
-        "--articles",
-        type=int,
-        default=ARTICLES,
-        help=f"of each example, 2 to {ARTICLES} (default {ARTICLES})",
-    )
-    for split, default in zip(SPLITS, (10_000, 500, 1000), strict=True):
-        parser.add_argument(f"--{split}", type=int, default=default, help=f"examples (default {default})")
+@Parameter(name="*")
+@dataclass(frozen=True)
+class WorldOptions(SplitOptions):
+    """Folder, seed, numbers and sizes of generated examples.
+
+    Attributes:
+        out: Folder for train.json, dev.json and test.json.
+        articles: Articles of each example, 2 to 8.
+    """
+
+    train: Number = 10_000
+    dev: Number = 500
+    test: Number = 1000
+    articles: Annotated[int, Parameter(validator=validators.Number(gte=2, lte=ARTICLES))] = ARTICLES
 
 
-def run(args: argparse.Namespace) -> int:
-    """Write the three splits; returns 0, or 2 for bad arguments."""
-    for split in SPLITS:
-        if getattr(args, split) < 0:
-            print(f"--{split} must not be negative", file=sys.stderr)  # noqa: T201
-            return 2
-    if not 2 <= args.articles <= ARTICLES:
-        print(f"--articles must be from 2 to {ARTICLES}", file=sys.stderr)  # noqa: T201
-        return 2
-    args.out.mkdir(parents=True, exist_ok=True)
-    for split in SPLITS:
-        write_split(args.out / f"{split}.json", split, getattr(args, split), args.seed, args.articles)
-        print(args.out / f"{split}.json", getattr(args, split), "examples")  # noqa: T201
-    return 0
+def write_world(*, options: WorldOptions) -> None:
+    """Generate a fictional text world to train and test on."""
+
+    def write(folder: Path, split: Split, n: int, seed: int) -> None:
+        write_split(folder / f"{split}.json", split, n, seed, options.articles)
+
+    options.out.mkdir(parents=True, exist_ok=True)
+    options.write(write, "json")

@@ -1,32 +1,46 @@
 """Write generated annotation items, one a line; shared arguments."""
 
-from __future__ import annotations
-
-import argparse
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter, validators
 
 from modelserver.wire.errors import UnreadableData
-from modelserver.world.names import SPLITS
+from modelserver.world.names import SPLITS, Split
+
+Number = Annotated[int, Parameter(validator=validators.Number(gte=0))]
 
 
-def add_arguments(parser: argparse.ArgumentParser, defaults: tuple[int, int, int]) -> None:
-    """Add where to write, the seed, and the number of examples of each split."""
-    files = ", ".join(f"{split}.jsonl" for split in SPLITS)
-    parser.add_argument("--out", type=Path, required=True, help=f"folder for {files}")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the world (default 1)")
-    for split, default in zip(SPLITS, defaults, strict=True):
-        parser.add_argument(f"--{split}", type=_count, default=default, help=f"examples (default {default})")
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SplitOptions:
+    """Folder, seed and numbers of generated examples.
 
+    Attributes:
+        out: Folder for one file of each split.
+        seed: Seed of the world.
+        train: Number of training examples.
+        dev: Number of dev examples.
+        test: Number of test examples.
+    """
 
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
-    return int(text)
+    out: Path
+    seed: int = 1
+    train: Number = 2000
+    dev: Number = 200
+    test: Number = 200
+
+    def write(self, write_split: Callable[[Path, Split, int, int], None], suffix: str = "jsonl") -> None:
+        """Write the three splits with a function, and print what was written."""
+        for split in SPLITS:
+            n = getattr(self, split)
+            write_split(self.out, split, n, self.seed)
+            print(self.out / f"{split}.{suffix}", n, "examples")  # noqa: T201
 
 
 def write_items(path: Path, records: Iterable[dict[str, Any]]) -> None:

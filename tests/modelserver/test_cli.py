@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from analysis import __version__
 from benchmarks.predictions import ROOT, running
-from modelserver.__main__ import MOST_PROCESSES, _hardware, _parser, main
+from modelserver.__main__ import main
+from modelserver.serving.command import MOST_PROCESSES, ComputeOptions
 from modelserver.serving.fake_server import FAILS, INVALID, FakeSystem
 from modelserver.wire.client import ModelClient, Retry
 from modelserver.wire.errors import Unavailable
@@ -67,7 +69,7 @@ class TestUsage:
         done = command("--help")
         assert done.returncode == 0
         for name in ("serve", "train", "predict", "evaluate", "list", "world"):
-            assert f"\n    {name} " in done.stdout
+            assert f"\n│ {name} " in done.stdout
         # Seconds of processor time, which another program on the machine does not stretch.
         assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 4
 
@@ -94,10 +96,20 @@ class TestUsage:
         ],
     )
     def test_bad_usage_exits_2(self, arguments, capsys):
-        with pytest.raises(SystemExit) as caught:
-            main(arguments)
-        assert caught.value.code == 2
-        assert "usage: python -m modelserver" in capsys.readouterr().err
+        assert main(arguments) == 2
+        out, err = capsys.readouterr()
+        assert err.startswith("error: ") or "Usage: python -m modelserver" in out
+
+    def test_help_imports_no_torch(self):
+        script = (
+            "import sys; from modelserver.__main__ import main; main(['--help']); main(['train', '--help'])"
+        )
+        script += "; sys.exit('torch' in sys.modules)"
+        assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0
+
+    def test_version(self, capsys):
+        assert main(["--version"]) == 0
+        assert capsys.readouterr().out.strip() == __version__
 
     def test_list(self, capsys):
         assert main(["list"]) == 0
@@ -105,19 +117,26 @@ class TestUsage:
         assert lines[0].split() == ["SYSTEM", "WEIGHTS", "DESCRIPTION"]
         assert {"qi2019", "select-and-forget"} <= {line.split()[0] for line in lines[1:]}
 
+    def test_list_as_json(self, capsys):
+        assert main(["list", "--json"]) == 0
+        systems = {system["name"]: system for system in json.loads(capsys.readouterr().out)}
+        assert systems["qi2019"]["weights"] is True
+        assert systems["lxmert"]["weights"] is False
+        assert systems["lxmert"]["description"]
+
 
 class TestHardware:
     @pytest.mark.parametrize(
         ("given", "devices"),
         [
-            ([], ["cpu"] * min(MOST_PROCESSES, len(os.sched_getaffinity(0)))),
-            (["--processes", "3"], ["cpu"] * 3),
-            (["--device", "cuda:0,cuda:1"], ["cuda:0", "cuda:1"]),
-            (["--device", "cuda:0,cuda:1", "--processes", "3"], ["cuda:0", "cuda:1", "cuda:0"]),
+            ({}, ["cpu"] * min(MOST_PROCESSES, len(os.sched_getaffinity(0)))),
+            ({"processes": 3}, ["cpu"] * 3),
+            ({"device": ("cuda:0", "cuda:1")}, ["cuda:0", "cuda:1"]),
+            ({"device": ("cuda:0", "cuda:1"), "processes": 3}, ["cuda:0", "cuda:1", "cuda:0"]),
         ],
     )
     def test_devices_are_those_of_the_processes_in_turn(self, given, devices):
-        assert [one.device for one in _hardware(_parser("serve").parse_args(["serve", *given]))] == devices
+        assert [each.device for each in ComputeOptions(**given).hardware()] == devices
 
 
 class TestServe:
@@ -127,7 +146,7 @@ class TestServe:
             done = command("serve", "--port", str(port))
         assert (done.returncode, done.stdout) == (1, "")
         reason = "Address already in use; choose another with --port"
-        assert done.stderr == f"cannot listen on 127.0.0.1 port {port}: {reason}\n"
+        assert done.stderr == f"error: cannot listen on 127.0.0.1 port {port}: {reason}\n"
 
     @pytest.mark.parametrize(
         ("text", "reason"), [(None, "No such file or directory"), ("\n", "holds no token")]
@@ -137,12 +156,12 @@ class TestServe:
         if text is not None:
             path.write_text(text)
         done = command("serve", "--port", "0", "--token-file", str(path))
-        assert (done.returncode, done.stderr) == (1, f"{path}: {reason}\n")
+        assert (done.returncode, done.stderr) == (1, f"error: {path}: {reason}\n")
 
     def test_an_unknown_system_lists_the_known(self):
         done = command("serve", "--port", "0", "--systems", "qi2019,nobody")
         assert done.returncode == 1
-        assert done.stderr.startswith("no system 'nobody'; known systems: qi2019, ")
+        assert done.stderr.startswith("error: no system 'nobody'; known systems: qi2019, ")
 
     def test_weights_that_cannot_be_read_end_it(self, tmp_path):
         done = command("serve", "--port", "0", "--systems", f"qi2019={tmp_path}")
@@ -261,18 +280,18 @@ class TestPredict:
         data.write_text(text)
         assert main(["predict", "fake", str(data), "--out", str(tmp_path / "pred.json")]) == 1
         said = capsys.readouterr().err
-        assert said.startswith(f"{data}: ")
+        assert said.startswith(f"error: {data}: ")
         assert words in said
         assert list(tmp_path.iterdir()) == [data]
 
     def test_a_missing_file(self, tmp_path, capsys):
         assert main(["predict", "fake", "no.json", "--out", str(tmp_path / "pred.json")]) == 1
-        assert capsys.readouterr().err == "no.json: No such file or directory\n"
+        assert capsys.readouterr().err == "error: no.json: No such file or directory\n"
 
     def test_an_output_that_cannot_be_written_is_said_before_anything_is_computed(self, data, capsys):
         for out in (data.parent, data.parent / "no" / "pred.json"):
             assert main(["predict", "fake", str(data), "--out", str(out)]) == 1
-            assert capsys.readouterr().err.startswith(f"{out}: cannot be written: ")
+            assert capsys.readouterr().err.startswith(f"error: {out}: cannot be written: ")
 
     @pytest.mark.parametrize("trouble", [FAILS, INVALID])
     def test_a_question_that_fails_stops_it_and_leaves_nothing(self, data, tmp_path, capsys, trouble):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Iterable
@@ -13,42 +12,42 @@ from typing import Any
 import torch
 
 from analysis.faithfulness.examples import OutputExample
-from modelserver.modular.visual import folder
+from modelserver.modular.visual import folder, scoring
 from modelserver.modular.visual.images import decode, propose
 from modelserver.modular.visual.scene_data import Example, read_scenes
-from modelserver.modular.visual.scoring import outputs, scores
 from modelserver.wire.errors import UnreadableData
 from modelserver.world.items import write_items
+from modelserver.world.names import Split
+
+SHIPPED = Path(__file__).resolve().parents[2] / "weights" / "visual-nmn"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
-    add = parser.add_argument
-    shipped = Path(__file__).resolve().parents[2] / "weights" / "visual-nmn"
-    add("--scenes", type=Path, required=True, metavar="DIR", help="scenes with proposals")
-    add("--split", choices=("train", "dev", "test"), default="test", help="(default: %(default)s)")
-    add("--weights", type=Path, default=shipped, help="(default: the shipped ones of visual-nmn)")
-    add("--proposer", action="store_true", help="take regions from the pictures, as the server does")
-    add(
-        "--outputs",
-        type=Path,
-        metavar="FILE",
-        help="write the outputs of the modules, for `analysis faithfulness`",
-    )
-    parser.set_defaults(command=run)
+def evaluate_scenes(
+    *,
+    scenes: Path,
+    split: Split = "test",
+    weights: Path = SHIPPED,
+    proposer: bool = False,
+    outputs: Path | None = None,
+) -> None:
+    """Score visual-nmn on generated scenes, and print the scores as JSON.
 
-
-def run(options: argparse.Namespace) -> int:
-    """Print the scores as JSON; the exit status is 0."""
-    examples = read_scenes(options.scenes, options.split)
-    if options.proposer:
+    Args:
+        scenes: Folder of scenes with proposals.
+        split: Split of the scenes.
+        weights: Folder of weights; those shipped with visual-nmn by default.
+        proposer: Propose regions from the pictures, as the server does.
+        outputs: Write the modules' outputs, for `analysis faithfulness`.
+    """
+    examples = read_scenes(scenes, split)
+    if proposer:
         examples = [_proposed(each) for each in examples]
-    network, _, revision = folder.load(options.weights, torch.device("cpu"))
-    if options.outputs:
-        _, predicted = outputs(network, examples)
-        write_items(options.outputs, (_written(each) for each in predicted))
-    sys.stdout.write(json.dumps({"revision": revision, **scores(network, examples)}, indent=2) + "\n")
-    return 0
+    network, _, revision = folder.load(weights, torch.device("cpu"))
+    if outputs:
+        _, module_outputs = scoring.outputs(network, examples)
+        write_items(outputs, (_written(each) for each in module_outputs))
+    result = {"revision": revision, **scoring.scores(network, examples)}
+    sys.stdout.write(json.dumps(result, indent=2) + "\n")
 
 
 def _proposed(example: Example) -> Example:

@@ -7,21 +7,19 @@ combining characters.
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from modelserver.world import items
 from modelserver.world.games.prose import tokenise
 from modelserver.world.games.questions import ASKED
 from modelserver.world.games.reports import tell
 from modelserver.world.games.steps import gold
-from modelserver.world.items import write_items
+from modelserver.world.items import SplitOptions, write_items
 from modelserver.world.names import SPLITS, Split
 
-__all__ = ["add_arguments", "generate", "run", "write_split"]
+__all__ = ["generate", "write_games", "write_split"]
 
 
 def generate(split: Split, n: int, seed: int) -> Iterator[dict[str, Any]]:
@@ -57,14 +55,6 @@ def write_split(folder: Path, split: Split, n: int, seed: int) -> None:
     write_items(folder / f"{split}.jsonl", generate(split, n, seed))
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
-    items.add_arguments(parser, (2000, 200, 200))
-
-
-def run(args: argparse.Namespace) -> int:
-    """Write the three splits; returns 0."""
-    for split in SPLITS:
-        write_split(args.out, split, getattr(args, split), args.seed)
-        print(args.out / f"{split}.jsonl", getattr(args, split), "examples")  # noqa: T201
-    return 0
+def write_games(*, options: SplitOptions) -> None:
+    """Generate game reports with questions, programs and gold spans."""
+    options.write(write_split)

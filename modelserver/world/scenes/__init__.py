@@ -8,14 +8,13 @@ of a change reveals the label. A program belongs to one split, with all its exam
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from modelserver.world import items
-from modelserver.world.items import whole, write_items
+from modelserver.world.items import SplitOptions, whole, write_items
 from modelserver.world.names import SPLITS, Split, split_of
 from modelserver.world.scenes.claims import KINDS_OF_CLAIMS
 from modelserver.world.scenes.layout import Pair, Palette, change, lay_out, palette
@@ -25,7 +24,7 @@ from modelserver.world.scenes.proposals import written
 from modelserver.world.scenes.scene import Scene
 from modelserver.world.scenes.statements import Claim
 
-__all__ = ["Scene", "add_arguments", "generate", "run", "write_split"]
+__all__ = ["Scene", "generate", "write_scenes", "write_split"]
 
 PAIRS, CLAIMS, CHANGES = 25, 30, 40  # tried for a kind of sentence; on a pair; on a claim
 
@@ -120,19 +119,12 @@ def _drawn(folder: Path, split: Split, scene: Scene) -> dict[str, Any]:
     return scene.record(images)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
-    items.add_arguments(parser, (2000, 200, 200))
-    parser.add_argument(
-        "--proposals",
-        action="store_true",
-        help="also write boxes and features of regions, for models that need a detector",
-    )
+def write_scenes(*, options: SplitOptions, proposals: bool = False) -> None:
+    """Generate pairs of pictures with sentences, programs and gold boxes.
 
-
-def run(args: argparse.Namespace) -> int:
-    """Write the three splits; returns 0."""
-    for split in SPLITS:
-        write_split(args.out, split, getattr(args, split), args.seed, proposals=args.proposals)
-        print(args.out / f"{split}.jsonl", getattr(args, split), "examples")  # noqa: T201
-    return 0
+    Args:
+        options: Folder, seed and numbers of scenes.
+        proposals: Also write boxes and features of regions, for models that
+            need a detector.
+    """
+    options.write(partial(write_split, proposals=proposals))

@@ -14,7 +14,7 @@ from modelserver.modular.visual.regions import Regions, collate
 from modelserver.modular.visual.scene_data import gold_boxes, read_scenes
 from modelserver.modular.visual.scoring import output_of, scores
 from modelserver.modular.visual.utterances import attend
-from modelserver.training.visual_nmn import UNLIKELY, box_labels
+from modelserver.training.visual_nmn.trainer import UNLIKELY, box_labels
 
 CPU = torch.device("cpu")
 

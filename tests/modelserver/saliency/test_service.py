@@ -5,8 +5,8 @@ import threading
 import httpx
 import pytest
 
+from modelserver.inputs.packing import BatchLimits
 from modelserver.saliency.attribution import explain
-from modelserver.serving.batching import BatchLimits
 from modelserver.serving.devices import Hardware
 from modelserver.serving.fake_server import FAILS, INVALID, FakeModelServer, FakeSystem
 from modelserver.serving.loading import ServedReader

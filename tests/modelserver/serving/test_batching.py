@@ -9,18 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from modelserver.inputs.packing import BatchLimits, companions, plan
 from modelserver.serving import batching as batching_module
-from modelserver.serving.batching import (
-    Batcher,
-    BatchLimits,
-    BatchReport,
-    ModelThreads,
-    QueuedRequest,
-    companions,
-    plan,
-    predict_each,
-)
+from modelserver.serving.batching import Batcher, BatchReport, ModelThreads, QueuedRequest
 from modelserver.serving.fake_server import FAILS, FakeSystem
+from modelserver.systems.predict_each import predict_each
 from modelserver.wire.errors import Overloaded, TooLarge, Unavailable
 from modelserver.wire.schema import ItemError, QAItem, QAPrediction
 from tests.modelserver.gates import GatedSystem, item

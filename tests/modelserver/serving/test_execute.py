@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from analysis.programs import parse
+from modelserver.inputs.packing import BatchLimits
 from modelserver.registry import SYSTEMS, SystemSpec, load_modular_system, load_system
-from modelserver.serving.batching import BatchLimits
 from modelserver.serving.devices import Hardware
 from modelserver.serving.fake_modular_system import FAILS
 from modelserver.serving.fake_server import FakeModelServer, FakeModularSystem, FakeSystem

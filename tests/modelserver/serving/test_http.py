@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from benchmarks.predictions import ROOT
-from modelserver.serving.batching import BatchLimits
+from modelserver.inputs.packing import BatchLimits
 from modelserver.serving.fake_server import FAILS, INVALID, FakeModelServer, FakeSystem
 from modelserver.serving.lifecycle import bind
 from modelserver.serving.service import ServerLimits, Service

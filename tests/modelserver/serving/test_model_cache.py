@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from modelserver.inputs.packing import BatchLimits
 from modelserver.serving import model_cache as module
-from modelserver.serving.batching import BatchLimits
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
 from modelserver.serving.model_cache import Change, ModelCache, Source
 from modelserver.serving.service import ServerLimits, Service

@@ -19,11 +19,12 @@ import pytest
 from benchmarks.predictions import running
 from modelserver.registry import load_system
 from modelserver.serving import worker_pool as module
-from modelserver.serving.batching import ModelThreads, check_each, predict_each
+from modelserver.serving.batching import ModelThreads, check_each
 from modelserver.serving.devices import Hardware
 from modelserver.serving.system_spec import parse
 from modelserver.serving.worker import LoadedSystem, _send
 from modelserver.serving.worker_pool import PooledSystem, WorkerPool, WorkerProcess
+from modelserver.systems.predict_each import predict_each
 from modelserver.wire.client import ModelClient, Retry
 from modelserver.wire.errors import (
     DeadlineExceeded,

@@ -9,15 +9,13 @@ import pytest
 import torch
 
 from modelserver.__main__ import main
-from modelserver.inputs.answer_types import WordCNN
-from modelserver.inputs.features import Vocabulary
 from modelserver.inputs.hotpot import parse_gold
 from modelserver.inputs.mentions import mentions, type_of
 from modelserver.registry import WEIGHTS, load_system
 from modelserver.systems import heuristic
 from modelserver.systems.base import completed
 from modelserver.systems.heuristic import PREDICTORS, SELECTORS, Choice, common_subsequence
-from modelserver.training.heuristic import Labelled, accuracy, fit, labelled
+from modelserver.training.heuristic import Labelled, Recipe, Trainer, accuracy, labelled
 from modelserver.wire.errors import InvalidRequest, UnreadableWeights
 from modelserver.wire.schema import QAItem
 from modelserver.world import generate
@@ -49,9 +47,9 @@ def folder(tmp_path_factory, bert_folder):
         "heuristic",
         "--out",
         str(place / "weights"),
-        "--train",
+        "--train-file",
         str(data),
-        "--dev",
+        "--dev-file",
         str(data),
     ]
     arguments += ["--encoder", str(bert_folder), "--word-epochs", "1", "--encoder-epochs", "1"]
@@ -129,11 +127,12 @@ def test_the_convolution_learns_what_is_in_the_words():
     torch.manual_seed(1)
     examples = [Labelled(f"{word} is it {n} times?", kind) for n in range(20) for word, kind in
                 (("where", "place"), ("who", "person"), ("when", "date"))]  # fmt: skip
-    model = WordCNN(Vocabulary.build((one.question for one in examples), at_least=15))
-    before = accuracy(model.eval(), examples)["accuracy"]
-    fit(model, examples, epochs=15, rate=5e-3, seed=1)
+    trainer = Trainer(Choice(), Recipe(word_epochs=15, word_rate=5e-3), examples, lambda: None)
+    before = accuracy(trainer.words.eval(), examples)["accuracy"]
+    for _ in range(trainer.word_steps):
+        trainer.step()
     assert before < 0.9
-    assert accuracy(model, examples) == {"accuracy": 1, "macro_f1": 1}
+    assert accuracy(trainer.words.eval(), examples) == {"accuracy": 1, "macro_f1": 1}
 
 
 def test_labels_come_from_supporting_facts(questions):

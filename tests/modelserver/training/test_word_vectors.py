@@ -86,7 +86,7 @@ def test_vectors_stand_beside_learned_ones_and_stay_as_they_are():
 
 def test_the_command_takes_them_and_the_weights_hold_them(tmp_path):
     write_split(tmp_path / "data.json", "train", 24, 2)
-    arguments = ["train", "qi2019", "--data", str(tmp_path / "data.json"), "--out", str(tmp_path / "w")]
+    arguments = ["train", "qi2019", "--train-file", str(tmp_path / "data.json"), "--out", str(tmp_path / "w")]
     sizes = ["--steps", "2", "--check-every", "2", "--batch", "4", "--hidden", "8", "--threads", "1"]
     vectors = _file(tmp_path, "the 0.5 1\nzyzzyva 2 3\n")
     assert main([*arguments, *sizes, "--word-vectors", str(vectors)]) == 0

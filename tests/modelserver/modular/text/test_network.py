@@ -12,7 +12,7 @@ from modelserver.modular.text.network import save
 from modelserver.modular.text.reading import named
 from modelserver.modular.text.scoring import run
 from modelserver.modular.text.system import load
-from modelserver.serving.batching import predict_each
+from modelserver.systems.predict_each import predict_each
 from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableWeights
 from modelserver.wire.system_protocol import ExecuteTask
 from tests.modelserver.modular.text.networks import CPU, games, item, network, system

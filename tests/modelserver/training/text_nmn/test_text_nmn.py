@@ -14,11 +14,11 @@ from modelserver.modular.text.grammar import SORTING
 from modelserver.modular.text.network import Config
 from modelserver.modular.text.reduction import unsorted
 from modelserver.modular.text.scoring import answer_scores, faithfulness, score
-from modelserver.training import text_nmn
-from modelserver.training.extractive import STATE
-from modelserver.training.text_nmn import Recipe, Trainer, train
-from modelserver.training.text_nmn_loss import Supervision, loss
-from modelserver.training.text_nmn_table import asked, learned
+from modelserver.training import loop
+from modelserver.training.loop import STATE, train
+from modelserver.training.text_nmn.loss import Supervision, loss
+from modelserver.training.text_nmn.table import asked, learned
+from modelserver.training.text_nmn.trainer import Recipe, Trainer
 from modelserver.wire.errors import UnreadableData
 from modelserver.world.games import generate, write_split
 from tests.analysis.data import real_data
@@ -102,14 +102,14 @@ def test_a_killed_training_goes_on_as_if_nothing_had_happened(tmp_path, monkeypa
 
 def test_killed_before_the_best_weights_were_written_it_writes_them_when_it_goes_on(tmp_path, monkeypatch):
     whole = train(trainer(), games(3), tmp_path / "whole")
-    publish = text_nmn._publish
+    publish = loop._publish
 
     def dies(trained, rows, out):
         if rows[-1]["step"] == whole["step"]:
             raise KeyboardInterrupt
         publish(trained, rows, out)
 
-    monkeypatch.setattr(text_nmn, "_publish", dies)
+    monkeypatch.setattr(loop, "_publish", dies)
     with pytest.raises(KeyboardInterrupt):
         train(trainer(), games(3), tmp_path / "killed")
     monkeypatch.undo()
@@ -121,7 +121,7 @@ def test_killed_before_the_best_weights_were_written_it_writes_them_when_it_goes
 def test_the_commands(tmp_path, capsys):
     write_split(tmp_path, "train", 24, 4)
     small = ["--encoder", "new:32x1", "--steps", "2", "--check-every", "2"]
-    small += ["--data", str(tmp_path / "train.jsonl")]
+    small += ["--train-file", str(tmp_path / "train.jsonl")]
     out = tmp_path / "one"
     assert main(["train", "text-nmn", *small, "--batch", "2", "--out", str(out), "--no-sorting"]) == 0
     row = json.loads(capsys.readouterr().out.splitlines()[-1])

@@ -1,25 +1,26 @@
-"""Train `visual-nmn` on NLVR: pictures of three panels, sentences by people, and what was drawn as gold.
+"""Train visual-nmn on NLVR: pictures of three panels, and their sentences.
 
-Source of the data: Suhr et al. 2017. Its sentences have no programs. Theirs here say that the first kind of
-thing a sentence names is there and fits the whole sentence, as in
-`exist(filter[…](filter[yellow](find[square])))`, or with "no" that none does; what `find` and the inner
-`filter` should put out follows from what was drawn.
+Source of the data: Suhr et al. 2017. Its sentences have no programs. Their
+programs here say that the first kind of thing that a sentence names exists
+and fits the whole sentence, as in
+`exist(filter[…](filter[yellow](find[square])))`, or with "no" that none does.
+The gold boxes of `find` and the inner `filter` follow from the drawing.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from cyclopts import Parameter
 
 from analysis.programs.notation import label
 from modelserver.modular.visual import folder
@@ -29,7 +30,9 @@ from modelserver.modular.visual.plans import plan
 from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
 from modelserver.modular.visual.utterances import attend
-from modelserver.training.visual_nmn import Recipe, Trainer, train
+from modelserver.training.loop import require_free, train
+from modelserver.training.options import Count, Output
+from modelserver.training.visual_nmn.trainer import Recipe, Trainer
 from modelserver.wire.errors import InvalidRequest, UnreadableData
 
 WIDTH, HEIGHT, STEP = 400, 100, 150  # pixels of a picture; from the left of a panel to that of the next
@@ -46,9 +49,18 @@ HELD_OUT = 3  # every third sentence, with all its pictures, is for testing
 
 
 def read(path: Path, images: Path, *, split: str = "dev") -> list[Example]:
-    """Read the first picture of every example that has one, with regions of the embedded proposer.
+    """Read the first picture of every example that has one.
 
-    images: the folder that holds the folders named by the examples' ``directory``. Raises UnreadableData.
+    Args:
+        path: Examples, one JSON object a line.
+        images: Holds the folders named by the examples' ``directory``.
+        split: With which the pictures' names begin.
+
+    Returns:
+        Examples with regions of the built-in proposer.
+
+    Raises:
+        UnreadableData: A line is malformed, or there is no picture.
     """
     examples = []
     try:
@@ -75,7 +87,7 @@ def _example(row: dict[str, Any], picture: Path) -> Example:
     laid_out = plan(program_of(sentence))
     things = [(thing, slot) for slot, panel in enumerate(ORDERS[0]) for thing in row["structured_rep"][panel]]
     shaped = [(thing, slot) for thing, slot in things if _is(thing, None, noun)]
-    layers = [shaped] if colour is None else [[one for one in shaped if _is(one[0], colour, noun)], shaped]
+    layers = [shaped] if colour is None else [[each for each in shaped if _is(each[0], colour, noun)], shaped]
     marked = [node.index for node in laid_out.program.nodes if node.module in ("find", "filter")][1:]
     return Example(
         id=row["identifier"],
@@ -88,11 +100,11 @@ def _example(row: dict[str, Any], picture: Path) -> Example:
 
 
 def named(sentence: str) -> tuple[str | None, str]:
-    """Return the colour, if any, and the noun of the first kind of thing that a sentence names."""
-    found = _NOUN.search(sentence)
-    if found is None:
+    """Return colour, if any, and noun of the first thing in a sentence."""
+    match = _NOUN.search(sentence)
+    if match is None:
         return None, ANYTHING[1]
-    return found["colour"] and found["colour"].lower(), found["noun"].lower()
+    return match["colour"] and match["colour"].lower(), match["noun"].lower()
 
 
 def program_of(sentence: str) -> str:
@@ -123,7 +135,7 @@ def _boxes(things: Sequence[tuple[dict[str, Any], int]]) -> Any:
 
 
 def divided(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
-    """Return training and test examples; all pictures of a sentence are in one of them."""
+    """Return training and test examples without a common sentence."""
     sentences = sorted({_key(each) for each in examples})
     held = set(sentences[::HELD_OUT])
     return [e for e in examples if _key(e) not in held], [e for e in examples if _key(e) in held]
@@ -133,47 +145,54 @@ def _key(example: Example) -> str:
     return example.sentence.lower().strip(". ")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
-    add, recipe = parser.add_argument, Recipe()
-    shipped = Path(__file__).resolve().parents[1] / "weights" / "visual-nmn"
-    add("--data", type=Path, required=True, metavar="FILE", help="NLVR examples, one JSON object a line")
-    add("--images", type=Path, required=True, metavar="DIR", help="folder of the examples' directories")
-    add("--out", type=Path, required=True, metavar="DIR", help="folder for the trained weights and the log")
-    add("--split", default="dev", help="with which the pictures' names begin (default: %(default)s)")
-    add("--weights", type=Path, default=shipped, help="to start from (default: the shipped ones)")
-    add("--pretraining-steps", type=int, default=100, help="with gold boxes (default: %(default)s)")
-    add("--steps", type=int, default=100, help="with labels alone (default: %(default)s)")
-    add("--seed", type=int, default=recipe.seed, help="of the order (default: %(default)s)")
-    add("--resume", action="store_true", help="go on with the training in --out where it was killed")
-    parser.set_defaults(command=run)
+@Parameter(name="*")
+@dataclass(frozen=True)
+class NlvrOptions(Output):
+    """Everything that training on NLVR takes.
+
+    Attributes:
+        train_file: NLVR examples to train and test on, one JSON object a line.
+        images: Folder of the examples' directories.
+        split: With which the pictures' names begin.
+        weights: Folder of the weights to start from.
+        pretraining_steps: Steps with gold boxes.
+        steps: Steps with labels alone.
+        seed: Seed of the order.
+    """
+
+    train_file: Path = field(kw_only=True)
+    images: Path = field(kw_only=True)
+    split: str = "dev"
+    weights: Path = Path(__file__).resolve().parents[2] / "weights" / "visual-nmn"
+    pretraining_steps: Count = 100
+    steps: Count = 100
+    seed: int = Recipe.seed
 
 
-def run(options: argparse.Namespace) -> int:
-    """Score the weights on the held-out sentences, train on the others, score again; prints JSON."""
-    learn, test = divided(read(options.data, options.images, split=options.split))
+def visual_nlvr(*, options: NlvrOptions) -> None:
+    """Train and score visual-nmn on NLVR.
+
+    Scores the weights on held-out sentences, trains on the others, scores
+    again, and prints both as JSON.
+    """
+    require_free(options.out, **options.start)
+    learn, test = divided(read(options.train_file, options.images, split=options.split))
     network, config, _ = folder.load(options.weights, torch.device("cpu"))
     if not isinstance(network, VisualNetwork):
         raise UnreadableData(f"{options.weights}: not a modular network")
     true = float(np.mean([each.label for each in test]))
-    found = {
+    result = {
         "train": len(learn),
         "test": len(test),
         "majority": max(true, 1 - true),
         "before": scores(network, test),
     }
     torch.manual_seed(options.seed)
-    recipe = replace(
-        Recipe(),
-        pretraining=options.pretraining_steps,
-        steps=options.steps,
-        batch=16,
-        rate=1e-3,
-        seed=options.seed,
+    recipe = Recipe(
+        pretraining=options.pretraining_steps, steps=options.steps, batch=16, rate=1e-3, seed=options.seed
     )
-    # The checkpoint is chosen on what is trained on: there is too little data for a third part.
-    train(Trainer(network, config, recipe, learn, learn), learn, options.out, resume=options.resume)
+    # The best weights are chosen on the training examples: there is too little data for a third part.
+    train(Trainer(network, config, recipe, learn, learn), learn, options.out, **options.start)
     network, _, _ = folder.load(options.out, torch.device("cpu"))
-    found["after"] = scores(network, test)
-    sys.stdout.write(json.dumps(found, indent=2) + "\n")
-    return 0
+    result["after"] = scores(network, test)
+    sys.stdout.write(json.dumps(result, indent=2) + "\n")

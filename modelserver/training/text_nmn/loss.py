@@ -1,4 +1,4 @@
-"""What `text-nmn` learns from: answers always, programs and outputs of modules where they are asked for."""
+"""The loss of text-nmn: answers, and gold programs and module outputs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,15 @@ NEAR = 10  # words around a word in which its number or date is looked for (Gupt
 
 @dataclass(frozen=True)
 class Supervision:
-    """What is told beside the answer.
+    """Supervision besides the answer.
 
-    programs: the program and the words of its modules; without, the most probable ``beam`` programs are
-    tried and those that lead to the answer become more probable. auxiliary: a number or date stands near its
-    event. outputs: the gold spans of find-num and find-date alone, or of all modules.
+    Attributes:
+        programs: Gold programs and the words of their modules. Without them,
+            the most probable programs are tried, and those that lead to the
+            answer become more probable.
+        auxiliary: Numbers and dates stand near their events.
+        outputs: Gold spans of find-num and find-date alone, or of all modules.
+        beam: Programs tried for a question.
     """
 
     programs: bool = True
@@ -39,11 +43,11 @@ class Supervision:
 
 
 def loss(network: Network, text: Text, example: Example, supervision: Supervision) -> Tensor | None:
-    """Return the loss of one example; None where there is nothing in it to learn from."""
+    """Return the loss of one example, None if it teaches nothing."""
     language = network.language(text.reading)
-    told = example.program if supervision.programs else None
-    if told is not None and language.whole(told):
-        parts = _told(network, text, example, supervision, language)
+    program = example.program if supervision.programs else None
+    if program is not None and language.whole(program):
+        parts = _with_program(network, text, example, supervision, language)
     else:
         parts = _searched(network, text, example, supervision, language)
     if supervision.auxiliary:
@@ -51,10 +55,10 @@ def loss(network: Network, text: Text, example: Example, supervision: Supervisio
     return torch.stack(parts).sum() if parts else None
 
 
-def _told(
+def _with_program(
     network: Network, text: Text, example: Example, supervision: Supervision, language: Language
 ) -> list[Tensor]:
-    """Return the losses of parser, attention to the question, answer, and outputs of a known program."""
+    """Return the losses of parser, question attention, answer and outputs."""
     assert example.program is not None
     (parse,) = network.parser.force(text.question, [derivation(example.program)], language)
     states = execute(network.modules_, text, example.program, parse.asked)
@@ -74,9 +78,9 @@ def _told(
 
 
 def _missed(states: Sequence[State], gold: GoldList) -> Tensor:
-    """Return the mean of minus the logarithm of what attention leaves on each gold span.
+    """Return the mean negative log attention on each gold span.
 
-    Nodes that share a list are merged by maximum, as where faithfulness is measured.
+    Nodes that share a list are merged by maximum, as in faithfulness scores.
     """
     rows = [state.weights for node in gold.nodes if not isinstance(state := states[node], Amount)]
     weights = torch.stack(rows).amax(0)
@@ -87,12 +91,12 @@ def _missed(states: Sequence[State], gold: GoldList) -> Tensor:
 def _searched(
     network: Network, text: Text, example: Example, supervision: Supervision, language: Language
 ) -> list[Tensor]:
-    """Return minus the marginal log likelihood of the answer over the programs of a beam."""
+    """Return the answer's negative log likelihood over a beam of programs."""
     with torch.no_grad():
         tried = network.parser.beam(text.question, language, supervision.beam)
     parses = network.parser.force(text.question, tried, language)
-    found = [one for one in (_joint(network, text, example, parse) for parse in parses) if one is not None]
-    return [-torch.logsumexp(torch.stack(found), 0)] if found else []
+    joint = [p for p in (_joint(network, text, example, parse) for parse in parses) if p is not None]
+    return [-torch.logsumexp(torch.stack(joint), 0)] if joint else []
 
 
 def _joint(network: Network, text: Text, example: Example, parse: Parse) -> Tensor | None:
@@ -103,12 +107,15 @@ def _joint(network: Network, text: Text, example: Example, parse: Parse) -> Tens
 
 
 def _near(network: Network, text: Text) -> list[Tensor]:
-    """Return for numbers and dates how little of the words' attention stays near them (Gupta et al. 2020)."""
+    """Return losses of attention far from numbers and dates.
+
+    Source: Gupta et al. 2020, section 4.1.
+    """
     parts = []
     places = torch.arange(len(text.words))
-    for kind, found in (("numbers", text.reading.numbers), ("dates", text.reading.dates)):
-        firsts = torch.tensor([first for first, _ in found.words])
-        near = (places[:, None] - firsts).abs() <= NEAR if len(found) else torch.zeros(len(places), 0)
+    for kind, quantities in (("numbers", text.reading.numbers), ("dates", text.reading.dates)):
+        firsts = torch.tensor([first for first, _ in quantities.words])
+        near = (places[:, None] - firsts).abs() <= NEAR if len(quantities) else torch.zeros(len(places), 0)
         rows = near.any(1)
         if rows.any():
             shares = (network.modules_.grounding(text, kind) * near.to(text.words)).sum(1)

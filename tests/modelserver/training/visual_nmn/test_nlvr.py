@@ -10,10 +10,10 @@ from modelserver.__main__ import main
 from modelserver.modular.visual.counting import overlaps
 from modelserver.modular.visual.plans import plan
 from modelserver.modular.visual.scoring import outputs
-from modelserver.training.visual_nmn_command import Scenes
-from modelserver.training.visual_nmn_nlvr import divided, named, program_of, read
-from modelserver.training.visual_nmn_splits import SPLITS
-from modelserver.training.visual_nmn_splits import divided as split_scenes
+from modelserver.training.visual_nmn.command import Scenes
+from modelserver.training.visual_nmn.nlvr import divided, named, program_of, read
+from modelserver.training.visual_nmn.splits import SPLITS
+from modelserver.training.visual_nmn.splits import divided as split_scenes
 from modelserver.wire.errors import UnreadableData
 from tests.analysis.data import real_data
 
@@ -96,7 +96,7 @@ def test_a_file_without_its_pictures_is_refused(drawn, tmp_path):
 
 
 def test_the_command_trains_and_scores(drawn, tmp_path, capsys):
-    given = ["--data", str(drawn / "dev.json"), "--images", str(drawn), "--out", str(tmp_path)]
+    given = ["--train-file", str(drawn / "dev.json"), "--images", str(drawn), "--out", str(tmp_path)]
     assert main(["visual-nlvr", *given, "--pretraining-steps", "2", "--steps", "1"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["train"], found["test"]) == (4, 2)

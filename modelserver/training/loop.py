@@ -1,0 +1,279 @@
+"""The training loop: early stopping, best weights, checkpoints, curves.
+
+A trainer knows its network, its data and its optimiser; `train` decides when
+to evaluate, keeps the best weights, writes the checkpoint, the log and the
+learning curves, and stops early. At each check the checkpoint is written
+first, because an interrupted run rewrites the other files from it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.progress import Progress
+from safetensors import SafetensorError
+from torch import nn
+
+from modelserver.training import checkpoint, curves
+from modelserver.wire.errors import UnreadableData
+
+STATE = "training.safetensors"  # checkpoint of an unfinished run, in its folder
+LOG = "log.jsonl"
+CURVES = "curves.svg"
+FINISHED = ("config.json", LOG)  # a folder with one of them, and without STATE, holds a finished run
+
+Row = dict[str, float | None]
+Example = TypeVar("Example")
+
+
+class Trainer(ABC, Generic[Example]):
+    """A network in training: its data, optimiser and schedule.
+
+    Attributes:
+        title: Name of the system, shown in the progress bar and the curves.
+        selection: The dev score by which `train` chooses the best weights.
+        steps: Steps done so far.
+        total_steps: Steps after which training ends.
+        check_every: Steps between evaluations.
+        patience: Checks without a better score after which training stops
+            early; None trains to the end.
+        model: The parameters that a checkpoint holds.
+        optimiser: Its state is part of a checkpoint.
+    """
+
+    title: str
+    selection: str
+    steps: int
+    total_steps: int
+    check_every: int
+    patience: int | None = None
+    model: nn.Module
+    optimiser: torch.optim.Optimizer
+
+    @abstractmethod
+    def step(self) -> float | None:
+        """Learn from one batch. Return its loss, None if it teaches nothing."""
+
+    @abstractmethod
+    def evaluate(self, dev: Sequence[Example]) -> Row:
+        """Return the scores of the current weights on the dev examples."""
+
+    @abstractmethod
+    def settings(self) -> Mapping[str, Any]:
+        """Return everything that a resumed run must share with this one."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write the current weights as a folder that can be served."""
+
+    def go_to(self, step: int) -> None:
+        """Prepare for loading a checkpoint that was written at a step."""
+        self.steps = step
+
+    def is_check(self) -> bool:
+        """Return whether the weights are evaluated after this step."""
+        return self.steps % self.check_every == 0 or self.steps == self.total_steps
+
+    def is_candidate(self, row: Row) -> bool:
+        """Return whether the weights of a log row may be kept as the best."""
+        return True
+
+
+def train(
+    trainer: Trainer[Example],
+    dev: Sequence[Example],
+    out: Path,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    report: Callable[[Row], None] = lambda row: None,
+    advance: Callable[[int], None] = lambda steps: None,
+) -> Row:
+    """Train to the end; leave the best weights, log and curves in a folder.
+
+    Args:
+        trainer: Not started yet.
+        dev: Examples on which the best weights are chosen.
+        out: Folder for weights, log.jsonl and curves.svg.
+        resume: Continue an interrupted run from its last check. A run that
+            never reached a check starts again; a finished one stays as it is.
+        overwrite: Start again even if the folder holds a run.
+        report: Called with the log row of each check.
+        advance: Called with the number of steps done since the last call.
+
+    Returns:
+        The log row of the best weights: step, mean training loss since the
+        row before, wall and processor time so far in seconds, dev scores.
+
+    Raises:
+        UnreadableData: The folder holds another run and neither ``resume``
+            nor ``overwrite`` applies, the checkpoint does not fit the
+            trainer, or the folder cannot be written.
+    """
+    make_room(out, resume=resume, overwrite=overwrite)
+    if (out / LOG).exists() and not (out / STATE).exists():
+        return _best(trainer, [json.loads(line) for line in (out / LOG).read_text("utf-8").splitlines()])
+    rows: list[Row] = []
+    if (out / STATE).exists():
+        rows = _restore(trainer, out)
+    advance(trainer.steps)
+    wall, processor, losses = time.perf_counter(), time.process_time(), list[float]()
+    if rows:
+        wall -= rows[-1]["seconds"] or 0.0
+        processor -= rows[-1]["processor_seconds"] or 0.0
+    while trainer.steps < trainer.total_steps and not _is_stopped_early(trainer, rows):
+        loss = trainer.step()
+        losses += [] if loss is None else [loss]
+        advance(1)
+        if not trainer.is_check():
+            continue
+        row: Row = {"step": trainer.steps, "loss": float(np.mean(losses)) if losses else None}
+        row["seconds"] = time.perf_counter() - wall
+        row["processor_seconds"] = time.process_time() - processor
+        row |= trainer.evaluate(dev)
+        rows, losses = [*rows, row], []
+        with _writing(out):
+            checkpoint.write(out / STATE, trainer.model, trainer.optimiser, rows, trainer.settings())
+            _publish(trainer, rows, out)
+        report(row)
+    (out / STATE).unlink(missing_ok=True)
+    return _best(trainer, rows)
+
+
+def train_with_progress(
+    trainer: Trainer[Example],
+    dev: Sequence[Example],
+    out: Path,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    report: Callable[[Row], None] | None = None,
+) -> Row:
+    """Train as `train` does, with a progress bar on standard error.
+
+    Each check prints its log row on standard output unless ``report`` takes
+    it. Returns the row of the best weights.
+    """
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task(f"{trainer.title}: training", total=trainer.total_steps)
+        best = train(
+            trainer,
+            dev,
+            out,
+            resume=resume,
+            overwrite=overwrite,
+            report=report or print_row,
+            advance=lambda steps: bar.advance(task, steps),
+        )
+    sys.stderr.write(f"{out}: the weights of step {best['step']:.0f}\n")
+    return best
+
+
+def require_free(out: Path, *, resume: bool = False, overwrite: bool = False) -> None:
+    """Refuse a folder that holds a run, before anything is computed.
+
+    Raises:
+        UnreadableData: ``out`` holds an unfinished run that is neither
+            resumed nor overwritten, or finished weights that are neither
+            overwritten nor, with their log, left alone by ``resume``.
+    """
+    if overwrite:
+        return
+    if (out / STATE).exists():
+        if not resume:
+            raise UnreadableData(
+                f"{out}: holds an unfinished training; add --resume, or --overwrite to start again"
+            )
+    elif any((out / name).exists() for name in FINISHED) and not (resume and (out / LOG).exists()):
+        raise UnreadableData(
+            f"{out}: holds a model already; name another folder, or add --overwrite to replace it"
+        )
+
+
+def make_room(out: Path, *, resume: bool = False, overwrite: bool = False) -> None:
+    """Create the folder of a run, or clear what `train` would continue from.
+
+    Old weights stay until the first check of the new run replaces them.
+
+    Raises:
+        UnreadableData: As `require_free`, or the folder cannot be written.
+    """
+    require_free(out, resume=resume, overwrite=overwrite)
+    with _writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=out).close()
+        if overwrite:
+            (out / STATE).unlink(missing_ok=True)
+            (out / LOG).unlink(missing_ok=True)
+
+
+def print_row(row: Row) -> None:
+    """Print a log row as one line of JSON, rounded to four digits."""
+    rounded = {name: None if value is None else round(value, 4) for name, value in row.items()}
+    print(json.dumps(rounded), flush=True)  # noqa: T201 - the log is the output of the command
+
+
+def cosine_pace(step: int, warm_up: int, total: int) -> float:
+    """Return the share of the full learning rate at a step, in (0, 1].
+
+    It rises linearly during the warm-up, then falls to 2 % along half a cosine.
+    """
+    if step < warm_up:
+        return (step + 1) / warm_up
+    progress = min(1.0, (step - warm_up) / max(1, total - warm_up))
+    return 0.02 + 0.98 * (1 + math.cos(math.pi * progress)) / 2
+
+
+def _restore(trainer: Trainer[Any], out: Path) -> list[Row]:
+    """Load the checkpoint. Return the log rows up to it."""
+    state = checkpoint.read(out / STATE, trainer.settings())
+    trainer.go_to(int(state.rows[-1]["step"] or 0))
+    state.load(trainer.model, trainer.optimiser)
+    with _writing(out):
+        _publish(trainer, state.rows, out)
+    return state.rows
+
+
+def _publish(trainer: Trainer[Any], rows: list[Row], out: Path) -> None:
+    """Write the weights if they are the best so far, the log and the curves."""
+    if trainer.is_candidate(rows[-1]) and rows[-1] is _best(trainer, rows):
+        trainer.save(out)
+    part = out / f"{LOG}.part"
+    part.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    part.replace(out / LOG)
+    curves.draw(out / CURVES, rows, trainer.title)
+
+
+def _best(trainer: Trainer[Any], rows: Sequence[Row]) -> Row:
+    """Return the first candidate row with the highest score."""
+    return max(rows, key=lambda row: (trainer.is_candidate(row), row[trainer.selection] or 0.0))
+
+
+def _is_stopped_early(trainer: Trainer[Any], rows: Sequence[Row]) -> bool:
+    """Return whether the last checks of a run bettered nothing."""
+    if trainer.patience is None or not rows or not trainer.is_candidate(rows[-1]):
+        return False
+    best = _best(trainer, rows)
+    return len(rows) - 1 - next(i for i, row in enumerate(rows) if row is best) >= trainer.patience
+
+
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    """Name the folder in errors of writing to it."""
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableData(f"{out}: cannot be written: {reason}") from error

@@ -1,0 +1,148 @@
+"""Options that all training commands share, each declared once.
+
+Modules whose options other modules extend have no postponed annotations:
+cyclopts would look up the names of inherited fields in the extending module.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, TypedDict, TypeVar
+
+import torch
+from cyclopts import Group, Parameter
+from cyclopts.validators import Number, mutually_exclusive
+
+from modelserver.wire.errors import UnreadableData
+
+HELD_OUT = 20  # without a dev file, one example in this many is kept for it
+
+
+def check_positive(_: type, value: float | None) -> None:
+    """Refuse a number that is not above 0 and finite.
+
+    Raises:
+        ValueError: It is not.
+    """
+    if value is not None and not 0 < value < math.inf:
+        raise ValueError("must be above 0")
+
+
+Count = Annotated[int, Parameter(validator=Number(gte=1))]
+Positive = Annotated[float, Parameter(validator=check_positive)]
+Rate = Annotated[float, Parameter(validator=(check_positive, Number(lt=1)))]
+BatchSize = Annotated[Count, Parameter(name=("--batch-size", "--batch"))]
+LearningRate = Annotated[Rate, Parameter(name=("--learning-rate", "--rate"))]
+EncoderRate = Annotated[Rate, Parameter(name=("--encoder-learning-rate", "--encoder-rate"))]
+
+Example = TypeVar("Example")
+
+
+def check_device(_: type, name: str) -> None:
+    """Refuse a device that torch cannot compute on here.
+
+    Raises:
+        ValueError: torch does not know the device or cannot use it.
+    """
+    try:
+        torch.empty(0, device=name)
+    except (AssertionError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"cannot be used: {reason}") from None
+
+
+Device = Annotated[str, Parameter(validator=check_device)]
+_START = Group(validator=mutually_exclusive)
+
+
+class Start(TypedDict):
+    """The arguments of `train` that say how to start."""
+
+    resume: bool
+    overwrite: bool
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Folder:
+    """A folder for results.
+
+    Attributes:
+        out: Folder for the results.
+    """
+
+    out: Path
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Output(Folder):
+    """The folder of a run.
+
+    Attributes:
+        out: Folder for weights, configuration, log and learning curves.
+        resume: Continue the interrupted training in --out from its last check.
+        overwrite: Replace a finished or interrupted training in --out.
+    """
+
+    resume: Annotated[bool, Parameter(group=_START)] = False
+    overwrite: Annotated[bool, Parameter(group=_START)] = False
+
+    @property
+    def start(self) -> "Start":
+        """Return the arguments of `train` that say how to start."""
+        return Start(resume=self.resume, overwrite=self.overwrite)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Data:
+    """Examples to learn from, and to choose the best weights on.
+
+    Attributes:
+        train: Number of generated training examples.
+        dev: Number of generated dev examples.
+        world_seed: Seed of the generated examples.
+        train_file: Train on this file instead of generated examples.
+        dev_file: Choose the best weights on this file; by default on every
+            20th example of --train-file.
+    """
+
+    train: Count = 8000
+    dev: Count = 400
+    world_seed: int = 1
+    train_file: Path | None = None
+    dev_file: Path | None = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Compute:
+    """Device and threads of a training.
+
+    Attributes:
+        device: cpu, cuda, cuda:1 …
+        threads: CPU threads; the same number repeats exactly.
+    """
+
+    device: Device = "cpu"
+    threads: Count = 1
+
+    def apply(self) -> torch.device:
+        """Set torch's threads. Return the device."""
+        torch.set_num_threads(self.threads)
+        return torch.device(self.device)
+
+
+def hold_out(path: Path, examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
+    """Return training and dev examples of one file: every 20th is for dev.
+
+    Raises:
+        UnreadableData: There are too few examples.
+    """
+    if len(examples) < HELD_OUT:
+        raise UnreadableData(
+            f"{path}: {len(examples)} examples; without --dev-file at least {HELD_OUT} are needed"
+        )
+    return [e for i, e in enumerate(examples) if i % HELD_OUT], list(examples[::HELD_OUT])

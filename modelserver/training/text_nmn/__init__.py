@@ -1,0 +1,1 @@
+"""Training of the modular network over text, and its table."""

@@ -1,0 +1,197 @@
+"""The table of text-nmn's variants: answers, programs and faithfulness."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from cyclopts import Parameter
+
+from analysis.io.command_line import BAD_USAGE
+from modelserver.modular.text.examples import Example
+from modelserver.modular.text.reduction import unsorted
+from modelserver.modular.text.scoring import Scores, score
+from modelserver.modular.text.system import TextSystem, load
+from modelserver.training.options import Count, Folder
+from modelserver.training.text_nmn.loss import Supervision
+from modelserver.training.text_nmn.trainer import NAME, TextOptions, games, read, train_one
+from modelserver.world.items import whole
+
+TEST_EXAMPLES = 300
+GROUPS = ("overall", "find", "filter", "relocate", "min-max", "find-arg")  # columns of Table 2
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A row of the table: modules of its programs, and its supervision."""
+
+    text: str
+    supervision: Supervision
+    extract: bool = True
+    sorting: bool = True
+
+
+_ARGUMENTS = Supervision(auxiliary=True, outputs="arguments")
+_ANSWERS = Supervision(programs=False, auxiliary=False, outputs="none")
+TABLE = {
+    "answers": Variant("no gold programs", _ANSWERS),
+    "answers-without-extract": Variant("no gold programs, without extract-answer", _ANSWERS, extract=False),
+    "programs": Variant("gold programs", Supervision(auxiliary=False, outputs="none")),
+    "programs-without-sorting": Variant(
+        "gold programs, numbers and dates, without sorting and comparison", _ARGUMENTS, sorting=False
+    ),
+    "programs-arguments": Variant("gold programs, numbers and dates", _ARGUMENTS),
+    "programs-all": Variant(
+        "gold programs and the outputs of all modules", replace(_ARGUMENTS, outputs="all")
+    ),
+}
+# Subramanian et al. 2020, §5.2, for text: train on find-max-num and greater, test on find-min-num and less.
+SPLIT = {
+    "programs": Variant("gold programs", Supervision(auxiliary=False, outputs="none")),
+    "programs-arguments": Variant("gold programs, numbers and dates", _ARGUMENTS),
+}
+
+
+def learned(example: Example) -> bool:
+    """Return whether the split trains on an example with the largest."""
+    return _has(example, "find-max-num", "greater") and not asked(example)
+
+
+def asked(example: Example) -> bool:
+    """Return whether the split tests on an example with the smallest."""
+    return _has(example, "find-min-num", "less")
+
+
+def _has(example: Example, module: str, choice: str) -> bool:
+    nodes = () if example.program is None else example.program.nodes
+    return any(node.module == module or node.argument == choice for node in nodes)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TableOptions(TextOptions, Folder):
+    """Everything that the table takes.
+
+    Attributes:
+        out: Folder for the variants' folders, table.json and table.md.
+        split: Learn on the largest, test on the smallest.
+        weights: Score this folder of weights alone, and train nothing.
+        only: Comma-separated variants; all by default.
+        test: Number of generated test examples.
+        test_file: Score on this file instead of generated games.
+    """
+
+    split: bool = False
+    weights: Path | None = None
+    only: str | None = None
+    test: Count = TEST_EXAMPLES
+    test_file: Path | None = None
+
+
+def text_table(*, options: TableOptions) -> int:
+    """Train and score the variants of text-nmn.
+
+    The table of Subramanian et al. 2020 (Table 2), and its split. Each
+    variant has a folder of its own below --out. A finished variant is not
+    trained again, and an interrupted one continues.
+    """
+    variants = SPLIT if options.split else TABLE
+    chosen = options.only.split(",") if options.only else list(variants)
+    if unknown := [name for name in chosen if name not in variants]:
+        sys.stderr.write(f"error: --only: no variant {unknown[0]!r}; there are {', '.join(variants)}\n")
+        return BAD_USAGE
+    options.apply()
+    test = _test(options)
+    if options.weights is not None:
+        rows = {"weights": _row(options.weights.name, score(_loaded(options.weights, options), test))}
+        return _publish(options.out, rows)
+    train_set, dev = options.open_examples()
+    if options.split:
+        train_set, dev, test = (
+            list(filter(keep, part)) for keep, part in ((learned, train_set), (learned, dev), (asked, test))
+        )
+    rows = {}
+    for name in chosen:
+        trained = _trained(options, variants[name], options.out / name, train_set, dev)
+        rows[name] = _row(variants[name].text, score(trained, test, given=options.split))
+    return _publish(options.out, rows)
+
+
+def _publish(out: Path, rows: dict[str, dict[str, Any]]) -> int:
+    """Write and print the table; returns 0."""
+    _write(out / "table.json", json.dumps(rows, indent=2) + "\n")
+    _write(out / "table.md", table(rows))
+    print(table(rows), end="")  # noqa: T201 - the table is the output of the command
+    return 0
+
+
+def _test(options: TableOptions) -> list[Example]:
+    if options.test_file is not None:
+        return read(options.test_file)
+    return games("test", options.test, options.world_seed)
+
+
+def _trained(
+    options: TableOptions, variant: Variant, out: Path, train_set: list[Example], dev: list[Example]
+) -> TextSystem:
+    """Return a variant's best weights; train it unless its folder has them."""
+    examples = train_set if variant.sorting else [unsorted(example) for example in train_set]
+    supervision = replace(variant.supervision, beam=options.beam)
+    train_one(
+        examples,
+        dev,
+        supervision,
+        options,
+        out,
+        extract=variant.extract,
+        sorting=variant.sorting,
+        resume=True,
+    )
+    return _loaded(out, options)
+
+
+def _loaded(folder: Path, options: TableOptions) -> TextSystem:
+    return load(folder, torch.device(options.device), name=NAME, description=folder.name)
+
+
+def _row(text: str, scores: Scores) -> dict[str, Any]:
+    """Return a row of the table.
+
+    The 95 % confidence intervals of the losses come from a bootstrap over
+    questions.
+    """
+    row: dict[str, Any] = {"text": text, "em": scores.em, "f1": scores.f1, "parsed": scores.parsed}
+    if scores.faithfulness is not None:
+        losses = scores.faithfulness.table()
+        intervals = scores.faithfulness.intervals(rng=np.random.default_rng(1))
+        row["loss"] = {name: losses[name].loss for name in GROUPS if name in losses}
+        bounds = {name: intervals[name].interval for name in GROUPS if name in intervals}
+        row["interval"] = {name: [each.low, each.high] for name, each in bounds.items() if each is not None}
+        row["questions"] = losses["overall"].n
+    return row
+
+
+def table(rows: dict[str, dict[str, Any]]) -> str:
+    """Return the rows as a table in Markdown.
+
+    F1 is in per cent; mean losses are in nats, and lower is better.
+    """
+    heads = ("variant", "EM", "F1", "programs", *GROUPS)
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for row in rows.values():
+        shares = [row["em"], row["f1"], row["parsed"]]
+        cells = [row["text"], *(f"{100 * share:.1f}" if share is not None else "" for share in shares)]
+        losses = row.get("loss", {})
+        cells += [f"{losses[name]:.2f}" if name in losses else "" for name in GROUPS]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _write(path: Path, text: str) -> None:
+    with whole(path) as partial:
+        partial.write_text(text, encoding="utf-8")

@@ -1,0 +1,361 @@
+"""Train text-nmn, on generated games or on files."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from cyclopts import Parameter
+from torch import nn
+
+from modelserver.inputs.features import Ints
+from modelserver.modular.text import network as networks
+from modelserver.modular.text.drop import read_drop
+from modelserver.modular.text.examples import Example, examples_of, read_items
+from modelserver.modular.text.network import Config, Network
+from modelserver.modular.text.reading import TextFeatures
+from modelserver.modular.text.scoring import score
+from modelserver.modular.text.system import TextSystem
+from modelserver.systems.contextual import Encoder
+from modelserver.training import loop
+from modelserver.training.encoder_options import NEW, EncoderName, open_named
+from modelserver.training.loop import Row, cosine_pace, require_free, train_with_progress
+from modelserver.training.options import (
+    BatchSize,
+    Compute,
+    Count,
+    Data,
+    EncoderRate,
+    LearningRate,
+    Output,
+    hold_out,
+)
+from modelserver.training.text_nmn.loss import Outputs, Supervision, loss
+from modelserver.wire.errors import InvalidRequest, UnreadableData
+from modelserver.world.games import generate
+from modelserver.world.names import Split
+
+NAME = "text-nmn"
+NEW_ENCODER, PIECES = "new:64x2", 2000
+PRETRAINED_RATE = 3e-5  # learning rate of a pretrained encoder
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything but data, sizes and supervision that the weights depend on."""
+
+    steps: int = 800
+    batch: int = 8
+    rate: float = 2e-3
+    encoder_rate: float = 1e-3  # of a new encoder
+    warm_up: float = 1 / 12  # share of the steps
+    clip: float = 2.0  # norm of the gradient
+    check_every: int = 200
+    patience: int = 6  # checks without a better F1 after which training stops early
+    seed: int = 1
+
+
+class Trainer(loop.Trainer[Example]):
+    """A network over text in training.
+
+    The batch of a step follows from the seed and the step's number alone, so
+    that an interrupted run can continue.
+
+    Args:
+        encoder: To start from.
+        config: Of the network.
+        recipe: Schedule and seed.
+        supervision: Gold to learn from besides answers.
+        examples: At least one.
+        device: Device of the network.
+
+    Raises:
+        UnreadableData: There is no example, or the network cannot read one.
+    """
+
+    title, selection = NAME, "f1"
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        config: Config,
+        recipe: Recipe,
+        supervision: Supervision,
+        examples: Sequence[Example],
+        *,
+        device: torch.device = CPU,
+    ) -> None:
+        torch.manual_seed(recipe.seed)
+        self.recipe, self.supervision, self.steps = recipe, supervision, 0
+        self.total_steps, self.check_every = recipe.steps, recipe.check_every
+        self.patience = recipe.patience
+        self.network = Network(encoder, config).to(device)
+        self.model = self.network
+        self.examples = [(example, self._read(example)) for example in examples]
+        if not self.examples:
+            raise UnreadableData("training data: there is no example")
+        slow = list(self.network.encoder.parameters())
+        in_encoder = {id(parameter) for parameter in slow}
+        quick = [p for p in self.network.parameters() if id(p) not in in_encoder]
+        groups = [{"params": quick, "full": recipe.rate}, {"params": slow, "full": recipe.encoder_rate}]
+        self.optimiser = torch.optim.Adam(groups, lr=recipe.rate)
+
+    def _read(self, example: Example) -> TextFeatures:
+        try:
+            return self.network.read(example.item)
+        except InvalidRequest as error:
+            message = f"training data: {example.item.id}: {error.field}: {error}"
+            raise UnreadableData(message) from error
+
+    def step(self) -> float | None:
+        """Learn from one batch and return its mean loss, None if it has none."""
+        batch = self._batch()
+        self.network.train()
+        texts = self.network([reading for _, reading in batch])
+        losses = [
+            loss(self.network, text, example, self.supervision)
+            for (example, _), text in zip(batch, texts, strict=True)
+        ]
+        learned = [each for each in losses if each is not None]
+        self.steps += 1
+        if not learned:
+            return None
+        value = torch.stack(learned).sum() / len(batch)
+        self.optimiser.zero_grad()
+        value.backward()
+        nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
+        for group in self.optimiser.param_groups:
+            group["lr"] = group["full"] * pace(self.steps - 1, self.recipe)
+        self.optimiser.step()
+        return value.item()
+
+    def _batch(self) -> list[tuple[Example, TextFeatures]]:
+        """Return the next examples; each comes once before any comes again."""
+        count, begin = len(self.examples), self.steps * self.recipe.batch
+        positions = range(begin, begin + self.recipe.batch)
+        return [self.examples[self._order(i // count)[i % count]] for i in positions]
+
+    @lru_cache(maxsize=2)  # noqa: B019 - as long as the training
+    def _order(self, epoch: int) -> Ints:
+        return np.random.default_rng((self.recipe.seed, epoch)).permutation(len(self.examples))
+
+    def system(self) -> TextSystem:
+        """Return the network with its current weights, ready to execute."""
+        return TextSystem(self.network, name=NAME, description="in training", revision="0" * 12)
+
+    def settings(self) -> dict[str, Any]:
+        """Return sizes, recipe, supervision and a digest of the data."""
+        parts = asdict(self.network.config) | asdict(self.recipe) | asdict(self.supervision)
+        return parts | {"data": self._digest}
+
+    def evaluate(self, dev: Sequence[Example]) -> Row:
+        """Return `dev_scores`."""
+        return dev_scores(self.system(), dev)
+
+    def save(self, folder: Path) -> None:
+        """Write what `modelserver.modular.text.system.load` reads."""
+        networks.save(folder, self.network)
+
+    @cached_property
+    def _digest(self) -> str:
+        digest = hashlib.sha256()
+        for example, _ in self.examples:
+            text = f"{example.item.model_dump_json()}{example.answer_texts}{example.program}{example.gold}"
+            digest.update(text.encode())
+        return digest.hexdigest()
+
+
+def pace(step: int, recipe: Recipe) -> float:
+    """Return the share of the full learning rate at a step."""
+    return cosine_pace(step, max(1, round(recipe.warm_up * recipe.steps)), recipe.steps)
+
+
+def dev_scores(system: TextSystem, dev: Sequence[Example]) -> Row:
+    """Return EM, F1, share of right programs and mean module loss."""
+    scores = score(system, dev)
+    row: Row = {"em": scores.em, "f1": scores.f1, "parsed": scores.parsed, "overall": None}
+    if scores.faithfulness is not None:
+        row["overall"] = scores.faithfulness.table()["overall"].loss
+    return row
+
+
+def open_encoder(name: str, examples: Sequence[Example], *, allow_hub: bool = False) -> Encoder:
+    """Return the named encoder; a new one has no dropout.
+
+    Args:
+        name: Folder, id of the hub, or new:HIDDENxLAYERS.
+        examples: A new tokenizer is made from their texts.
+        allow_hub: Download what is not a folder.
+
+    Raises:
+        UnreadableWeights: The encoder cannot be read.
+    """
+    texts = (text for example in examples for text in (example.item.text, example.item.passage))
+    return open_named(name, texts, PIECES, allow_hub=allow_hub, dropout=False)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TextOptions(Data, Compute):
+    """Data, encoder and schedule of any training of a network over text.
+
+    Attributes:
+        train_file: Train on this file instead of generated games: items over
+            a passage (.jsonl) or a file in DROP's form (.json).
+        train: Number of generated training examples.
+        dev: Number of generated dev examples.
+        encoder: Folder of a Hugging Face model, an id of the hub (with
+            --allow-hub), or new:HIDDENxLAYERS.
+        allow_hub: Download the encoder from the hub if it is not a folder.
+        beam: Programs tried for a question without a gold program.
+        steps: Training steps.
+        batch_size: Examples in a step.
+        learning_rate: Learning rate of parser and modules.
+        encoder_rate: Learning rate of the encoder; 3e-5, or 1e-3 for a new
+            one, by default.
+        check_every: Steps between evaluations on dev.
+        patience: Checks without a better F1 after which training stops early.
+        seed: Seed of weights and order.
+    """
+
+    train: Count = 6000
+    dev: Count = 100
+    encoder: EncoderName = NEW_ENCODER
+    allow_hub: bool = False
+    beam: Count = Supervision.beam
+    steps: Count = Recipe.steps
+    batch_size: BatchSize = Recipe.batch
+    learning_rate: LearningRate = Recipe.rate
+    encoder_rate: EncoderRate | None = None
+    check_every: Count = Recipe.check_every
+    patience: Count = Recipe.patience
+    seed: int = Recipe.seed
+
+    def recipe(self) -> Recipe:
+        """Return schedule, learning rates and seed."""
+        new = NEW.fullmatch(self.encoder)
+        return Recipe(
+            steps=self.steps,
+            batch=self.batch_size,
+            rate=self.learning_rate,
+            encoder_rate=self.encoder_rate or (Recipe.encoder_rate if new else PRETRAINED_RATE),
+            check_every=self.check_every,
+            patience=self.patience,
+            seed=self.seed,
+        )
+
+    def open_examples(self) -> tuple[list[Example], list[Example]]:
+        """Return the examples to learn from, and those to choose weights on."""
+        if self.train_file is None:
+            return games("train", self.train, self.world_seed), games("dev", self.dev, self.world_seed)
+        examples = read(self.train_file)
+        if self.dev_file is not None:
+            return examples, read(self.dev_file)
+        return hold_out(self.train_file, examples)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TrainOptions(TextOptions, Output):
+    """Everything that training text-nmn takes.
+
+    Attributes:
+        no_programs: Learn from answers, not from gold programs.
+        no_extract_answer: Programs without extract-answer.
+        no_sorting: Programs without sorting and comparing.
+        no_auxiliary: Do not teach that numbers stand near their events.
+        module_outputs: Gold outputs to learn from: of no module, of find-num
+            and find-date (arguments), of all.
+        width: Entries of the vectors that modules compute on.
+    """
+
+    no_programs: bool = False
+    no_extract_answer: bool = False
+    no_sorting: bool = False
+    no_auxiliary: bool = False
+    module_outputs: Outputs = Supervision.outputs
+    width: Count = Config.width
+
+
+def text_nmn(*, options: TrainOptions) -> None:
+    """Train the modular network over text.
+
+    Without further options, by the recipe of the shipped weights, on
+    generated games.
+    """
+    require_free(options.out, **options.start)
+    supervision = Supervision(
+        programs=not options.no_programs,
+        auxiliary=not options.no_auxiliary,
+        outputs=options.module_outputs,
+        beam=options.beam,
+    )
+    train_set, dev = options.open_examples()
+    train_one(
+        train_set,
+        dev,
+        supervision,
+        options,
+        options.out,
+        width=options.width,
+        extract=not options.no_extract_answer,
+        sorting=not options.no_sorting,
+        **options.start,
+    )
+
+
+def train_one(
+    train_set: Sequence[Example],
+    dev: Sequence[Example],
+    supervision: Supervision,
+    options: TextOptions,
+    out: Path,
+    *,
+    width: int = Config.width,
+    extract: bool = True,
+    sorting: bool = True,
+    resume: bool = False,
+    overwrite: bool = False,
+) -> Row:
+    """Train a network.
+
+    Args:
+        train_set: To learn from.
+        dev: To choose the best weights on.
+        supervision: Gold to learn from besides answers.
+        options: Encoder, schedule and device.
+        out: Folder of the run.
+        width: Entries of the vectors that modules compute on.
+        extract: Programs may use extract-answer.
+        sorting: Programs may sort and compare.
+        resume: Continue an interrupted run, leave a finished one alone.
+        overwrite: Replace a run.
+
+    Returns:
+        The log row of the best weights.
+    """
+    device = options.apply()
+    torch.manual_seed(options.seed)  # weights of a new encoder
+    encoder = open_encoder(options.encoder, train_set, allow_hub=options.allow_hub)
+    config = Config(width=width, window=encoder.window, extract=extract, sorting=sorting)
+    trainer = Trainer(encoder, config, options.recipe(), supervision, train_set, device=device)
+    return train_with_progress(trainer, dev, out, resume=resume, overwrite=overwrite)
+
+
+def games(split: Split, count: int, seed: int) -> list[Example]:
+    """Return generated examples."""
+    return examples_of(generate(split, count, seed), f"games {seed}, {split}")
+
+
+def read(path: Path) -> list[Example]:
+    """Read a file of items (.jsonl), or one in DROP's form.
+
+    Raises:
+        UnreadableData: The file is malformed.
+    """
+    return read_items(path) if path.suffix == ".jsonl" else read_drop(path)

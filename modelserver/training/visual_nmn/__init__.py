@@ -1,0 +1,1 @@
+"""Training of the modular network over images, and its tables."""

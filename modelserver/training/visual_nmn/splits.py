@@ -1,0 +1,128 @@
+"""Generalisation of visual-nmn to programs unlike those of training.
+
+Source: Subramanian et al. 2020, section 5.2. The splits are longer programs
+than in training, more filters, and two modules that never occurred together.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args
+
+from cyclopts import Parameter
+
+from modelserver.modular.visual import folder
+from modelserver.modular.visual.scene_data import Example
+from modelserver.modular.visual.scoring import scores
+from modelserver.training.options import Folder
+from modelserver.training.visual_nmn.command import SceneOptions, Scenes
+from modelserver.training.visual_nmn.table import VARIANTS, train_variant, write_json
+from modelserver.wire.errors import UnreadableData
+
+SplitName = Literal["length", "filters", "together"]
+Compared = Literal["layer", "sum", "graph-decont-pretraining"]
+LONGEST = 7  # nodes of a program in training
+
+Kind = Callable[[Sequence[str]], bool]
+
+# For each split: programs to train on, and programs to test on, by their modules.
+SPLITS: dict[SplitName, tuple[Kind, Kind]] = {
+    "length": (lambda modules: len(modules) <= LONGEST, lambda modules: len(modules) > LONGEST),
+    "filters": (lambda modules: modules.count("filter") <= 1, lambda modules: modules.count("filter") >= 2),
+    "together": (
+        lambda modules: not {"filter", "with-relation"} <= set(modules),
+        lambda modules: {"filter", "with-relation"} <= set(modules),
+    ),
+}
+
+
+def divided(scenes: Scenes, name: SplitName, most: int) -> Scenes:
+    """Return the scenes of a split.
+
+    Test scenes come from all parts, and neither training nor pretraining
+    has their programs.
+
+    Args:
+        scenes: To split.
+        name: Of the split.
+        most: Test scenes, at most.
+
+    Raises:
+        UnreadableData: A part would be empty.
+    """
+    taught, asked = SPLITS[name]
+    parts = [
+        [each for each in part if taught(each.modules)]
+        for part in (scenes.train, scenes.dev, scenes.pretraining)
+    ]
+    everything = [*scenes.test, *scenes.dev, *scenes.train]
+    test = [each for each in everything if asked(each.modules)][:most]
+    if not all(parts) or not test:
+        raise UnreadableData(f"split {name}: there are too few scenes for all of its parts")
+    return Scenes(train=parts[0], dev=parts[1], test=test, pretraining=parts[2])
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SplitOptions(SceneOptions, Folder):
+    """Everything that the splits take.
+
+    Attributes:
+        out: Folder for splits.json and a folder of each split and variant.
+        splits: Splits to train on; all by default.
+        variants: Variants to train; all by default.
+    """
+
+    splits: Annotated[tuple[SplitName, ...], Parameter(consume_multiple=True)] = get_args(SplitName)
+    variants: Annotated[tuple[Compared, ...], Parameter(consume_multiple=True)] = get_args(Compared)
+
+
+def visual_splits(*, options: SplitOptions) -> None:
+    """Train visual-nmn on some programs and test it on others.
+
+    Compares Layer-count, Sum-count, and Graph-count with decontextualised
+    words and pretraining. A finished variant is not trained again, and an
+    interrupted one continues.
+    """
+    scenes = options.open_scenes()
+    table: dict[SplitName, dict[Compared, Any]] = {}
+    for name in options.splits:
+        part = divided(scenes, name, options.test)
+        table[name] = {}
+        for variant in options.variants:
+            _, network = train_variant(variant, part, options, options.out / name / variant)
+            table[name][variant] = {
+                "train": len(part.train),
+                "seen": _short(network, part.dev),
+                "unseen": _short(network, part.test),
+            }
+            write_json(options.out / "splits.json", table)
+    sys.stdout.write(written(table))
+
+
+def _short(network: folder.Network, examples: Sequence[Example]) -> dict[str, float]:
+    scored = scores(network, examples)
+    return {"n": scored["n"], "accuracy": scored["accuracy"], "f1": scored["faithfulness"]["overall"]["f1"]}
+
+
+def written(table: dict[SplitName, dict[Compared, Any]]) -> str:
+    """Return the table in Markdown."""
+    rows = ["| split | network | n | accuracy | faithfulness F1 | accuracy on programs as in training |"]
+    rows.append("| --- | --- | --: | --: | --: | --: |")
+    for name, variants in table.items():
+        for variant, scored in variants.items():
+            unseen, seen = scored["unseen"], scored["seen"]
+            cells = [
+                name,
+                VARIANTS[variant].title if variant in ("layer", "sum") else "NMN with Graph-count + both",
+            ]
+            cells += [
+                str(unseen["n"]),
+                f"{unseen['accuracy']:.1%}",
+                f"{unseen['f1']:.2f}",
+                f"{seen['accuracy']:.1%}",
+            ]
+            rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows) + "\n"

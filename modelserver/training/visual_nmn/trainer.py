@@ -1,0 +1,217 @@
+"""Train visual-nmn or lxmert.
+
+Pretraining teaches a new network the gold boxes of `find` and `filter`, on
+statements that need only these (Subramanian et al. 2020, section 4.2). Then
+it learns from the labels of all statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy
+
+from modelserver.modular.visual import folder as folders
+from modelserver.modular.visual.baseline import Baseline
+from modelserver.modular.visual.counting import overlaps
+from modelserver.modular.visual.folder import Network
+from modelserver.modular.visual.network import Config, Forward, VisualNetwork
+from modelserver.modular.visual.regions import collate
+from modelserver.modular.visual.scene_data import Example
+from modelserver.modular.visual.scoring import scores
+from modelserver.training import loop
+from modelserver.training.loop import Row
+
+POSITIVE, NEGATIVE = 0.75, 0.25  # overlap with a gold box from which, and up to which, a box has a label
+# Probabilities are clamped this far from 0 and 1, so that one mistake does not outweigh a batch. With labels
+# alone, a count that is off by one is a confident mistake that says little about what to change.
+SURE, SURE_OF_LABELS = 1e-4, 0.02
+# Bias of find without pretraining: if half of all regions are counted, comparing with a small number has no
+# gradient.
+UNLIKELY = -3.0
+SUPERVISED = frozenset({"find", "filter"})
+# Beside them, the modules that learn nothing and read more than one image.
+PLAIN = SUPERVISED | {
+    "in-left-image", "in-right-image", "count", "exist", "equal", "less", "less-equal", "greater",
+    "greater-equal", "and", "or", "sum", "difference", "division", *map(str, range(10)),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything but the data and the network that the weights depend on."""
+
+    pretraining: int = 700
+    steps: int = 200
+    batch: int = 32
+    rate: float = 2e-3  # of learning, from new weights
+    fine_rate: float = 3e-4  # after pretraining
+    warm_up: int = 50
+    clip: float = 1.0  # norm of the gradient
+    check_every: int = 50
+    patience: int | None = None  # checks without better accuracy after which training stops early
+    seed: int = 1
+
+
+class Trainer(loop.Trainer[Example]):
+    """A network over images in training.
+
+    Args:
+        network: Trained in place.
+        config: Of the network.
+        recipe: Schedule and seed.
+        examples: Learned from by their labels.
+        pretraining: Those with gold boxes are learned from first.
+    """
+
+    selection = "accuracy"
+
+    def __init__(
+        self,
+        network: Network,
+        config: Config,
+        recipe: Recipe,
+        examples: Sequence[Example],
+        pretraining: Sequence[Example] = (),
+    ) -> None:
+        self.title = f"{config.system} {config.count}" if config.system != "lxmert" else config.system
+        self.network = self.model = network
+        self.config, self.recipe, self.examples = config, recipe, examples
+        self.supervised = [each for each in pretraining if PLAIN.issuperset(each.modules)]
+        self.first = recipe.pretraining if self.supervised and config.system != "lxmert" else 0
+        self.total_steps = self.first + recipe.steps
+        self.check_every, self.patience = recipe.check_every, recipe.patience
+        self.optimiser = self._optimiser()
+        if not self.first and isinstance(network, VisualNetwork):
+            nn.init.constant_(network.by_words.bias, UNLIKELY)
+        self.device = next(network.parameters()).device
+        self.steps = 0
+        self._labels: dict[str, dict[int, Tensor]] = {}
+
+    def _optimiser(self) -> torch.optim.Optimizer:
+        return torch.optim.AdamW(self.network.parameters(), weight_decay=0.01)
+
+    def settings(self) -> dict[str, Any]:
+        """Return configuration, recipe and the number of examples."""
+        return {**asdict(self.config), **asdict(self.recipe), "examples": len(self.examples)}
+
+    def is_check(self) -> bool:
+        """Return whether the weights are evaluated: also after pretraining."""
+        return super().is_check() or self.steps == self.first
+
+    def is_candidate(self, row: Row) -> bool:
+        """Return whether pretraining was over."""
+        return not row["pretraining"]
+
+    def evaluate(self, dev: Sequence[Example]) -> Row:
+        """Return accuracy, and F1 of the modules' boxes as faithfulness."""
+        self.network.eval()
+        dev_scores = scores(self.network, dev)
+        overall = dev_scores.get("faithfulness", {}).get("overall", {})
+        return {
+            "pretraining": float(self.steps < self.first),
+            "accuracy": dev_scores["accuracy"],
+            "faithfulness": overall.get("f1"),
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write what `modelserver.modular.visual.folder.load` reads."""
+        folders.save(folder, self.network, self.config)
+
+    def step(self) -> float:
+        """Learn from one batch and return its loss."""
+        self.network.train()
+        pretraining = self.steps < self.first
+        if self.steps == self.first:  # the moments are those of another loss
+            self.optimiser = self._optimiser()
+        source = self.supervised if pretraining else self.examples
+        # A generator of its own for every step, so that a resumed training meets the same batches.
+        rng = np.random.default_rng([self.recipe.seed, self.steps])
+        chosen = rng.choice(len(source), min(self.recipe.batch, len(source)), replace=False)
+        loss = self._loss([source[i] for i in chosen], supervised=pretraining)
+        for group in self.optimiser.param_groups:
+            group["lr"] = self._rate()
+        self.optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
+        self.optimiser.step()
+        self.steps += 1
+        return float(loss.detach())
+
+    def _rate(self) -> float:
+        """Return the learning rate: a warm-up, then a fall to a tenth, twice."""
+        fine = bool(self.first) and self.steps >= self.first
+        full = self.recipe.fine_rate if fine else self.recipe.rate
+        part = self.recipe.steps if self.steps >= self.first else self.first
+        done = self.steps - self.first if self.steps >= self.first else self.steps
+        return full * min(1.0, (done + 1) / self.recipe.warm_up) * (1 - 0.9 * done / part)
+
+    def _loss(self, batch: list[Example], *, supervised: bool) -> Tensor:
+        sights = collate([each.regions for each in batch], self.device)
+        labels = torch.tensor([float(each.label) for each in batch], device=self.device)
+        if isinstance(self.network, Baseline):
+            truth = self.network([each.sentence for each in batch], sights)
+            return _cross_entropy(truth, labels, SURE_OF_LABELS)
+        forward = self.network([each.question for each in batch], sights)
+        if not supervised:
+            return _cross_entropy(forward.truth, labels, SURE_OF_LABELS)
+        return _cross_entropy(forward.truth, labels, SURE) + self._auxiliary(batch, forward)
+
+    def _auxiliary(self, batch: list[Example], forward: Forward) -> Tensor:
+        """Return the cross-entropy of labelled boxes, summed over boxes."""
+        rows, box_labels_of_rows = [], []
+        for position, example in enumerate(batch):
+            for node, labels in self._labelled(example).items():
+                rows.append(forward.outputs.row[position, example.question.plan.runs[node][0]])
+                box_labels_of_rows.append(labels)
+        predicted = forward.outputs.boxes[rows]
+        labels = torch.full(predicted.shape, -1.0)  # the label of padding
+        for row, each in enumerate(box_labels_of_rows):
+            labels[row, : each.shape[0], : each.shape[1]] = each
+        labels = labels.to(self.device)
+        is_labelled = labels >= 0
+        return _cross_entropy(predicted[is_labelled], labels[is_labelled], SURE, reduction="sum") / len(rows)
+
+    def _labelled(self, example: Example) -> dict[int, Tensor]:
+        """Return `box_labels` at each supervised node of an example."""
+        labels = self._labels.get(example.id)
+        if labels is None:
+            nodes = example.question.plan.program.nodes
+            chosen = {node: gold for node, gold in example.gold.items() if nodes[node].module in SUPERVISED}
+            labels = {node: box_labels(example, gold) for node, gold in chosen.items()}
+            self._labels[example.id] = labels
+        return labels
+
+
+def box_labels(example: Example, gold: Sequence[Any]) -> Tensor:
+    """Return labels of the regions by their overlap with gold boxes.
+
+    Args:
+        example: Its regions are labelled, m at most in an image.
+        gold: Gold boxes of each image.
+
+    Returns:
+        Labels [images, m]: 1 for a region that overlaps a gold box by more
+        than `POSITIVE`, 0 for one that overlaps all by less than `NEGATIVE`,
+        else -1.
+    """
+    labels = []
+    most = max(len(regions.boxes) for regions in example.regions)
+    for regions, boxes in zip(example.regions, gold, strict=True):
+        proposed = torch.from_numpy(np.array(regions.boxes, np.float32))
+        best = torch.zeros(len(proposed))
+        if len(boxes) and len(proposed):
+            best = overlaps(proposed, torch.from_numpy(boxes)).amax(dim=-1)
+        of_image = (best > POSITIVE).float() - ((best <= POSITIVE) & (best >= NEGATIVE)).float()
+        labels.append(nn.functional.pad(of_image, (0, most - len(of_image)), value=-1.0))
+    return torch.stack(labels)
+
+
+def _cross_entropy(p: Tensor, labels: Tensor, sure: float, reduction: str = "mean") -> Tensor:
+    return binary_cross_entropy(p.clamp(sure, 1 - sure), labels, reduction=reduction)

@@ -1,0 +1,75 @@
+"""The rules of the training loop that hold for every trainer."""
+
+import json
+
+import pytest
+import torch
+
+from modelserver.__main__ import main
+from modelserver.training.loop import LOG, STATE, make_room
+from modelserver.wire.errors import UnreadableData
+from modelserver.world import write_split
+
+TINY = {
+    "qi2019": "--train 12 --dev 2 --steps 1 --check-every 1 --batch 2 --hidden 8 --threads 1",
+    "extractive-qa": "--encoder new:16x1 --format hotpotqa --steps 1 --batch 2 --vocabulary-size 300",
+    "heuristic": "--train 40 --dev 20 --word-epochs 1 --encoder-epochs 1",
+    "visual-nmn": "--train 6 --dev 2 --test 2 --pretraining-scenes 4 --steps 1 --pretraining-steps 1",
+    "text-nmn": "--train 4 --dev 1 --encoder new:32x1 --steps 1 --batch 2 --width 16 --check-every 1",
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    write_split(folder / "train.json", "train", 24, 5)
+    return folder
+
+
+def weights(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize("system", TINY)
+def test_a_finished_folder_is_replaced_with_overwrite_alone(system, data, tmp_path, capsys):
+    torch.set_num_threads(1)
+    out = tmp_path / "out"
+    arguments = ["train", system, "--out", str(out), *TINY[system].split()]
+    if system == "extractive-qa":
+        arguments += ["--train-file", str(data / "train.json")]
+    if system == "visual-nmn":
+        arguments += ["--scenes", str(data / "scenes")]
+    assert main([*arguments, "--seed", "1"]) == 0
+    first = weights(out)
+    assert {"config.json", LOG, "curves.svg"} <= set(first)
+    assert STATE not in first
+    capsys.readouterr()
+    assert main([*arguments, "--seed", "2"]) == 1
+    message = f"error: {out}: holds a model already; name another folder, or add --overwrite to replace it\n"
+    assert capsys.readouterr() == ("", message)
+    assert weights(out) == first
+    assert main([*arguments, "--seed", "2", "--overwrite"]) == 0
+    second = weights(out)
+    assert set(second) == set(first)
+    changed = {name for name in first if name.endswith("safetensors") and first[name] != second[name]}
+    assert changed
+
+
+def test_resume_and_overwrite_exclude_each_other(tmp_path, capsys):
+    assert main(["train", "qi2019", "--out", str(tmp_path), "--resume", "--overwrite"]) == 2
+    assert "--resume, --overwrite" in capsys.readouterr().err
+
+
+def test_overwrite_starts_an_interrupted_run_again_and_keeps_other_files(tmp_path):
+    for name in (STATE, LOG, "config.json", "notes.txt"):
+        (tmp_path / name).write_text("x")
+    with pytest.raises(UnreadableData, match="add --resume, or --overwrite"):
+        make_room(tmp_path)
+    make_room(tmp_path, overwrite=True)
+    assert {path.name for path in tmp_path.iterdir()} == {"config.json", "notes.txt"}
+
+
+def test_a_folder_of_weights_without_a_log_is_not_resumed(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({}))
+    with pytest.raises(UnreadableData, match="holds a model already"):
+        make_room(tmp_path, resume=True)
