@@ -1,0 +1,1 @@
+"""Commands: typed functions that read files, call the analysis, and print or write its results."""

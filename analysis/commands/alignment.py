@@ -3,9 +3,8 @@
 Tables after 2 to 6 of Ray Choudhury et al. 2022.
 """
 
-import argparse
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,13 @@ import numpy as np
 from matplotlib.figure import Figure as Canvas
 
 from ..counterfactuals.alignment import Alignment, Group, Record, Verdict, alignments, judge, read_records
-from ..io.tabular_files import sha256
+from ..io.whole_files import sha256, write_text
 from ..report.figures import COLOURS, GREY, MARKERS, STYLE, drawn
-from ..report.page import Figure, Page, Section, Text, write_page, write_text
+from ..report.page import Figure, Page, Section, Text, write_page
 from ..report.tables import Cell, Table, csv_text, interval, number
 from ..stats.arrays import Array
 from ..study.comparisons import holm
+from .options import Count, print_json
 
 MARK = "*"
 SIGN_FLIPS = 10_000
@@ -28,39 +28,26 @@ Answer = tuple[str, str, str, str, str]  # dataset, system, step, context, distr
 Marks = Mapping[Answer, float]
 
 
-def add_command(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    command: Callable[[argparse.Namespace], None],
-    number_of: Callable[[str], int],
+def print_alignment(
+    records: Path, /, *, out: Path | None = None, draws: Count = 100, seed: Count = 1
 ) -> None:
-    """Adds the command.
+    """Test whether systems answer for the expected reasons.
 
-    command: runs it; it finds a function from the options to result and notes as `result`. number_of: reads a
-    whole number of 0 or more.
+    Args:
+        records: Counterfactuals with saliency, one JSON record a line.
+        out: Folder for a page, instances.jsonl and systems.csv.
+        draws: Random partitions of each instance.
+        seed: Seed of the partitions and tests.
     """
-    parser = commands.add_parser("alignment", help="whether systems answer for the expected reasons")
-    parser.add_argument("records", type=Path, metavar="RECORDS.jsonl", help="one instance a line")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="also write a page and instances.jsonl")
-    parser.add_argument(
-        "--draws", type=number_of, default=100, help="random partitions an instance (default: %(default)s)"
-    )
-    parser.add_argument("--seed", type=number_of, default=1, help="of partitions and tests (default: 1)")
-    parser.set_defaults(command=command, result=alignment_result)
-
-
-def alignment_result(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[str]]:
-    """The alignment of every group, and no notes; writes the page where asked."""
-    records = read_records(options.records)
-    rng = np.random.default_rng(options.seed)
-    verdicts = list(judge(records, rng=rng, draws=options.draws))
-    found = alignments(verdicts)
-    if options.out is not None:
-        sources = {options.records.name: sha256(options.records)}
-        page = build_page(records, found, rng=rng, sources=sources)
-        write_page(page, options.out)
-        write_text(options.out / "instances.jsonl", instances(verdicts))
-        write_text(options.out / "systems.csv", systems(found))
-    return [summary(one) for one in found], []
+    instances = read_records(records)
+    rng = np.random.default_rng(seed)
+    verdicts = list(judge(instances, rng=rng, draws=draws))
+    results = alignments(verdicts)
+    if out is not None:
+        write_page(build_page(instances, results, rng=rng, sources={records.name: sha256(records)}), out)
+        write_text(out / "instances.jsonl", instances_text(verdicts))
+        write_text(out / "systems.csv", systems_text(results))
+    print_json([summary(alignment) for alignment in results])
 
 
 def summary(one: Alignment) -> dict[str, Any]:
@@ -69,7 +56,7 @@ def summary(one: Alignment) -> dict[str, Any]:
     return {**values.pop("group"), **values, "above_control": one.above_control}
 
 
-def instances(verdicts: Iterable[Verdict]) -> str:
+def instances_text(verdicts: Iterable[Verdict]) -> str:
     """The verdicts as JSON lines."""
     lines = []
     for one in verdicts:
@@ -80,7 +67,7 @@ def instances(verdicts: Iterable[Verdict]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def systems(found: Sequence[Alignment]) -> str:
+def systems_text(found: Sequence[Alignment]) -> str:
     """A row for each system, a column for each of its scores: the table that `correlate --model` takes."""
     scores = {
         (one.group.system, " ".join(filter(None, ("alignment", *_kind(one.group))))): one.score

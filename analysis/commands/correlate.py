@@ -1,4 +1,4 @@
-"""Two plain tables, human measures and model scores by system, for people without an export bundle.
+"""The command ``correlate``: human measures and model scores from two plain tables.
 
 Each is a CSV file with a header: the first column names the systems, every other one is a measure or a score.
 An empty cell is a missing value. Known names (key or label) bring their wanted direction and label. A table
@@ -6,27 +6,72 @@ of human measures whose second column is `participant` has a row per system and 
 participants are then averaged, and drawn anew for intervals.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
+from cyclopts import Parameter, Token
 
 from ..io.errors import InputError
 from ..io.tabular_files import Column, read_csv_header, read_table
+from ..io.whole_files import sha256
 from ..participants.estimates import over_participants
 from ..participants.measures import find_measure
+from ..report.build import build_correlation_report
+from ..report.page import write_page
 from ..scores.score_table import find_score
 from ..stats.arrays import Array
 from ..stats.bootstrap import draw_counts
 from ..stats.rank_agreement import Direction
 from ..study.human_vs_model import Quantity, Relations, relate
+from .options import Count
 
 PARTICIPANT = (
     "participant",
     "participant_id",
 )  # names of a second column that make it a table of participants
+
+
+def _parse_directions(_type: object, tokens: Sequence[Token]) -> list[tuple[str, Direction]]:
+    directions: list[tuple[str, Direction]] = []
+    for token in tokens:
+        column, _, direction = token.value.rpartition("=")
+        if not column or direction not in ("higher", "lower"):
+            raise ValueError(f"{token.value!r} is not COLUMN=higher or COLUMN=lower")
+        directions.append((column, "higher" if direction == "higher" else "lower"))
+    return directions
+
+
+def write_correlations(
+    *,
+    human: Path,
+    model: Path,
+    out: Path,
+    wanted: Annotated[
+        Sequence[tuple[str, Direction]], Parameter(converter=_parse_directions, n_tokens=1)
+    ] = (),
+    seed: Count = 1,
+    resamples: Count = 2000,
+) -> None:
+    """Relate human measures to model scores from two plain tables.
+
+    Args:
+        human: CSV of measures by system, or by system and participant.
+        model: CSV of scores by system.
+        out: Folder for the page, with the rank table and correlations.
+        wanted: Better direction of a column that is not known by name, as COLUMN=higher or COLUMN=lower;
+            may be repeated.
+        seed: Seed of the permutations and of the bootstrap.
+        resamples: Bootstrap replicates of participants.
+    """
+    rng = np.random.default_rng(seed)
+    relations = relate_tables(human, model, dict(wanted), rng=rng, resamples=resamples)
+    sources = {path.name: sha256(path) for path in (human, model)}
+    sys.stdout.write(f"{write_page(build_correlation_report(relations, sources), out)[0]}\n")
 
 
 def relate_tables(

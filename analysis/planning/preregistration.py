@@ -7,49 +7,25 @@ listed as such.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
 from ..io.errors import AnalysisError, InputError, first_problem
-from ..io.tabular_files import read_json
+from ..io.whole_files import read_json
 from ..participants.bundle import Points, Question, Version
 from ..participants.exclusion_rules import Rule, parse_rules
 from ..participants.measures import MEASURES, Measure, own_measures
 from ..stats.correlations import LEAST_FOR_P
 from ..stats.equivalence import check_margin
 from ..stats.sequential import SPENDING_LABELS, Boundaries, cost_of_looks
+from .declared_plan import Plan
 from .power import Power
 
 FILE = "study_version.json"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the researchers declare before the data.
-
-    hypotheses: sentences. family: (measure key, first condition, second condition), tested together with
-    Holm's correction. margins: measure key to the bounds within which conditions count as equivalent.
-    participants: per condition. power: what the size was planned with. looks: boundaries of interim looks at
-    the family's only comparison; None where there are none. known: what was known of the data when this was
-    written. authors: names.
-    """
-
-    hypotheses: tuple[str, ...] = ()
-    family: tuple[tuple[str, str, str], ...] = ()
-    margins: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    participants: int | None = None
-    power: Power | None = None
-    looks: Boundaries | None = None
-    alpha: float = 0.05
-    resamples: int = 2000
-    permutations: int = 9999
-    seed: int = 1
-    known: str = ""
-    authors: tuple[str, ...] = ()
 
 
 class _Item(BaseModel):

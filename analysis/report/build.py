@@ -7,7 +7,7 @@ from importlib.metadata import version as installed_version
 import numpy as np
 
 from ..participants.exclusion_rules import CLOCK_LABELS
-from ..planning.preregistration import Plan
+from ..planning.declared_plan import Plan
 from ..scores.score_table import SCORES, STANDARD_GROUPS
 from ..study.analysis import Study
 from ..study.human_vs_model import Quantity, Relations

@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from ..io.errors import InputError
+from ..io.whole_files import replace_file
 from .provenance import source_of
 from .tables import Table, csv_text
 
@@ -148,19 +147,11 @@ def write_page(page: Page, out: Path) -> list[Path]:
         for name in _earlier_files(out) - files.keys():
             (out / name).unlink(missing_ok=True)
         for name, data in files.items():
-            _replace(out / name, data)
-        _replace(out / MANIFEST, (json.dumps({"sha256": listed}, indent=1) + "\n").encode())
+            replace_file(out / name, data)
+        replace_file(out / MANIFEST, (json.dumps({"sha256": listed}, indent=1) + "\n").encode())
     except OSError as error:
         raise InputError(out, f"cannot be written: {error.strerror}") from None
     return [out / name for name in files]
-
-
-def write_text(path: Path, text: str) -> None:
-    """Writes one file, whole or not at all. Raises InputError where it cannot be written."""
-    try:
-        _replace(path, text.encode())
-    except OSError as error:
-        raise InputError(path, f"cannot be written: {error.strerror}") from None
 
 
 def _earlier_files(out: Path) -> set[str]:
@@ -172,17 +163,3 @@ def _earlier_files(out: Path) -> set[str]:
     return {
         name for name in names if re.fullmatch(r"(tables|figures)/[\w-]+\.(csv|tex|svg|png)|[\w-]+\.R", name)
     }
-
-
-def _replace(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        file.write(data)
-    os.chmod(file.name, 0o666 & ~_umask())
-    os.replace(file.name, path)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

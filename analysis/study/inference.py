@@ -15,7 +15,7 @@ from ..models.trial_model import Model, Trials, read_trials
 from ..participants.bundle import Points
 from ..participants.exclusion_rules import CLOCK_COLUMNS
 from ..participants.item_statistics import trial_table
-from ..planning.preregistration import Plan
+from ..planning.declared_plan import Plan
 from .analysis import Study
 from .comparisons import Family, all_pairs, compare_family
 

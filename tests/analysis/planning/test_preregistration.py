@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from analysis.io.errors import AnalysisError, InputError
+from analysis.planning.declared_plan import Plan
 from analysis.planning.power import Assumed, power
-from analysis.planning.preregistration import Plan, load_frozen, preregistration
+from analysis.planning.preregistration import load_frozen, preregistration
 from analysis.stats.sequential import boundaries
 from tests.analysis.bundles import planted_study, rules
 

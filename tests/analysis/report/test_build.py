@@ -39,8 +39,8 @@ def study(tmp_path_factory):
 @pytest.fixture
 def no_drawing(monkeypatch):
     """Leaves the figures empty, for tests of the words: drawing takes most of the time."""
-    for module in ("figures", "distributions"):  # where it is called from
-        monkeypatch.setattr(f"analysis.{module}.drawn", lambda canvas: ("<svg></svg>", b""))
+    for module in ("figures", "distribution_figures"):  # where it is called from
+        monkeypatch.setattr(f"analysis.report.{module}.drawn", lambda canvas: ("<svg></svg>", b""))
 
 
 @pytest.fixture(scope="module")
