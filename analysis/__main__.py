@@ -40,15 +40,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run(app, arguments, (AnalysisError,))
 
 
-def add_commands(app: App) -> None:
-    """Add the commands of the analysis to an app."""
+def add_commands(app: App, group: str | None = None) -> None:
+    """Add the commands of the analysis to an app.
+
+    Args:
+        app: The command line to extend.
+        group: Heading for these commands in the help.
+    """
     modules = f"{__package__}.commands"
     for name, function, text in COMMANDS:
-        app.command(f"{modules}.{function}", name=name, help=text)
+        app.command(f"{modules}.{function}", name=name, help=text, group=group)
     app.command(f"{modules}.interim:print_boundaries", name="looks", show=False)  # the name until 0.1
     kinds = command_line("faithfulness", "Score the modules of a system against gold.", __version__)
     for name, function, text in FAITHFULNESS:
         kinds.command(f"{modules}.{function}", name=name, help=text)
+    kinds.group = group
     app.command(kinds)
 
 

@@ -42,7 +42,7 @@ def command_line(name: str, description: str, version: str) -> App:
 
 def _format_default(value: object) -> str | None:
     """Format the default of an option for its help; nothing for switches and empty lists."""
-    if value in (None, False, ()):
+    if value is None or value is False or value == ():
         return None
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
