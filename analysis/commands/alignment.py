@@ -4,10 +4,10 @@ Tables after 2 to 6 of Ray Choudhury et al. 2022.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import matplotlib as mpl
 import numpy as np
@@ -17,7 +17,7 @@ from ..counterfactuals.alignment import Alignment, Group, Record, Verdict, align
 from ..io.whole_files import sha256, write_text
 from ..report.figures import COLOURS, GREY, MARKERS, STYLE, drawn
 from ..report.page import Figure, Page, Section, Text, write_page
-from ..report.tables import Cell, Table, csv_text, interval, number
+from ..report.tables import Cell, Column, Table, csv_text, interval, number
 from ..stats.arrays import Array
 from ..study.comparisons import holm
 from .options import Count, print_json
@@ -117,45 +117,45 @@ _READING = (
 
 
 def answers_table(answers: Mapping[Answer, Array]) -> Table | None:
-    """F1 and exact match on the original questions (after tables 2 and 6); None without F1."""
-    shown = {key: rows for key, rows in answers.items() if key[4] == "in"}
-    if not shown:
-        return None
-    rows, data = [], []
-    for key, values in shown.items():
-        n, f1, exact = len(values), values[:, 0].mean(), values[:, 2].mean()
-        rows.append([Cell(_name(key)), *map(Cell, (str(n), number(100 * f1, 1), number(100 * exact, 1)))])
-        data.append((*key[:4], n, f1, exact))
-    return Table(
-        "answers",
-        "Answers to the original questions, in percent",
-        ["System", "n", "F1", "Exact match"],
-        rows,
-        data_header=("dataset", "system", "step", "context", "n", "f1", "exact_match"),
-        data=data,
-    )
+    """Tabulate F1 and exact match on the original questions; None without F1."""
+    rows = [(key, values) for key, values in answers.items() if key[4] == "in"]
+    columns = [
+        *_GROUP_COLUMNS,
+        Column("n", lambda row: len(row[1]), "n"),
+        _percent_column("f1", "F1", lambda row: row[1][:, 0].mean()),
+        _percent_column("exact_match", "Exact match", lambda row: row[1][:, 2].mean()),
+    ]
+    caption = "Answers to the original questions, in percent"
+    return Table.from_columns("answers", caption, rows, columns) if rows else None
 
 
 def drops_table(answers: Mapping[Answer, Array], drops: Marks) -> Table | None:
-    """F1 on original and counterfactual questions (after table 3); None without F1."""
-    shown = {key: rows for key, rows in answers.items() if key[4] == "in"}
-    if not shown:
-        return None
-    rows, data = [], []
-    for key, values in shown.items():
-        before, after = values[:, 0].mean(), values[:, 1].mean()
-        cells = (str(len(values)), number(100 * before, 1), _marked(after, drops[key]), _p_text(drops[key]))
-        rows.append([Cell(_name(key)), *map(Cell, cells)])
-        data.append((*key[:4], len(values), before, after, drops[key]))
-    return Table(
-        "counterfactuals",
-        "F1 on original and counterfactual questions, in percent",
-        ["System", "n", "Original", "Counterfactual", "p (Holm)"],
-        rows,
-        notes=[_TEST],
-        data_header=("dataset", "system", "step", "context", "n", "original", "counterfactual", "p_holm"),
-        data=data,
-    )
+    """Tabulate F1 on original and counterfactual questions; None without F1."""
+    rows = [(key, values) for key, values in answers.items() if key[4] == "in"]
+    columns = [
+        *_GROUP_COLUMNS,
+        Column("n", lambda row: len(row[1]), "n"),
+        _percent_column("original", "Original", lambda row: row[1][:, 0].mean()),
+        Column(
+            "counterfactual",
+            lambda row: row[1][:, 1].mean(),
+            "Counterfactual",
+            lambda row: _marked(row[1][:, 1].mean(), drops[row[0]]),
+        ),
+        Column("p_holm", lambda row: drops[row[0]], "p (Holm)", lambda row: _p_text(drops[row[0]])),
+    ]
+    caption = "F1 on original and counterfactual questions, in percent"
+    return Table.from_columns("counterfactuals", caption, rows, columns, [_TEST]) if rows else None
+
+
+_Row: TypeAlias = tuple[Answer, Array]
+_GROUP_COLUMNS = [
+    Column("dataset system step context", lambda row: row[0][:4], "System", lambda row: _name(row[0]))
+]
+
+
+def _percent_column(key: str, heading: str, share: Callable[[_Row], float]) -> Column:
+    return Column(key, share, heading, lambda row: number(100 * share(row), 1))
 
 
 _TEST = (

@@ -10,7 +10,7 @@ from matplotlib.ticker import NullLocator
 
 from ..report.figures import COLOURS, GREY, INK, MARKERS, STYLE, drawn
 from ..report.page import Block, Figure, Page, Section, Text
-from ..report.tables import Cell, Table, interval, number
+from ..report.tables import Cell, Column, Table, interval, number, p_text
 from ..stats.bootstrap_sums import Quantity
 from ..visual_bias.pairs import PARTS, Frequency, VisualBias
 from ..visual_bias.systems import Delta, SystemScores
@@ -68,24 +68,19 @@ def plain_text(table: Table) -> str:
 
 
 def _frequency_table(bias: VisualBias) -> Table:
-    header = ["Examples of a pair", "Pairs", "Expected same", "Expected %", "Observed same", "Observed %"]
-    rows = [
-        [
-            Cell(str(one.frequency)),
-            Cell(str(one.pairs)),
-            Cell(number(one.expected_same)),
-            Cell(_percent(one.expected_share, 2)),
-            Cell(str(one.observed_same)),
-            Cell(_percent(one.observed_share, 2)),
-        ]
-        for one in bias.frequencies
+    columns = [
+        Column("frequency", heading="Examples of a pair"),
+        Column("pairs", heading="Pairs"),
+        Column("expected_same", "", "Expected same", lambda row: number(row.expected_same)),
+        Column("expected_share", "", "Expected %", lambda row: _percent(row.expected_share, 2)),
+        Column("observed_same", heading="Observed same"),
+        Column("observed_share", "", "Observed %", lambda row: _percent(row.observed_share, 2)),
     ]
-    names = ("frequency", "pairs", "expected_same", "expected_share", "observed_same", "observed_share")
-    data = [tuple(getattr(one, name) for name in names) for one in bias.frequencies]
     note = (
         "Same: one label throughout. Expected: 2^(1 − n) of the pairs of n examples, were labels independent."
     )
-    return Table("pair_frequencies", "Image pairs by frequency", header, rows, [note], names, data)
+    caption = "Image pairs by frequency"
+    return Table.from_columns("pair_frequencies", caption, bias.frequencies, columns, [note])
 
 
 def _part_table(bias: VisualBias) -> Table:
@@ -131,7 +126,9 @@ def _detail_table(systems: Systems) -> Table:
             data.append((name, part, accuracy.n, accuracy.value, *_ends(accuracy), None))
         for delta in scores.deltas:
             what = f"{delta.first} − {delta.second}"
-            rows.append([name, what, "", _signed(delta.difference), _bounds(delta.difference), _p(delta.p)])
+            rows.append(
+                [name, what, "", _signed(delta.difference), _bounds(delta.difference), p_text(delta.p)]
+            )
             data.append(
                 (name, contrast_key(delta), None, delta.difference.value, *_ends(delta.difference), delta.p)
             )
@@ -258,9 +255,3 @@ def _bounds(one: Quantity) -> str:
 
 def _ends(one: Quantity) -> Sequence[float | None]:
     return one.interval.bounds if one.interval else (None, None)
-
-
-def _p(p: float | None) -> str:
-    if p is None:
-        return "–"
-    return "<\u00a00.001" if p < 0.001 else f"{p:.3f}"

@@ -15,7 +15,7 @@ from ..participants.participant_means import EVERYBODY, ParticipantMean
 from ..participants.trial_grid import Grid, merge_shared, participant_groups
 from ..study.analysis import Study
 from .page import Block, Data, Section, Text
-from .tables import Cell, Table, interval, number
+from .tables import Cell, Column, Table, csv_rows, fields, value_cell
 
 SHOWN_TRAITS = {"seconds": (1.0, 1), "fraction_correct": (100.0, 1), "certainty": (1.0, 2)}
 MOST_TRIALS = 200_000  # in the table of trials; a larger one repeats the bundle at length
@@ -161,38 +161,46 @@ def _calibration_table(found: Sequence[Calibration], titles: dict[str, str]) -> 
     return Table("calibration", caption, header, rows, notes, names, data, wide=True)
 
 
-def _agreement_table(found: Sequence[Agreement], titles: dict[str, str]) -> Table:
-    rows = []
-    notes = dict.fromkeys(
-        ["Krippendorff's alpha: 1 is perfect agreement, 0 that of chance. Items with two ratings or more."]
+def _agreement_table(agreements: Sequence[Agreement], titles: dict[str, str]) -> Table:
+    undefined = dict.fromkeys(
+        f"Undefined: {row.alpha.reason}." for row in agreements if row.alpha.value is None
     )
-    for one in found:
-        alpha = one.alpha
-        value = Cell(number(alpha.value), detail=interval(alpha.interval))
-        if alpha.value is None:
-            value = Cell("undefined", "missing")
-            notes[f"Undefined: {alpha.reason}."] = None
-        name = Cell(one.question.replace("_", " "), detail=titles[one.condition])
-        rows.append([name, Cell(alpha.metric), value, Cell(str(alpha.items)), Cell(str(alpha.ratings))])
-    header = ["Question", "Metric", "Alpha", "Items", "Ratings"]
-    data = [
-        (one.question, one.condition, one.alpha.metric, one.alpha.value,
-         *(one.alpha.interval or (None, None)), one.alpha.items, one.alpha.ratings, one.alpha.reason)
-        for one in found
-    ]  # fmt: skip
-    names = ("question", "condition", "metric", "alpha", "low", "high", "items", "ratings", "reason")
+    columns = [
+        Column(
+            "question",
+            heading="Question",
+            cell=lambda row: Cell(row.question.replace("_", " "), detail=titles[row.condition]),
+        ),
+        Column("condition"),
+        Column("metric", "alpha.metric", "Metric", is_text=True),
+        Column(
+            "alpha",
+            "alpha.value",
+            "Alpha",
+            lambda row: value_cell(row.alpha.value, row.alpha.interval, missing="undefined"),
+        ),
+        Column("low high", "alpha.interval"),
+        Column("items", "alpha.items", "Items"),
+        Column("ratings", "alpha.ratings", "Ratings"),
+        Column("reason", "alpha.reason"),
+    ]
+    notes = [
+        "Krippendorff's alpha: 1 is perfect agreement, 0 that of chance. Items with two ratings or more.",
+        *undefined,
+    ]
     caption = "Agreement between the participants of a condition"
-    return Table("agreement", caption, header, rows, list(notes), names, data, words=(1,))
+    return Table.from_columns("agreement", caption, agreements, columns, notes)
 
 
 def _items_data(items: Sequence[ItemValue]) -> Data:
-    rows = [
-        (one.condition, one.item, one.measure, ITEM_MEASURES[one.measure], one.value,
-         *(one.interval or (None, None)), one.n, one.missing, one.reason)
-        for one in items
-    ]  # fmt: skip
-    header = ("condition", "item", "measure", "definition", "value", "low", "high", "n", "missing", "reason")
-    return Data("items", "Every measure of every item", header, rows)
+    columns = [
+        *fields("condition", "item", "measure"),
+        Column("definition", lambda row: ITEM_MEASURES[row.measure]),
+        Column("value"),
+        Column("low high", "interval"),
+        *fields("n", "missing", "reason"),
+    ]
+    return Data("items", "Every measure of every item", *csv_rows(columns, items))
 
 
 def _trials_data(study: Study) -> Block:
@@ -209,9 +217,5 @@ def _trials_data(study: Study) -> Block:
     return Data("trials", "Every trial with what it contributes", list(table.columns), list(rows))
 
 
-def _mean(found: ParticipantMean, factor: float, decimals: int) -> Cell:
-    if found.value is None:
-        return Cell("–", "missing", found.reason)
-    bounds = found.interval
-    scaled = (bounds[0] * factor, bounds[1] * factor) if bounds else None
-    return Cell(number(found.value * factor, decimals), detail=interval(scaled, decimals))
+def _mean(mean: ParticipantMean, factor: float, decimals: int) -> Cell:
+    return value_cell(mean.value, mean.interval, factor, decimals, reason=mean.reason)

@@ -1,6 +1,6 @@
 """The report's sections about people: flow, exclusions, measures, figures, and what the data cannot give."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ from .distribution_figures import boxes_figure, likert_figure, times_figure
 from .figures import certainty_figure, condition_figure
 from .flow_diagram import flow_svg
 from .page import Block, Data, Figure, Points, Section, Text
-from .tables import Cell, Table, interval, number
+from .tables import Cell, Column, Table, csv_rows, fields, interval, number, scale
 
 
 @dataclass(frozen=True)
@@ -217,8 +217,7 @@ def estimate_cell(estimate: Estimate) -> Cell:
     if estimate.value is None:
         return Cell("not available", "missing")
     shown = FORMATS[estimate.measure.unit]
-    bounds = estimate.interval
-    scaled = (bounds[0] * shown.factor, bounds[1] * shown.factor) if bounds else None
+    scaled = scale(estimate.interval, shown.factor)
     undefined = f"{estimate.undefined} undefined" if estimate.undefined else ""
     detail = ", ".join(part for part in (interval(scaled, shown.decimals), undefined) if part)
     return Cell(_shown(estimate.measure, estimate.value), "", detail)
@@ -273,18 +272,14 @@ def _item(entry: tuple[str, int]) -> int:
     return int(entry[0])
 
 
-def _rules_table(study: Study, found: Exclusions) -> Table:
-    rows = [
-        [
-            Cell(rule.name),
-            Cell(_upper(rule.describe())),
-            Cell(str(found.by_rule[rule.name])),
-            Cell(str(found.only_by_rule[rule.name])),
-        ]
-        for rule in study.bundle.rules
+def _rules_table(study: Study, exclusions: Exclusions) -> Table:
+    columns = [
+        Column("", "name", "Rule"),
+        Column("", lambda rule: _upper(rule.describe()), "Excludes a trial", is_text=True),
+        Column("", lambda rule: exclusions.by_rule[rule.name], "Trials hit"),
+        Column("", lambda rule: exclusions.only_by_rule[rule.name], "By this rule alone"),
     ]
-    header = ["Rule", "Excludes a trial", "Trials hit", "By this rule alone"]
-    return Table("exclusion_rules", "Exclusion rules", header, rows, words=(1,))
+    return Table.from_columns("exclusion_rules", "Exclusion rules", study.bundle.rules, columns)
 
 
 def _excluded_table(study: Study, found: Exclusions) -> Table:
@@ -358,8 +353,7 @@ def _measures_table(study: Study, measures: Sequence[Measure]) -> Table:
         ["Measure", *_heads(study, study.retained)],
         rows,
         notes,
-        _DATA_HEADER,
-        list(_data(study)),
+        *_estimates_data(study),
     )
 
 
@@ -417,31 +411,22 @@ def _participants_data(study: Study, measures: Sequence[Measure]) -> Data:
     return Data("participant_measures", "Every measure of every participant", header, rows)
 
 
-_DATA_HEADER = (
-    "exclusions", "condition", "measure", "unit", "wanted", "value", "low", "high", "participants",
-    "undefined", "trials", "pooled", "reason",
-)  # fmt: skip
-
-
-def _data(study: Study) -> Iterable[tuple[object, ...]]:
-    for exclusions, view in (("with", study.retained), ("without", study.everything)):
-        for estimate in view.estimates.table.values():
-            low, high = estimate.interval or (None, None)
-            yield (
-                exclusions,
-                estimate.condition,
-                estimate.measure.key,
-                estimate.measure.unit,
-                estimate.measure.wanted,
-                estimate.value,
-                low,
-                high,
-                estimate.participants,
-                estimate.undefined,
-                estimate.trials,
-                estimate.pooled,
-                estimate.reason,
-            )
+def _estimates_data(study: Study) -> tuple[list[str], list[list[object]]]:
+    columns = [
+        Column("condition"),
+        Column("measure", "measure.key"),
+        Column("unit", "measure.unit"),
+        Column("wanted", "measure.wanted"),
+        Column("value"),
+        Column("low high", "interval"),
+        *fields("participants", "undefined", "trials", "pooled", "reason"),
+    ]
+    header, rows = csv_rows(columns, study.retained.estimates.table.values())
+    _, without = csv_rows(columns, study.everything.estimates.table.values())
+    return ["exclusions", *header], [
+        *(["with", *row] for row in rows),
+        *(["without", *row] for row in without),
+    ]
 
 
 def _heads(study: Study, view: View) -> list[str]:

@@ -8,7 +8,7 @@ from ..study.human_vs_model import Relations
 from ..study.leave_one_out import Robustness, leave_one_out
 from ..study.multiverse import AGGREGATIONS, TIME, Multiverse, Stability, multiverse, rule_hits
 from .page import Block, Data, Section, Text
-from .tables import Cell, Table, interval, number
+from .tables import Cell, Column, Table, csv_rows, fields, value_cell
 
 LEAST_SYSTEMS = 4  # of which one can be left out
 
@@ -85,19 +85,21 @@ def _stability_table(
         [Cell(measure_names[measure]), *(_stability_cell(by_pair.get((measure, score))) for score in labels)]
         for measure in measures
     ]
-    names = (
-        "measure", "score", "universes", "undefined", "same_ranking", "reversed", "neither", "reference_sign",
-        "same_sign", "same_direction", "pearson_low", "pearson_high",
-    )  # fmt: skip
-    data = [
-        (one.measure, one.score, one.universes, one.undefined, one.plus, one.minus, one.blank,
-         one.reference.sign, one.same_sign, one.same_direction, *(one.pearson or (None, None)))
-        for one in stability
-    ]  # fmt: skip
+    columns = [
+        *fields("measure", "score", "universes", "undefined"),
+        Column("same_ranking", "plus"),
+        Column("reversed", "minus"),
+        Column("neither", "blank"),
+        Column("reference_sign", "reference.sign"),
+        *fields("same_sign", "same_direction"),
+        Column("pearson_low pearson_high", "pearson"),
+    ]
     notes = ["Sign of this report, then the share of universes (%) that have it; “=” is neither + nor −."]
     caption = "How many universes keep the rank relation"
     header = ["Measure", *labels.values()]
-    return Table("multiverse_stability", caption, header, rows, notes, names, data, wide=True)
+    return Table(
+        "multiverse_stability", caption, header, rows, notes, *csv_rows(columns, stability), wide=True
+    )
 
 
 def _stability_cell(one: Stability | None) -> Cell:
@@ -108,16 +110,12 @@ def _stability_cell(one: Stability | None) -> Cell:
 
 
 def _universes_data(universes: Multiverse) -> Data:
-    rows = [
-        (";".join(one.rules), one.aggregation, one.summary, one.measure, one.score, one.trials, one.sign,
-         one.tied, one.pearson, one.spearman, one.kendall)
-        for one in universes.universes
-    ]  # fmt: skip
-    header = (
-        "rules", "aggregation", "summary", "measure", "score", "trials", "sign", "tied", "pearson",
-        "spearman", "kendall",
-    )  # fmt: skip
-    return Data("multiverse", "Every universe", header, rows)
+    columns = [
+        Column("rules", lambda row: ";".join(row.rules)),
+        *fields("aggregation", "summary", "measure", "score", "trials", "sign", "tied"),
+        *fields("pearson", "spearman", "kendall"),
+    ]
+    return Data("multiverse", "Every universe", *csv_rows(columns, universes.universes))
 
 
 def _left_out_table(known: Sequence[Robustness], labels: dict[str, str], relations: Relations) -> Table:
@@ -142,5 +140,4 @@ def _left_out_table(known: Sequence[Robustness], labels: dict[str, str], relatio
 def _left_out_cell(one: Robustness | None) -> Cell:
     if one is None or one.everything is None:
         return Cell("–", "missing")
-    value = one.everything.coefficients["pearson"]
-    return Cell(number(value), detail=interval(one.range.get("pearson")))
+    return value_cell(one.everything.coefficients["pearson"], one.range.get("pearson"))
