@@ -1,1 +1,1 @@
-"""Commands: typed functions that read files, call the analysis, and print or write its results."""
+"""Commands of the analysis: files in; printed or written results out."""

@@ -1,4 +1,4 @@
-"""The commands ``counterfactuals`` and ``reviews``: drafts of instances, and agreement on them."""
+"""The commands ``counterfactuals`` and ``reviews``: drafts and agreement."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -96,7 +96,7 @@ def write_counterfactuals(
 
 
 def print_reviews(instances: Path, /, *, seed: int = 1) -> None:
-    """Print the agreement between people who checked counterfactuals.
+    """Print the inter-annotator agreement on checked counterfactuals.
 
     Args:
         instances: Checked instances as export_gold writes them (JSON lines).
@@ -106,20 +106,23 @@ def print_reviews(instances: Path, /, *, seed: int = 1) -> None:
 
 
 def read_questions(path: Path) -> Iterator[dict[str, Any]]:
-    """Questions in the HotpotQA form from a file of that form or of SQuAD's, which Quoref has too.
+    """Read questions in the form of HotpotQA or SQuAD (also Quoref).
 
-    Of several answers the first counts where all are spelt alike, for an answer of several parts has no
-    single counterfactual; the others are left out. Raises InputError, naming file, entry and field.
+    A SQuAD question with several answers counts if all are spelt alike; an answer of several parts has no
+    single counterfactual, so the others are left out.
+
+    Raises:
+        InputError: An entry has a wrong form; the message names file, entry and field.
     """
     content = read_json(path)
     if isinstance(content, list):
         for number, entry in enumerate(content, 1):
             try:
-                found = _Question.model_validate(entry)
+                parsed = _Question.model_validate(entry)
             except ValidationError as error:
                 field, problem = first_problem(error)
                 raise InputError(path, problem, where=f"entry {number}", field=field) from None
-            yield found.model_dump(by_alias=True, exclude_none=True)
+            yield parsed.model_dump(by_alias=True, exclude_none=True)
         return
     try:
         squad = _Squad.model_validate(content)

@@ -1,4 +1,4 @@
-"""The commands ``faithfulness boxes|spans`` and ``compare-faithfulness``: files in, JSON out."""
+"""The commands ``faithfulness`` and ``compare-faithfulness``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -147,7 +147,7 @@ def print_comparison(
 def _read_box_gold(
     path: Path, programs: Path | None, *, reference: bool
 ) -> tuple[Sequence[GoldExample], list[str]]:
-    """Read gold boxes, and notes on entries of a faithful-nmn CSV that do not count."""
+    """Read gold boxes, and notes on entries that do not count."""
     notes: list[str] = []
     if programs is not None:
         reading = read_faithful_nmn(path, programs, as_released=reference)
@@ -161,7 +161,7 @@ def _read_box_gold(
 
 
 def _match_error(outputs: Path, error: MatchError) -> InputError:
-    """Name the line of the outputs that does not match the gold, or the example that they lack."""
+    """Name the line of outputs that does not match, or the missing example."""
     line = line_of(outputs, error.id)
     if line is None:
         problem = f"{error.problem} for the example {error.id!r} (--partial scores what is there)"

@@ -1,4 +1,4 @@
-"""The command ``interim`` (also ``looks``): boundaries for interim analyses of a running study."""
+"""The command ``interim`` (also ``looks``): boundaries by alpha spending."""
 
 import sys
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The command ``power``: sample size by simulated power analysis, with a page that shows the curve."""
+"""The command ``power``: sample size by simulated power analysis."""
 
 import sys
 from collections.abc import Callable
@@ -34,7 +34,12 @@ CURVE = ("participants", "power", "error", "low", "high")  # columns of the powe
 
 @dataclass(frozen=True)
 class Trait:
-    """What is measured at a trial. values: participants × items, NaN where unknown. unit: of an effect."""
+    """A measure of a trial.
+
+    Attributes:
+        values: Participants × items of a grid, NaN if unknown.
+        unit: Unit of an effect.
+    """
 
     values: Callable[[Grid], Array]
     unit: str
@@ -133,10 +138,16 @@ def print_sample_size(
 def from_pilot(
     bundle: Bundle, measure: Measure, options: Options, *, normal: bool
 ) -> tuple[Population, int, str]:
-    """Population, number of items and description from a pilot's bundle.
+    """Read the population, the number of items and a description from a pilot.
 
-    normal: normal people with the pilot's spreads, in the place of people drawn from the pilot. Raises
-    AnalysisError where the pilot cannot give the measure.
+    Args:
+        bundle: Bundle of the pilot.
+        measure: Measure of a trial.
+        options: Mode and version of the pilot.
+        normal: Simulate normal participants with the pilot's spreads instead of drawing its participants.
+
+    Raises:
+        AnalysisError: The pilot cannot give the measure.
     """
     study = analyse(bundle, options)
     if study.allocation.design != "between":
@@ -181,7 +192,7 @@ def _curve_rows(design: Design) -> list[tuple[float, ...]]:
 
 
 def build_power_page(design: Design) -> Page:
-    """The sample size as a page, with curve and table."""
+    """Build the page of a sample size, with curve and table."""
     method = design.curve[0].method
     rows = [
         [
@@ -215,16 +226,16 @@ def build_power_page(design: Design) -> Page:
 
 
 def _curve_figure(design: Design) -> Figure:
-    known = [(one.participants, one.all) for one in design.curve if one.all]
-    sizes = [size for size, _ in known]
+    rates = [(one.participants, one.all) for one in design.curve if one.all]
+    sizes = [size for size, _ in rates]
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(6.4, 3.6), layout="constrained")
         axes = canvas.subplots()
         axes.fill_between(
-            sizes, [r.interval[0] for _, r in known], [r.interval[1] for _, r in known], color=COLOURS[0],
+            sizes, [r.interval[0] for _, r in rates], [r.interval[1] for _, r in rates], color=COLOURS[0],
             alpha=0.2, linewidth=0,
         )  # fmt: skip
-        axes.plot(sizes, [r.value for _, r in known], color=COLOURS[0], marker="o", markersize=5)
+        axes.plot(sizes, [r.value for _, r in rates], color=COLOURS[0], marker="o", markersize=5)
         axes.axhline(design.smallest.target, color=INK, linewidth=0.9, linestyle="--")
         if design.smallest.participants is not None:
             axes.axvline(design.smallest.participants, color=INK, linewidth=0.9, linestyle=":")
@@ -233,6 +244,6 @@ def _curve_figure(design: Design) -> Figure:
         axes.set_ylabel("Power")
         axes.grid(color="#e3e7ec", linewidth=0.8)
         svg, png = drawn(canvas)
-    spoken = "; ".join(f"{size} participants {number(rate.value)}" for size, rate in known)
+    spoken = "; ".join(f"{size} participants {number(rate.value)}" for size, rate in rates)
     caption = "Power by participants per condition; the band is the simulation's 95 %, dashes are the target."
     return Figure("power-curve", caption, f"Power curve: {spoken}.", svg, png=png)

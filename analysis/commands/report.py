@@ -1,4 +1,4 @@
-"""The command ``report``: a study's export bundle in, a page with tables and figures out."""
+"""The command ``report``: a page with tables and figures from a bundle."""
 
 import sys
 from pathlib import Path

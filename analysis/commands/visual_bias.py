@@ -1,4 +1,4 @@
-"""The command ``visual-bias``: NLVR2-form data in; tables, JSON and a page out."""
+"""The command ``visual-bias``: tables, JSON and a page on label leakage."""
 
 import sys
 from collections.abc import Sequence
@@ -127,6 +127,9 @@ def _system_json(scores: SystemScores) -> Json:
     }
 
 
-def _quantity(one: Quantity) -> Json:
-    found: Json = {"value": one.value, "interval": list(one.interval.bounds) if one.interval else None}
-    return {**found, "reason": one.reason} if one.reason else found
+def _quantity(quantity: Quantity) -> Json:
+    values: Json = {
+        "value": quantity.value,
+        "interval": list(quantity.interval.bounds) if quantity.interval else None,
+    }
+    return {**values, "reason": quantity.reason} if quantity.reason else values

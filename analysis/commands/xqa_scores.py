@@ -1,4 +1,4 @@
-"""The command ``xqa-scores``: HotpotQA's official scores of a file of predictions."""
+"""The command ``xqa-scores``: HotpotQA's official scores."""
 
 from pathlib import Path
 

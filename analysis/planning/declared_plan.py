@@ -1,6 +1,7 @@
-"""A plan declared before the data, and the file that `report --plan` and `preregister` read it from.
+"""Plans declared before the data, and the file that holds one.
 
-The file is JSON with any of these fields; the plan does not declare what it leaves out::
+`report --plan` and `preregister --plan` read the file. It is JSON with any of these fields; the plan does not
+declare what it leaves out::
 
     {"hypotheses": ["Facts shown as highlights lower over-estimation."],
      "family": [["over_estimation", "plain", "highlights"]],
@@ -37,7 +38,7 @@ class Plan:
         participants: Sample size per condition.
         power: The simulated power that the sample size rests on.
         looks: Boundaries of interim analyses of the family's only comparison; None without any.
-        known: What was known of the data when the plan was written.
+        known: Knowledge of the data at the time of writing.
         authors: Names.
     """
 
@@ -51,7 +52,7 @@ class Plan:
     resamples: int = 2000
     permutations: int = 9999
     seed: int = 1
-    known: str = ""
+    known: str = ""  # words: allow - the name of a field in plan files
     authors: tuple[str, ...] = ()
 
 
@@ -72,7 +73,7 @@ class _PlanFile(BaseModel):
     resamples: int = Field(default=2000, ge=0)
     permutations: int = Field(default=9999, ge=1)
     seed: int = Field(default=1, ge=0)
-    known: str = ""
+    known: str = ""  # words: allow - the name of a field in plan files
     authors: tuple[str, ...] = ()
 
 

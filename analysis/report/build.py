@@ -49,10 +49,14 @@ LIBRARIES = ("numpy", "scipy", "statsmodels", "pandas", "pyarrow", "matplotlib",
 
 
 def build_report(study: Study, plan: Plan | None = None) -> Page:
-    """The whole report as a page, not yet rendered.
+    """Build the whole report as a page, not yet rendered.
 
-    plan: what was declared beforehand; without it all comparisons are exploratory. Raises AnalysisError where
-    it names what the study lacks.
+    Args:
+        study: The analysed study.
+        plan: Plan declared before the data; without it all comparisons are exploratory.
+
+    Raises:
+        AnalysisError: The plan names something that the study lacks.
     """
     inference, choices = infer(study, plan), try_choices(study)
     relations = study.retained.relations
@@ -90,7 +94,7 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
 
 
 def _banner(study: Study) -> str:
-    """What the reader must know before anything else; empty where there is nothing."""
+    """Return a warning to show above everything; empty if there is none."""
     sentences = [BANNERS[study.mode]]
     if study.exclusions.excluded == study.exclusions.total:
         sentences.append(
@@ -100,7 +104,12 @@ def _banner(study: Study) -> str:
 
 
 def build_correlation_report(relations: Relations, sources: dict[str, str]) -> Page:
-    """Rank table and correlations of two plain tables. sources: file name to SHA-256."""
+    """Build the page of a rank table and correlations of two plain tables.
+
+    Args:
+        relations: Measures related to scores.
+        sources: SHA-256 by file name.
+    """
     resampled = any(measure.replicates is not None for measure in relations.measures)
     left_out = leave_one_out(relations.systems, relations.measures, relations.scores)
     return Page(
@@ -123,13 +132,13 @@ def build_correlation_report(relations: Relations, sources: dict[str, str]) -> P
 
 
 def _summary_section(study: Study) -> Section:
-    """What was found, in sentences that hold without the tables."""
-    found = study.exclusions
+    """Summarise the results in sentences that hold without the tables."""
+    exclusions = study.exclusions
     titles = ", ".join(arm.title for arm in study.conditions)
     sentences = [
         f"{len(study.people)} participants in {len(study.conditions)} conditions ({titles}) judged "
         f"{study.trials['item_id'].nunique()} items.",
-        f"{found.excluded} of {found.total} submitted trials are excluded by the study's rules.",
+        f"{exclusions.excluded} of {exclusions.total} submitted trials are excluded by the study's rules.",
     ]
     truth = [arm.title for arm in study.conditions if arm not in study.systems]
     if truth:
@@ -155,7 +164,7 @@ def _summary_section(study: Study) -> Section:
 
 
 def _headlines(study: Study) -> list[str]:
-    """The measures of most weight, per condition."""
+    """Describe the main measures of each condition."""
     estimates = study.retained.estimates
     keys = (
         ["fraction_correct", "over_estimation"] if estimates.available("fraction_correct") else ["agreement"]
@@ -174,7 +183,10 @@ def _headlines(study: Study) -> list[str]:
 
 
 def against_scores_section(study: Study) -> Section:
-    """The human measure of most weight against each score: false positives, or agreement where unknown."""
+    """Plot the main human measure against each score.
+
+    The measure is false positives, or agreement if they are unknown.
+    """
     relations = study.retained.relations
     available = {measure.key: measure for measure in relations.measures}
     measure = available.get("fp") or available.get("agreement")
@@ -205,7 +217,7 @@ def against_scores_section(study: Study) -> Section:
 
 
 def _score_intervals(study: Study, scores: Sequence[Quantity]) -> str:
-    """What the horizontal lines are, and for which systems or scores there are none."""
+    """Describe the horizontal intervals, and name scores without one."""
     given = {
         (arm.title, score.label): score.interval(column) is not None
         for score in scores
@@ -225,7 +237,7 @@ def _score_intervals(study: Study, scores: Sequence[Quantity]) -> str:
 
 
 def _methods_section(study: Study, inference: Inference) -> Section:
-    """How it was computed, ready to be taken into a paper."""
+    """Describe the methods, ready for a paper."""
     clock = CLOCK_LABELS[study.clock] if study.clock else "no clock"
     sentences = [
         "Measures are computed for every participant over the retained trials and then averaged over the "
@@ -250,8 +262,8 @@ def _methods_section(study: Study, inference: Inference) -> Section:
 
 
 def methods_paragraph(study: Study, inference: Inference) -> str:
-    """What a paper has to say about the analysis, in a few sentences; true of this study as analysed."""
-    found, options = study.exclusions, study.options
+    """Write the methods paragraph for a paper, true of this study."""
+    exclusions, options = study.exclusions, study.options
     between = study.allocation.design == "between"
     size = inference.family.size
     family = (
@@ -261,7 +273,8 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
     )
     sentences = [
         f"{len(study.people)} participants in {len(study.conditions)} {study.allocation.words} conditions "
-        f"submitted {found.total} trials, of which {found.excluded} were excluded by the study's rules.",
+        f"submitted {exclusions.total} trials, of which {exclusions.excluded} were excluded by the study's "
+        "rules.",
         "Measures were computed per participant and averaged over the participants of a condition.",
         f"{family} by {_permuted(inference)} ({inference.plan.permutations} permutations, two-sided, +1 "
         "correction; Phipson and Smyth 2010), corrected by Holm's (1979) method.",
@@ -287,7 +300,7 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
 
 
 def _permuted(inference: Inference) -> str:
-    """What is permuted, in words."""
+    """Describe the permutations."""
     words = {
         False: "permutation of participants between conditions",
         True: "swapping conditions within participants",

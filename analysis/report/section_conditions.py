@@ -1,4 +1,4 @@
-"""The report's sections on differences between conditions: declared comparisons, and models of trials."""
+"""Sections on differences between conditions, and models of trials."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -31,7 +31,7 @@ HOW_TESTED = {  # whether the same participants saw both conditions
 
 
 def differences_section(study: Study, inference: Inference) -> Section:
-    """Every comparison of the family, with interval, test, correction and effect size."""
+    """Show every comparison with interval, test, correction and effect size."""
     family = inference.family
     titles = {arm.name: arm.title for arm in study.conditions}
     blocks: list[Block] = [Text(_what_is_compared(inference)), Text(_how_compared(study, inference))]
@@ -56,7 +56,7 @@ def differences_section(study: Study, inference: Inference) -> Section:
 
 
 def models_section(study: Study, inference: Inference) -> Section:
-    """Models of single trials that respect whose they are, and what they refuse."""
+    """Show models of single trials that respect their participants."""
     titles = {arm.name: arm.title for arm in study.conditions}
     intro = (
         "Trials of one person, and trials on one item, belong together. These models say so: none treats "
@@ -252,7 +252,7 @@ def _cell(result: Finding, factor: float = 1, decimals: int = 2) -> Cell:
 
 
 def _scale(measure: Measure) -> tuple[float, int]:
-    """Factor and decimals of a difference; a ratio has no unit."""
+    """Return factor and decimals of a difference; a ratio has no unit."""
     if measure.geometric:
         return 1, 2
     shown = FORMATS[measure.unit]
@@ -263,8 +263,9 @@ def _name(measure: Measure) -> str:
     return measure.label + (" (ratio)" if measure.geometric else FORMATS[measure.unit].suffix)
 
 
-def _pair(one: Comparison, titles: dict[str, str]) -> str:
-    return f"{titles[one.second]} {'by' if one.measure.geometric else '−'} {titles[one.first]}"
+def _pair(comparison: Comparison, titles: dict[str, str]) -> str:
+    sign = "by" if comparison.measure.geometric else "−"
+    return f"{titles[comparison.second]} {sign} {titles[comparison.first]}"
 
 
 def _share(value: float) -> str:

@@ -1,4 +1,4 @@
-"""The report's sections about people: flow, exclusions, measures, figures, and what the data cannot give."""
+"""Sections on participants: flow, exclusions, measures, missing data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from .tables import Cell, Column, Table, csv_rows, fields, interval, number, sca
 
 @dataclass(frozen=True)
 class Format:
-    """How a unit is shown: factor, decimals, and what stands behind the measure's name."""
+    """Format of a unit: factor, decimals and suffix of the measure's name."""
 
     factor: float
     decimals: int
@@ -56,7 +56,7 @@ SEVERAL_CONDITIONS = (
 
 
 def participants_section(study: Study) -> Section:
-    """Who took part, who counts and who does not."""
+    """Show the participant flow and the losses by condition."""
     blocks: list[Block] = [Text(_who_counts(study))]
     flow = study.bundle.flow.get(study.mode)
     if flow is None:
@@ -70,12 +70,12 @@ def participants_section(study: Study) -> Section:
 
 
 def _attrition(study: Study) -> list[Block]:
-    """The flow as a diagram, and whether conditions lost people alike."""
+    """Draw the flow, and test if conditions lost participants alike."""
     rules = [rule.name for rule in study.bundle.rules]
     names = study.exclusions.names
     groups = study.allocation.groups
-    found = study.bundle.flow.get(study.mode)
-    flow = participant_flow(study.conditions, found, study.trials, names, rules, groups)
+    recorded = study.bundle.flow.get(study.mode)
+    flow = participant_flow(study.conditions, recorded, study.trials, names, rules, groups)
     caption = "From consent to retained trials. Dashed boxes are losses."
     spoken = "; ".join(
         f"{arm.title}: {arm.assigned if arm.assigned is not None else 'unknown'} assigned, "
@@ -93,7 +93,10 @@ def _attrition(study: Study) -> list[Block]:
 
 
 def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTest]:
-    """Whether the rules hit conditions alike: between participants, or within those who saw several."""
+    """Test if the rules exclude as many trials in each condition.
+
+    Between participants, or within those who saw several conditions.
+    """
     names, groups = study.exclusions.names, study.allocation.groups
     if study.allocation.design == "between":
         return [exclusion_test(excluded_shares(study.conditions, study.trials, names), rng=rng)]
@@ -110,25 +113,25 @@ def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTe
 
 
 def exclusions_section(study: Study) -> Section:
-    """What the rules hit, overlap, per condition, and the published figure beside."""
-    found = study.exclusions
+    """Show the exclusions by rule and condition, and the published figure."""
+    exclusions = study.exclusions
     if not study.bundle.rules:
-        text = f"The study has no exclusion rules: all {found.total} submitted trials are retained."
+        text = f"The study has no exclusion rules: all {exclusions.total} submitted trials are retained."
         return Section("exclusions", "Exclusions", [Text(text)])
     blocks: list[Block] = [
         Text(
-            f"The rules exclude {found.excluded} of {found.total} submitted trials "
-            f"({_percent(found.percent)}). A missing time or answer never excludes a trial. Results are "
+            f"The rules exclude {exclusions.excluded} of {exclusions.total} submitted trials "
+            f"({_percent(exclusions.percent)}). A missing time or answer never excludes a trial. Results are "
             "given with and without the exclusions."
         ),
-        _rules_table(study, found),
-        _excluded_table(study, found),
+        _rules_table(study, exclusions),
+        _excluded_table(study, exclusions),
     ]
-    if found.overlap:
-        blocks.append(_overlap_table(found))
+    if exclusions.overlap:
+        blocks.append(_overlap_table(exclusions))
     else:
         blocks.append(Text("No trial is hit by more than one rule."))
-    blocks += _published(study, found)
+    blocks += _published(study, exclusions)
     disagreement = _stored_disagreement(study)
     if disagreement:
         blocks.append(Text(disagreement, "note"))
@@ -136,7 +139,7 @@ def exclusions_section(study: Study) -> Section:
 
 
 def measures_section(study: Study) -> Section:
-    """The measures per condition, with and without exclusions, and pooled."""
+    """Show the measures per condition, with and without exclusions, pooled."""
     view = study.retained
     available = [m for m in view.estimates.measures if view.estimates.available(m.key)]
     clock = CLOCK_LABELS[study.clock] if study.clock else "no clock (there is no time in the data)"
@@ -165,7 +168,7 @@ def _how_averaged(study: Study) -> str:
 
 
 def figures_section(study: Study) -> Section:
-    """The figures of the 2020 paper, as far as the data allows."""
+    """Draw the figures of the 2020 paper, as far as the data allow."""
     captions = {
         "agreement": "Agreement: share of trials rated correct.",
         "fraction_correct": "Fraction of correct ratings.",
@@ -197,7 +200,7 @@ def figures_section(study: Study) -> Section:
 
 
 def missing_section(study: Study) -> Section:
-    """Every measure that some condition cannot give, with the reason; and what is partly missing."""
+    """List unavailable measures with the reason, and partly missing data."""
     estimates = study.retained.estimates
     reasons: dict[str, list[str]] = {}
     for measure in estimates.measures:
@@ -213,7 +216,7 @@ def missing_section(study: Study) -> Section:
 
 
 def estimate_cell(estimate: Estimate) -> Cell:
-    """Value, interval, and how many participants have no value."""
+    """Format a value, its interval and the number of undefined values."""
     if estimate.value is None:
         return Cell("not available", "missing")
     shown = FORMATS[estimate.measure.unit]
@@ -282,25 +285,30 @@ def _rules_table(study: Study, exclusions: Exclusions) -> Table:
     return Table.from_columns("exclusion_rules", "Exclusion rules", study.bundle.rules, columns)
 
 
-def _excluded_table(study: Study, found: Exclusions) -> Table:
+def _excluded_table(study: Study, exclusions: Exclusions) -> Table:
     rows = []
     for arm in study.conditions:
-        trials, hit = found.by_condition.get(arm.name, (0, 0))
+        trials, hit = exclusions.by_condition.get(arm.name, (0, 0))
         share = 100 * hit / trials if trials else None
         rows.append([Cell(arm.title), Cell(str(trials)), Cell(str(hit)), Cell(number(share, 2))])
     rows.append(
-        [Cell("All"), Cell(str(found.total)), Cell(str(found.excluded)), Cell(number(found.percent, 2))]
+        [
+            Cell("All"),
+            Cell(str(exclusions.total)),
+            Cell(str(exclusions.excluded)),
+            Cell(number(exclusions.percent, 2)),
+        ]
     )
     header = ["Condition", "Submitted trials", "Excluded", "Excluded (%)"]
     return Table("exclusions_by_condition", "Excluded trials per condition", header, rows)
 
 
-def _overlap_table(found: Exclusions) -> Table:
-    rows = [[Cell(" and ".join(names)), Cell(str(count))] for names, count in found.overlap.items()]
+def _overlap_table(exclusions: Exclusions) -> Table:
+    rows = [[Cell(" and ".join(names)), Cell(str(count))] for names, count in exclusions.overlap.items()]
     return Table("exclusion_overlap", "Trials hit by exactly these rules together", ["Rules", "Trials"], rows)
 
 
-def _published(study: Study, found: Exclusions) -> list[Block]:
+def _published(study: Study, exclusions: Exclusions) -> list[Block]:
     published = study.version.published
     if published is None:
         return []
@@ -309,8 +317,8 @@ def _published(study: Study, found: Exclusions) -> list[Block]:
         blocks.append(
             Text(
                 f"The publication of this study reports {published.excluded_percent:.2f} % of the responses "
-                f"as excluded; the rules above give {found.excluded} of {found.total}, "
-                f"{_percent(found.percent)}. "
+                f"as excluded; the rules above give {exclusions.excluded} of {exclusions.total}, "
+                f"{_percent(exclusions.percent)}. "
                 "This report uses the recomputed exclusions."
             )
         )
@@ -320,7 +328,7 @@ def _published(study: Study, found: Exclusions) -> list[Block]:
 
 
 def _stored_disagreement(study: Study) -> str:
-    """Whether the export's own marks say the same as the rules applied here."""
+    """Describe differences between the export's marks and the rules."""
     stored = study.trials["excluded_by"].fillna("")
     if not (stored != "").any():
         return ""
@@ -397,7 +405,7 @@ def _pooled_table(study: Study, measures: Sequence[Measure]) -> Table:
 
 
 def _participants_data(study: Study, measures: Sequence[Measure]) -> Data:
-    """Every participant's own values over retained trials, empty where undefined."""
+    """Tabulate every participant's own values over retained trials."""
     estimates, rows = study.retained.estimates, []
     for column, grid in enumerate(study.retained.grids):
         given = [m for m in measures if estimates.get(m.key, grid.condition).value is not None]
@@ -405,8 +413,8 @@ def _participants_data(study: Study, measures: Sequence[Measure]) -> Data:
         trials = grid.present.sum(axis=1)
         for row, who in enumerate(grid.participants):
             values = [float(own[m.key][row]) if m.key in own else np.nan for m in measures]
-            known = [None if np.isnan(value) else value for value in values]
-            rows.append((who, grid.condition, int(trials[row]), *known))
+            own_values = [None if np.isnan(value) else value for value in values]
+            rows.append((who, grid.condition, int(trials[row]), *own_values))
     header = ("participant_id", "condition", "trials", *(m.key for m in measures))
     return Data("participant_measures", "Every measure of every participant", header, rows)
 
@@ -451,10 +459,10 @@ def _reasons(
 def _partly_missing(study: Study) -> list[str]:
     trials = study.retained.trials
     sentences = []
-    known = int(trials["system_correct"].notna().sum())
-    if 0 < known < len(trials):
+    recorded = int(trials["system_correct"].notna().sum())
+    if 0 < recorded < len(trials):
         sentences.append(
-            f"It is not recorded for {len(trials) - known} of {len(trials)} retained trials whether the "
+            f"It is not recorded for {len(trials) - recorded} of {len(trials)} retained trials whether the "
             "system's answer is correct; the measures that need it use the others."
         )
     for question in study.version.item_questionnaire:

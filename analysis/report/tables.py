@@ -1,4 +1,4 @@
-"""Tables of the report: one object gives the page, the CSV file and the LaTeX file."""
+"""Tables of the report: one object gives page, CSV and LaTeX."""
 
 import csv
 import io
@@ -28,7 +28,7 @@ _LATEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Cell:
-    """What a cell says. `kind` names its look on the page; `detail` is a second, smaller line."""
+    """A cell: its text, a kind that sets its look, and a smaller second line."""
 
     text: str
     kind: str = ""
@@ -36,6 +36,7 @@ class Cell:
 
     @property
     def plain(self) -> str:
+        """Return text and detail on one line."""
         return f"{self.text} {self.detail}".strip()
 
 
@@ -92,11 +93,15 @@ def csv_rows(columns: Sequence[Column], rows: Iterable[object]) -> tuple[list[st
 
 @dataclass(frozen=True)
 class Table:
-    """A table for people and the same facts for programs.
+    """A table for people, with the same facts for programs.
 
-    name: file name without suffix. header: column names; the first column names the rows.
-    data_header, data: the CSV's columns and rows with full precision, None for a missing value; when empty
-    the CSV holds what the page shows. wide: set small. words: columns of text, by position.
+    Attributes:
+        name: File name without suffix.
+        header: Headings; the first column names the rows.
+        data_header, data: Columns and rows of the CSV in full precision, None for a missing value; if empty,
+            the CSV holds what the page shows.
+        wide: Set small.
+        words: Positions of columns of text.
     """
 
     name: str
@@ -121,7 +126,7 @@ class Table:
         shown: Sequence[object] | None = None,
         wide: bool = False,
     ) -> "Table":
-        """Build a table from its rows and columns; the page leaves out rows that are not `shown`."""
+        """Build a table; the page leaves out rows that are not `shown`."""
         headed = [column for column in columns if column.heading]
         header = [column.heading for column in headed]
         cells = [[column.show(row) for column in headed] for row in (rows if shown is None else shown)]
@@ -129,13 +134,13 @@ class Table:
         return cls(name, caption, header, cells, notes, *csv_rows(columns, rows), wide=wide, words=words)
 
     def csv(self) -> str:
-        """CSV text of the data, or of what the page shows where there is none."""
+        """Return the data as CSV, or what the page shows without data."""
         if self.data:
             return csv_text(self.data_header, self.data)
         return csv_text(self.header, [[cell.plain for cell in row] for row in self.rows])
 
     def latex(self) -> str:
-        """A LaTeX table (package booktabs) of what the page shows."""
+        """Return what the page shows as a LaTeX table (package booktabs)."""
         rows = [" & ".join(latex_text(cell.plain) for cell in row) + r" \\" for row in self.rows]
         return "\n".join(
             [
@@ -156,7 +161,7 @@ class Table:
 
 
 def csv_text(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """CSV text, missing values (None) empty, truth values `true` and `false`."""
+    """Format CSV: None is empty, truth values are `true` and `false`."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
@@ -165,12 +170,12 @@ def csv_text(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def latex_text(text: str) -> str:
-    """The text with LaTeX's special characters escaped."""
+    """Escape LaTeX's special characters."""
     return text.translate(_LATEX)
 
 
 def number(value: float | None, decimals: int = 2) -> str:
-    """The number for people, with a true minus sign; an en dash where there is none."""
+    """Format a number with a true minus sign; an en dash for None."""
     if value is None:
         return "–"
     text = f"{value:.{decimals}f}"
@@ -180,7 +185,7 @@ def number(value: float | None, decimals: int = 2) -> str:
 
 
 def interval(bounds: tuple[float, float] | None, decimals: int = 2) -> str:
-    """The interval in brackets, "" where there is none."""
+    """Format an interval in brackets; "" for None."""
     return f"[{number(bounds[0], decimals)}, {number(bounds[1], decimals)}]" if bounds else ""
 
 
@@ -198,7 +203,7 @@ def value_cell(
     missing: str = "–",
     reason: str = "",
 ) -> Cell:
-    """Format a value, times a factor, with its confidence interval; or why it is missing."""
+    """Format a value times a factor, with its interval; or why it is missing."""
     if value is None:
         return Cell(missing, "missing", reason)
     return Cell(number(value * factor, decimals), detail=interval(scale(bounds, factor), decimals))
