@@ -54,7 +54,8 @@ def add_commands(app: App, group: str | None = None) -> None:
     kinds = command_line("faithfulness", "Score the modules of a system against gold.", __version__)
     for name, function, text in FAITHFULNESS:
         kinds.command(f"{modules}.{function}", name=name, help=text)
-    kinds.group = group
+    if group:
+        kinds.group = group
     app.command(kinds)
 
 

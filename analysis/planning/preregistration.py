@@ -331,8 +331,8 @@ def _power(power: Power) -> str:
 
 def _looks(bounds: Boundaries) -> list[str]:
     lines = [
-        f"Interim analyses with an alpha-spending function of the {SPENDING_LABELS[bounds.spending]} type (Lan "
-        f"and DeMets 1983), two-sided alpha {bounds.alpha:g}. If one comes at another fraction, its "
+        f"Interim analyses with an alpha-spending function of the {SPENDING_LABELS[bounds.spending]} type "
+        f"(Lan and DeMets 1983), two-sided alpha {bounds.alpha:g}. If one comes at another fraction, its "
         "boundary is computed again from the same function.",
         "",
         "| look | share of the planned sample | stop at \\|z\\| of | nominal p | alpha spent |",

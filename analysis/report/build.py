@@ -6,6 +6,7 @@ from importlib.metadata import version as installed_version
 
 import numpy as np
 
+from .. import __version__
 from ..participants.exclusion_rules import CLOCK_LABELS
 from ..planning.declared_plan import Plan
 from ..scores.score_table import SCORES, STANDARD_GROUPS
@@ -29,9 +30,9 @@ from .section_participants import (
 )
 from .section_robustness import choices_section, left_out_block, try_choices
 from .section_systems import (
-    NOT_ASKED,
     NOTHING_TO_RESAMPLE,
     OVER_PARTICIPANTS,
+    SWITCHED_OFF,
     TWO_WAY,
     correlations_section,
     ranks_section,
@@ -41,7 +42,7 @@ from .tables import Cell, Table
 
 BANNERS = {
     "bot": "These participants are programs, not people. The report shows that the study and the analysis "
-    "run; it says nothing about how people judge the systems.",
+    "run; it says nothing about people's judgement of the systems.",
     "pilot": "This is a pilot. Its participants do not count for the study.",
     "live": "",
 }
@@ -84,7 +85,7 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
             missing_section(study),
             scores_section(names, study.scores, study.unused_scores, relations.scores),
             ranks_section(relations, study.everything.relations),
-            correlations_section(relations, intervals=TWO_WAY if study.options.resamples else NOT_ASKED),
+            correlations_section(relations, intervals=TWO_WAY if study.options.resamples else SWITCHED_OFF),
             against_scores_section(study),
             choices_section(study, choices),
             _methods_section(study, inference),
@@ -98,7 +99,8 @@ def _banner(study: Study) -> str:
     sentences = [BANNERS[study.mode]]
     if study.exclusions.excluded == study.exclusions.total:
         sentences.append(
-            "The exclusion rules leave no trial. All below is over all trials, as if there were no rules."
+            "The exclusion rules leave no trial. Everything below covers all trials, as if there were no "
+            "rules."
         )
     return " ".join(filter(None, sentences))
 
@@ -157,7 +159,7 @@ def _summary_section(study: Study) -> Section:
         )
     if not study.retained.estimates.available("fraction_correct"):
         sentences.append(
-            "How well people judged the systems cannot be said from this data: it does not record which "
+            "The data do not show how well participants judged the systems: they do not record which "
             "answers are correct."
         )
     return Section("summary", "In short", [Points(sentences)])
@@ -178,7 +180,7 @@ def _headlines(study: Study) -> list[str]:
         ]
         if shown:
             label = estimates.get(key, study.conditions[0].name).measure.label
-            sentences.append(f"{label} in percent, with 95 % intervals: {'; '.join(shown)}.")
+            sentences.append(f"{label} in percent, with 95 % confidence intervals: {'; '.join(shown)}.")
     return sentences
 
 
@@ -192,11 +194,11 @@ def against_scores_section(study: Study) -> Section:
     measure = available.get("fp") or available.get("agreement")
     title = "People against each score"
     if measure is None or not relations.scores:
-        return Section("against-scores", title, [Text("There is nothing to draw: no pair has both values.")])
+        return Section("against-scores", title, [Text("Nothing to plot: no pair has both values.")])
     blocks: list[Block] = []
     if measure.key != "fp":
         blocks.append(
-            Text("False positives are not known here; agreement is drawn in their place.", "note"),
+            Text("False positives are unknown here; the figure shows agreement instead.", "note"),
         )
     groups = {score.key: score.group for score in SCORES}
     for name, standard, words in (
@@ -207,7 +209,8 @@ def against_scores_section(study: Study) -> Section:
             s for s in relations.scores if s.headline and (groups[s.key] in STANDARD_GROUPS) is standard
         ]
         caption = (
-            f"{measure.label} against {words} (%), one mark per system. Vertical lines are 95 % intervals of "
+            f"{measure.label} against {words} (%), one mark per system. Vertical lines are 95 % confidence "
+            "intervals of "
             f"the measure. {_score_intervals(study, scores)} The sign in a title is the rank relation."
         )
         figure = scores_figure(study, study.retained, measure, scores, f"{measure.key}-{name}", caption)
@@ -225,15 +228,15 @@ def _score_intervals(study: Study, scores: Sequence[Quantity]) -> str:
         if not np.isnan(score.values[column])
     }
     if not study.options.resamples:
-        return "How sure the scores are is not drawn: no intervals were asked for."
+        return "The scores have no confidence intervals because they were switched off (--resamples 0)."
     lacking = [f"{label} of {title}" for (title, label), known in given.items() if not known]
     if len(lacking) == len(given):
         return (
-            "How sure the scores are is not drawn: what each question adds to them is not known (there is no "
-            "table question_scores)."
+            "The scores have no confidence intervals because the contribution of each question is unknown "
+            "(there is no table question_scores)."
         )
-    text = "Horizontal lines are those of the score, from a bootstrap over its questions."
-    return f"{text} Not known, and not drawn, for {', '.join(lacking)}." if lacking else text
+    text = "Horizontal lines are confidence intervals of the score, from a bootstrap over its questions."
+    return f"{text} Unknown for {', '.join(lacking)}." if lacking else text
 
 
 def _methods_section(study: Study, inference: Inference) -> Section:
@@ -241,7 +244,7 @@ def _methods_section(study: Study, inference: Inference) -> Section:
     clock = CLOCK_LABELS[study.clock] if study.clock else "no clock"
     sentences = [
         "Measures are computed for every participant over the retained trials and then averaged over the "
-        "participants of a condition; undefined values are left out of the mean and counted.",
+        "participants of a condition; the mean leaves out undefined values, and the tables count them.",
         "Over-estimation is agreement minus the system's accuracy over the same trials. False positives, "
         "false negatives, true positives and true negatives are shares of all responses; rates per actual "
         "class have names of their own. d′ and c use the log-linear correction.",
@@ -251,13 +254,13 @@ def _methods_section(study: Study, inference: Inference) -> Section:
         "appendix H. Values that agree to 12 digits are ties.",
         f"Conditions are compared by {_permuted(inference)}, with BCa intervals of the same bootstrap and "
         "Holm's correction over the family; models of single trials count participants (and items) as "
-        "clusters. No test takes trials as independent.",
+        "clusters. No test treats trials as independent.",
     ]
     paragraph = Text(methods_paragraph(study, inference))
     return Section(
         "methods",
         "How this was computed",
-        [Points(sentences), Text("A paragraph for the methods section of a paper:"), paragraph],
+        [Points(sentences), Text("Paragraph for the methods section of a paper:"), paragraph],
     )
 
 
@@ -281,10 +284,11 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
     ]
     if options.resamples:
         sentences.append(
-            f"Intervals are from a two-way bootstrap of participants and items ({options.resamples} "
+            "Confidence intervals are from a two-way bootstrap of participants and items "
+            f"({options.resamples} "
             f"replicates, seed {options.seed}; Owen 2007): percentiles for measures and BCa (Efron 1987) for "
             "differences, both widened for few participants (Hesterberg 2015)."
-            + ("" if between else " A participant was drawn with all the conditions that they saw.")
+            + ("" if between else " Participants were drawn with all the conditions that they saw.")
         )
     fitted = [label for label, model in inference.models.items() if not model.reason]
     if fitted:
@@ -292,10 +296,10 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
             "As a check, single trials were modelled by a logistic GEE with bias-reduced covariance (binary "
             "answers), a linear mixed model of log time with crossed participants and items"
             f"{_nested(study)}, and a proportional-odds model with covariance clustered by participant "
-            "(ratings)" + ("." if between else "; all adjust for the place in the order where it is known.")
+            "(ratings)" + ("." if between else "; all adjust for the position in the order if it is known.")
         )
     versions = ", ".join(f"{name} {installed_version(name)}" for name in ("numpy", "scipy", "statsmodels"))
-    sentences.append(f"Computed with Touchstone ({versions}).")
+    sentences.append(f"Computed with Touchstone {__version__} ({versions}).")
     return " ".join(sentences)
 
 
@@ -319,12 +323,13 @@ def _nested(study: Study) -> str:
 def _interval_method(study: Study) -> str:
     options = study.options
     if not options.resamples:
-        return "No intervals were asked for."
+        return "Confidence intervals were switched off (--resamples 0)."
     return (
-        f"Intervals are 95 % percentile intervals of a two-way bootstrap with {options.resamples} replicates "
+        "Confidence intervals (95 %) are percentile intervals of a two-way bootstrap with "
+        f"{options.resamples} replicates "
         f"and seed {options.seed}: participants are resampled {DRAWN[study.allocation.design]} and items "
         "across the study, both independently. Intervals of means over participants are widened for few "
-        "participants (Hesterberg 2015). Such intervals tend to be wide rather than narrow. They assume that "
+        "participants (Hesterberg 2015). Such intervals tend to be wide. They assume that "
         "participants and items are draws from larger populations of their kind."
     )
 
@@ -340,7 +345,7 @@ def _reproduction_section(study: Study) -> Section:
         "To reproduce this",
         [
             Text(f"Command: {command}. The same bundle, options and library versions give the same bytes."),
-            Script("refit.R", "The models again, in R with lme4 and ordinal", _refit(study)),
+            Script("refit.R", "The same models in R (lme4, ordinal)", _refit(study)),
             Text(f"Hash of the study's frozen definition: {study.version.hash}."),
             _versions_table(),
             _inputs_table(study.bundle.hashes),
@@ -353,7 +358,9 @@ def _refit(study: Study) -> str:
 
 
 def _versions_table() -> Table:
-    versions = {"python": platform.python_version()} | {name: installed_version(name) for name in LIBRARIES}
+    versions = {"touchstone": __version__, "python": platform.python_version()} | {
+        name: installed_version(name) for name in LIBRARIES
+    }
     rows = [[Cell(name), Cell(number)] for name, number in versions.items()]
     return Table("versions", "Versions of the software", ["Software", "Version"], rows, words=(1,))
 

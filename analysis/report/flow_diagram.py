@@ -73,7 +73,7 @@ def flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", prefix: 
 
 def describe_flow(flow: ParticipantFlow) -> str:
     """The same facts as sentences."""
-    text = [f"{flow.consented} people consented."] if flow.consented is not None else []
+    text = [f"{flow.consented} participants consented."] if flow.consented is not None else []
     for arm in flow.arms:
         text.append("; ".join(fact for row in _rows([arm]) for facts in row.facts for fact in facts) + ".")
     return " ".join(text)

@@ -80,29 +80,27 @@ def behaviour_section(study: Study, behaviour: Behaviour) -> Section:
     blocks: list[Block] = [_learning_block(behaviour.learning, titles)]
     if study.allocation.design != "between":
         text = (
-            "Participants who saw several conditions learn across them, so learning is shown over their "
-            "whole way and not by condition."
+            "Participants who saw several conditions learn across them, so learning is shown over all their "
+            "items and not by condition."
         )
         blocks.append(Text(text, "note"))
     if behaviour.calibration:
         blocks.append(_calibration_table(behaviour.calibration, titles))
     else:
         blocks.append(
-            Text(
-                "Calibration of certainty needs certainty, and answers known to be correct or wrong.", "note"
-            )
+            Text("Calibration needs certainty ratings, and answers known to be correct or wrong.", "note")
         )
     if behaviour.agreement:
         blocks.append(_agreement_table(behaviour.agreement, titles))
     blocks.append(_items_data(behaviour.items))
     blocks.append(_trials_data(study))
-    return Section("behaviour", "How people worked", blocks)
+    return Section("behaviour", "Behaviour of participants", blocks)
 
 
 def _learning_block(curves: Sequence[Learning], titles: dict[str, str]) -> Block:
     shown = [curve for curve in curves if curve.trait in SHOWN_TRAITS]
     if not shown:
-        return Text("The positions of trials are not known, so nothing can be said about learning.", "note")
+        return Text("The positions of trials are unknown, so learning cannot be assessed.", "note")
     bounds = [f"{block.first}–{block.last}" for block in shown[0].blocks]
     rows = []
     for curve in shown:
@@ -123,10 +121,10 @@ def _learning_block(curves: Sequence[Learning], titles: dict[str, str]) -> Block
     ]
     names = ("trait", "condition", "positions", "value", "low", "high", "participants")
     notes = [
-        "Participants first, with 95 % two-way bootstrap intervals; the last column is within people, with t "
-        "intervals over participants."
+        "Means over participants with 95 % two-way bootstrap intervals; the last column is within "
+        "participants, with t intervals."
     ]
-    caption = "Learning: the same measures by place in the participant's order"
+    caption = "Learning: the same measures by position in the participant's order"
     return Table("learning", caption, header, rows, notes, names, data, wide=len(bounds) > 3)
 
 
@@ -145,7 +143,7 @@ def _calibration_table(calibrations: Sequence[Calibration], titles: dict[str, st
     header = ["Condition", *(f"Certainty {level}" for level in levels), "Slope", "AUROC", "Gamma"]
     notes = [
         "Share of right ratings (%) at each level of certainty. Slope: percentage points per level. AUROC: "
-        "how often a right rating is more certain than a wrong one of the same person (0.5 is chance). "
+        "how often a right rating is more certain than a wrong one of the same participant (0.5 is chance). "
         "Gamma: the same pairs without ties."
     ]
     data = [
@@ -188,7 +186,7 @@ def _agreement_table(agreements: Sequence[Agreement], titles: dict[str, str]) ->
         "Krippendorff's alpha: 1 is perfect agreement, 0 that of chance. Items with two ratings or more.",
         *undefined,
     ]
-    caption = "Agreement between the participants of a condition"
+    caption = "Agreement among the participants of a condition"
     return Table.from_columns("agreement", caption, agreements, columns, notes)
 
 

@@ -18,7 +18,7 @@ from .tables import Cell, Column, Table, fields, interval, number, p_text, scale
 TIMES = "Completion time"
 HOW_TESTED = {  # whether the same participants saw both conditions
     False: "p comes from {permutations} permutations of participants between the two conditions (all of them "
-    "where they are fewer). Hedges' g is a difference in standard deviations between participants; "
+    "if there are fewer). Hedges' g is a difference in standard deviations between participants; "
     "superiority is the probability that a participant of the second condition has the higher value. Each "
     "participant counts once.",
     True: "Conditions that the same participants saw are compared within them: the difference is the mean of "
@@ -51,7 +51,7 @@ def differences_section(study: Study, inference: Inference) -> Section:
         sentence for one in shown for found in (one.bca, one.permutation) for sentence in found.assumptions
     )
     if assumed:
-        blocks += [Text("What this assumes:"), Points(list(assumed))]
+        blocks += [Text("Assumptions:"), Points(list(assumed))]
     return Section("differences", "Differences between conditions", blocks)
 
 
@@ -59,15 +59,15 @@ def models_section(study: Study, inference: Inference) -> Section:
     """Show models of single trials that respect their participants."""
     titles = {arm.name: arm.title for arm in study.conditions}
     intro = (
-        "Trials of one person, and trials on one item, belong together. These models say so: none treats "
-        "trials as independent. They are a check on the comparisons above, with other assumptions."
+        "Trials of one participant, and trials on one item, depend on each other. None of these models "
+        "treats trials as independent. They check the comparisons above under other assumptions."
     )
     blocks: list[Block] = [Text(intro)]
     if inference.too_many:
         blocks.append(
             Text(
-                f"Not fitted: {inference.too_many:,} trials are more than the {MOST_TRIALS:,} that are "
-                "fitted here. refit.R, beside this page, fits the same models with lme4 and ordinal.",
+                f"Not fitted: {inference.too_many:,} trials exceed the limit of {MOST_TRIALS:,} for "
+                "models here. refit.R, beside this page, fits the same models with lme4 and ordinal.",
                 "note",
             )
         )
@@ -79,10 +79,10 @@ def models_section(study: Study, inference: Inference) -> Section:
     everything: list[tuple[str, Model | BayesModel]] = [*inference.models.items(), *inference.bayes.items()]
     refused = [f"{label}, {model.method}: {model.reason}." for label, model in everything if model.reason]
     if refused:
-        blocks += [Text("Refused, because no honest number could be given:"), Points(refused)]
+        blocks += [Text("Refused because the data do not support an estimate:"), Points(refused)]
     assumed = dict.fromkeys(s for model in fitted.values() for s in (*model.assumptions, *model.notes))
     if assumed:
-        blocks += [Text("What they assume, and what to know about these fits:"), Points(list(assumed))]
+        blocks += [Text("Assumptions and notes:"), Points(list(assumed))]
     blocks.append(Text("refit.R, beside this page, refits the models in R with lme4 and ordinal."))
     return Section("models", "Models of single trials", blocks)
 
@@ -96,7 +96,7 @@ def _bayes_blocks(inference: Inference, titles: dict[str, str]) -> list[Block]:
         return []
     rows = [(label, contrast) for label, model in posteriors.items() for contrast in model.contrasts]
     columns = [
-        Column("", heading="Outcome", cell=lambda row: _label_cell(*row, titles)),
+        Column("", heading="Outcome", cell=lambda row: _label_cell(row[0], row[1], titles)),
         Column("", lambda row: number(row[1].mean), "Log odds, posterior mean"),
         Column("", lambda row: interval(row[1].interval), "95 % credible"),
         Column("", lambda row: _share(row[1].above), "Probability above 0"),
@@ -111,21 +111,21 @@ def _what_is_compared(inference: Inference) -> str:
     if inference.declared:
         return (
             f"The plan declared {size} comparisons before the data; they are confirmatory. p is corrected "
-            f"over this family by Holm's method, alpha {inference.plan.alpha:g}."
+            f"for multiple comparisons by Holm's method, alpha {inference.plan.alpha:g}."
         )
     return (
         f"No family was declared (report --plan), so all {size} pairs of conditions and main measures are "
-        "compared, and all of it is exploratory: it can suggest, and not confirm. p is corrected over all of "
-        "them by Holm's method."
+        "compared, and all of it is exploratory: it can suggest, not confirm. p is corrected for multiple "
+        "comparisons by Holm's method."
     )
 
 
 def _how_compared(study: Study, inference: Inference) -> str:
     intervals = (
-        f"Intervals are BCa intervals of {study.options.resamples} two-way bootstrap replicates; those of a "
-        "ratio, for times, are of the ratio. "
+        f"Confidence intervals are BCa intervals of {study.options.resamples} two-way bootstrap "
+        "replicates; those of a ratio, for times, are of the ratio. "
         if study.options.resamples
-        else "No intervals were asked for. "
+        else "Confidence intervals were switched off (--resamples 0). "
     )
     paired = {one.paired for one in inference.family.comparisons}
     return intervals + " ".join(
@@ -227,7 +227,7 @@ class _Effect(NamedTuple):
 
 def _label_cell(label: str, effect: Contrast | Posterior, titles: dict[str, str]) -> Cell:
     if effect.second not in titles:
-        return Cell(label, detail="per place in the order")
+        return Cell(label, detail="per position in the order")
     return Cell(label, detail=f"{titles[effect.second]} − {titles[effect.first]}")
 
 

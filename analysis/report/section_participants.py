@@ -50,8 +50,8 @@ DRAWN = {
     "mixed": "within their group, with all its conditions,",
 }
 SEVERAL_CONDITIONS = (
-    "Participants saw several conditions each, so people are counted by what they were assigned to, and "
-    "nobody is lost to one condition alone."
+    "Each participant saw several conditions, so the flow counts participants by their group, and a "
+    "participant who leaves is lost to all conditions of the group."
 )
 
 
@@ -121,8 +121,8 @@ def exclusions_section(study: Study) -> Section:
     blocks: list[Block] = [
         Text(
             f"The rules exclude {exclusions.excluded} of {exclusions.total} submitted trials "
-            f"({_percent(exclusions.percent)}). A missing time or answer never excludes a trial. Results are "
-            "given with and without the exclusions."
+            f"({_percent(exclusions.percent)}). A missing time or answer never excludes a trial. The "
+            "report gives results with and without the exclusions."
         ),
         _rules_table(study, exclusions),
         _excluded_table(study, exclusions),
@@ -130,7 +130,7 @@ def exclusions_section(study: Study) -> Section:
     if exclusions.overlap:
         blocks.append(_overlap_table(exclusions))
     else:
-        blocks.append(Text("No trial is hit by more than one rule."))
+        blocks.append(Text("No trial is excluded by more than one rule."))
     blocks += _published(study, exclusions)
     disagreement = _stored_disagreement(study)
     if disagreement:
@@ -157,11 +157,12 @@ def measures_section(study: Study) -> Section:
 
 
 def _how_averaged(study: Study) -> str:
-    text = "Each value is a mean over participants of their own values, so that everybody counts once."
+    text = "Each value is a mean over participants of their own values, so that each participant counts once."
     if not study.options.resamples:
-        return f"{text} No intervals were asked for."
+        return f"{text} Confidence intervals were switched off (--resamples 0)."
     return (
-        f"{text} In brackets: 95 % percentile intervals of a two-way bootstrap, which resamples participants "
+        f"{text} In brackets: 95 % confidence intervals (percentiles) of a two-way bootstrap, which "
+        "resamples participants "
         f"{DRAWN[study.allocation.design]} and items across the study ({study.options.resamples} "
         "replicates), widened for few participants."
     )
@@ -175,7 +176,9 @@ def figures_section(study: Study) -> Section:
         "fp": "False positives, as a share of all responses: the answer is rated correct and is wrong.",
         "over_estimation": "Over-estimation: agreement minus the system's accuracy on the same trials.",
     }
-    with_points = " Small marks are participants, the large one is their mean with its 95 % interval."
+    with_points = (
+        " Small marks are participants, the large one is their mean with its 95 % confidence interval."
+    )
     if study.allocation.design != "between":
         with_points += " Thin lines join the values of one participant who saw both conditions."
     figures = [condition_figure(study, key, text + with_points) for key, text in captions.items()]
@@ -194,7 +197,7 @@ def figures_section(study: Study) -> Section:
     ]
     if missing:
         shown.append(
-            Text(f"Not drawn, for want of data: {', '.join(missing)}. See the next section.", "note")
+            Text(f"Not drawn because data are missing: {', '.join(missing)}. See the next section.", "note")
         )
     return Section("figures", "Figures", shown)
 
@@ -210,9 +213,9 @@ def missing_section(study: Study) -> Section:
     sentences = [f"{_upper(reason)}. Not available: {'; '.join(names)}." for reason, names in reasons.items()]
     sentences += _partly_missing(study)
     if not sentences:
-        return Section("missing", "What this data cannot give", [Text("Every measure can be computed.")])
-    intro = "These measures are left out. They are unknown, which is not the same as zero."
-    return Section("missing", "What this data cannot give", [Text(intro), Points(sentences)])
+        return Section("missing", "Missing from the data", [Text("Every measure can be computed.")])
+    intro = "The report leaves out these measures. They are unknown, which is not the same as zero."
+    return Section("missing", "Missing from the data", [Text(intro), Points(sentences)])
 
 
 def estimate_cell(estimate: Estimate) -> Cell:
@@ -251,7 +254,7 @@ def _flow_table(study: Study, flow: dict[str, ConditionFlow], consented: int | N
         for group, own in study.allocation.groups.items()
     ]
     header = ["Condition", "Assigned", "Started", "Completed", "Active", "Withdrawn", "Dropped, after item"]
-    notes = [f"{consented} people consented."] if consented is not None else []
+    notes = [f"{consented} participants consented."] if consented is not None else []
     return Table(
         "participant_flow",
         "Participant flow per condition",
@@ -305,7 +308,9 @@ def _excluded_table(study: Study, exclusions: Exclusions) -> Table:
 
 def _overlap_table(exclusions: Exclusions) -> Table:
     rows = [[Cell(" and ".join(names)), Cell(str(count))] for names, count in exclusions.overlap.items()]
-    return Table("exclusion_overlap", "Trials hit by exactly these rules together", ["Rules", "Trials"], rows)
+    return Table(
+        "exclusion_overlap", "Trials excluded by exactly these rules together", ["Rules", "Trials"], rows
+    )
 
 
 def _published(study: Study, exclusions: Exclusions) -> list[Block]:
@@ -353,7 +358,7 @@ def _measures_table(study: Study, measures: Sequence[Measure]) -> Table:
         for m in measures
     ]
     notes = [
-        "“Undefined” counts participants for whom the formula divides by zero; they are left out of the mean."
+        "“Undefined” counts participants for whom the formula divides by zero; the mean leaves them out."
     ]
     return Table(
         "measures",
@@ -392,8 +397,8 @@ def _pooled_table(study: Study, measures: Sequence[Measure]) -> Table:
         for m in measures
     ]
     notes = [
-        "For comparison only: pooling lets participants with more retained trials weigh more, and hides that "
-        "trials of one person belong together."
+        "For comparison only: pooling gives more weight to participants with more retained trials, and "
+        "ignores that trials of one participant depend on each other."
     ]
     return Table(
         "measures_pooled",

@@ -54,7 +54,7 @@ def choices_section(study: Study, choices: Choices) -> Section:
         Text(
             f"Each cell counts the universes, {which} with averages over {', '.join(AGGREGATIONS)} (and, for "
             "times, mean, median and geometric mean), in which the ranks relate as in this report. A sign "
-            "that few universes share is a result of a choice, not of the data."
+            "that few universes share comes from a choice, not from the data."
         ),
         _stability_table(universes.stability, labels, names),
         _universes_data(universes),

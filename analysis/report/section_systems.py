@@ -26,12 +26,13 @@ NAMES: dict[Coefficient, str] = {
 
 
 FIXED_SYSTEMS = (
-    "The systems and their scores stay as they are. The intervals therefore say how well these systems are "
-    "known, not what other systems would show."
+    "The systems and their scores stay as they are. The confidence intervals therefore describe the "
+    "uncertainty about these systems, not about other systems."
 )
 REGION = (
     "95 % intervals: the smallest and the largest coefficient in the region that holds the central 95 % of "
-    "the bootstrap replicates of all systems together. They err to the wide side."
+    "the bootstrap replicates of all systems together. They are conservative (too wide rather than too "
+    "narrow)."
 )
 TWO_WAY = (
     f"In brackets: {REGION} Participants and items are resampled (two-way bootstrap) and the human measures "
@@ -39,15 +40,15 @@ TWO_WAY = (
 )
 OVER_PARTICIPANTS = (
     f"In brackets: {REGION} Participants are resampled within their system, or all together if any of them "
-    "judged several systems. Items cannot be resampled, for the table does not hold them: the "
+    "judged several systems. Items cannot be resampled because the table does not hold them: the "
     "statements are about these items, and intervals that also allowed for other items would be wider. "
     f"{FIXED_SYSTEMS}"
 )
-NOT_ASKED = "No intervals were asked for."
+SWITCHED_OFF = "Confidence intervals were switched off (--resamples 0)."
 NOTHING_TO_RESAMPLE = (
-    "There are no intervals: the table holds one value per system, and nothing in it says how sure that "
-    "value is. A table with a row per system and participant (second column: participant) gives intervals; a "
-    "folder of trials (`report`) gives those that also allow for other items."
+    "There are no confidence intervals: the table holds one value per system, without its "
+    "uncertainty. A table with a row per system and participant (second column: participant) gives "
+    "intervals; a folder of trials (`report`) gives those that also allow for other items."
 )
 
 
@@ -183,8 +184,8 @@ def what_n_shows(n: int) -> list[str]:
             f"{smallest}, so no p values are given; they are given from {LEAST_FOR_P} systems on.",
         ]
     return [
-        f"n = {n}. p is two-sided, from the permutations of the systems, and not corrected for the number of "
-        "pairs looked at: among twenty unrelated pairs one falls below .05 on average.",
+        f"n = {n}. p is two-sided, from permutations of the systems, and not corrected for "
+        "multiple comparisons: among twenty unrelated pairs one falls below .05 on average.",
         f"{smallest}.",
     ]
 

@@ -158,7 +158,7 @@ def test_correlate_participants(tmp_path):
         assert low <= float(found["value"]) <= high
         widths[shared] = high - low
         html = (out / "report.html").read_text("utf-8")
-        assert "Items cannot be resampled, for the table does not hold" in html
+        assert "Items cannot be resampled because the table does not hold" in html
         assert len((out / "tables/left_out.csv").read_text("utf-8").splitlines()) == 1 + 2 * 5
     # The same people everywhere shift all systems alike, which changes no correlation.
     assert widths[True] < 1e-6 < widths[False]
@@ -182,7 +182,7 @@ def test_correlate_of_one_value_per_system_says_what_it_cannot(tmp_path):
     human, model = write(tmp_path / "h.csv", HUMAN), write(tmp_path / "m.csv", MODEL)
     assert main(["correlate", "--human", human, "--model", model, "--out", str(tmp_path / "o")]) == 0
     html = (tmp_path / "o/report.html").read_text("utf-8")
-    assert "There are no intervals: the table holds one value per system" in html
+    assert "There are no confidence intervals: the table holds one value per system" in html
     assert "No system is left out in turn" in html
     assert "the smallest two-sided p that any ranking could reach is 0.33" in html
 
