@@ -1,0 +1,1 @@
+"""Commands of the analysis: files in; printed or written results out."""

@@ -1,26 +1,26 @@
-"""`python -m analysis alignment`: tables and a figure on whether systems answer for the expected reasons.
+"""The command ``alignment``: tables and a figure of alignment scores.
 
 Tables after 2 to 6 of Ray Choudhury et al. 2022.
 """
 
-import argparse
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
 from ..counterfactuals.alignment import Alignment, Group, Record, Verdict, alignments, judge, read_records
-from ..io.tabular_files import sha256
+from ..io.whole_files import sha256, write_text
 from ..report.figures import COLOURS, GREY, MARKERS, STYLE, drawn
-from ..report.page import Figure, Page, Section, Text, write_page, write_text
-from ..report.tables import Cell, Table, csv_text, interval, number
+from ..report.page import Figure, Page, Section, Text, write_page
+from ..report.tables import Cell, Column, Table, csv_text, interval, number
 from ..stats.arrays import Array
 from ..study.comparisons import holm
+from .options import Count, print_json
 
 MARK = "*"
 SIGN_FLIPS = 10_000
@@ -28,65 +28,55 @@ Answer = tuple[str, str, str, str, str]  # dataset, system, step, context, distr
 Marks = Mapping[Answer, float]
 
 
-def add_command(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    command: Callable[[argparse.Namespace], None],
-    number_of: Callable[[str], int],
+def print_alignment(
+    records: Path, /, *, out: Path | None = None, draws: Count = 100, seed: Count = 1
 ) -> None:
-    """Adds the command.
+    """Test whether systems answer for the expected reasons.
 
-    command: runs it; it finds a function from the options to result and notes as `result`. number_of: reads a
-    whole number of 0 or more.
+    Args:
+        records: Counterfactuals with saliency, one JSON record a line.
+        out: Folder for a page, instances.jsonl and systems.csv.
+        draws: Random partitions of each instance.
+        seed: Seed of the partitions and tests.
     """
-    parser = commands.add_parser("alignment", help="whether systems answer for the expected reasons")
-    parser.add_argument("records", type=Path, metavar="RECORDS.jsonl", help="one instance a line")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="also write a page and instances.jsonl")
-    parser.add_argument(
-        "--draws", type=number_of, default=100, help="random partitions an instance (default: %(default)s)"
-    )
-    parser.add_argument("--seed", type=number_of, default=1, help="of partitions and tests (default: 1)")
-    parser.set_defaults(command=command, result=alignment_result)
+    instances = read_records(records)
+    rng = np.random.default_rng(seed)
+    verdicts = list(judge(instances, rng=rng, draws=draws))
+    results = alignments(verdicts)
+    if out is not None:
+        write_page(build_page(instances, results, rng=rng, sources={records.name: sha256(records)}), out)
+        write_text(out / "instances.jsonl", instances_text(verdicts))
+        write_text(out / "systems.csv", systems_text(results))
+    print_json([summary(alignment) for alignment in results])
 
 
-def alignment_result(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[str]]:
-    """The alignment of every group, and no notes; writes the page where asked."""
-    records = read_records(options.records)
-    rng = np.random.default_rng(options.seed)
-    verdicts = list(judge(records, rng=rng, draws=options.draws))
-    found = alignments(verdicts)
-    if options.out is not None:
-        sources = {options.records.name: sha256(options.records)}
-        page = build_page(records, found, rng=rng, sources=sources)
-        write_page(page, options.out)
-        write_text(options.out / "instances.jsonl", instances(verdicts))
-        write_text(options.out / "systems.csv", systems(found))
-    return [summary(one) for one in found], []
+def summary(alignment: Alignment) -> dict[str, Any]:
+    """Return an alignment as plain values, the names of its group first."""
+    values = asdict(alignment)
+    return {**values.pop("group"), **values, "above_control": alignment.above_control}
 
 
-def summary(one: Alignment) -> dict[str, Any]:
-    """An alignment as plain values, the names of its group first."""
-    values = asdict(one)
-    return {**values.pop("group"), **values, "above_control": one.above_control}
-
-
-def instances(verdicts: Iterable[Verdict]) -> str:
-    """The verdicts as JSON lines."""
+def instances_text(verdicts: Iterable[Verdict]) -> str:
+    """Format the verdicts as JSON lines."""
     lines = []
-    for one in verdicts:
-        values = asdict(one)
+    for verdict in verdicts:
+        values = asdict(verdict)
         lines.append(
             json.dumps({"id": values.pop("id"), **values.pop("group"), **values}, ensure_ascii=False)
         )
     return "".join(f"{line}\n" for line in lines)
 
 
-def systems(found: Sequence[Alignment]) -> str:
-    """A row for each system, a column for each of its scores: the table that `correlate --model` takes."""
+def systems_text(results: Sequence[Alignment]) -> str:
+    """Format the scores as the CSV table that `correlate --model` takes."""
     scores = {
-        (one.group.system, " ".join(filter(None, ("alignment", *_kind(one.group))))): one.score
-        for one in found
+        (
+            alignment.group.system,
+            " ".join(filter(None, ("alignment", *_kind(alignment.group)))),
+        ): alignment.score
+        for alignment in results
     }
-    names, columns = (list(dict.fromkeys(key[place] for key in scores)) for place in (0, 1))
+    names, columns = (list(dict.fromkeys(key[position] for key in scores)) for position in (0, 1))
     rows = [[name, *(scores.get((name, column)) for column in columns)] for name in names]
     return csv_text(("system", *columns), rows)
 
@@ -97,27 +87,37 @@ def _kind(group: Group) -> tuple[str, ...]:
 
 def build_page(
     records: Sequence[Record],
-    found: Sequence[Alignment],
+    results: Sequence[Alignment],
     *,
     rng: np.random.Generator,
     sources: Mapping[str, str],
 ) -> Page:
-    """The page with every table that the records allow. sources: file name to SHA-256."""
+    """Build the page with every table that the records allow.
+
+    Args:
+        records: Instances with the answers of systems.
+        results: Alignment of each group.
+        rng: Draws the signs of the permutation tests.
+        sources: SHA-256 by file name.
+    """
     answers = _answers(records)
     drops = drop_tests(answers, rng)
     blocks = [table for table in (answers_table(answers), drops_table(answers, drops)) if table]
     sections = [Section("answers", "Answers", blocks)] if blocks else []
-    if found:
-        figure = [alignment_figure(found)]
+    if results:
+        figure = [alignment_figure(results)]
         notes = [Text(_READING, "note")]
-        sections.append(Section("alignment", "Alignment", [alignment_table(found), *figure, *notes]))
+        sections.append(Section("alignment", "Alignment", [alignment_table(results), *figure, *notes]))
     context = generalisation_table(answers, drops)
     if context:
         sections.append(Section("generalisation", "Generalisation", [context]))
     rows = [[Cell(name), Cell(digest)] for name, digest in sources.items()]
     inputs = Table("inputs", "Input files", ["File", "SHA-256"], rows, words=(1,))
     sections.append(Section("reproduction", "To reproduce this", [inputs]))
-    facts = {"Records": str(len(records)), "Systems": ", ".join(dict.fromkeys(one.system for one in records))}
+    facts = {
+        "Records": str(len(records)),
+        "Systems": ", ".join(dict.fromkeys(record.system for record in records)),
+    }
     return Page("Right for the right reasons", "", facts, sections)
 
 
@@ -130,45 +130,45 @@ _READING = (
 
 
 def answers_table(answers: Mapping[Answer, Array]) -> Table | None:
-    """F1 and exact match on the original questions (after tables 2 and 6); None without F1."""
-    shown = {key: rows for key, rows in answers.items() if key[4] == "in"}
-    if not shown:
-        return None
-    rows, data = [], []
-    for key, values in shown.items():
-        n, f1, exact = len(values), values[:, 0].mean(), values[:, 2].mean()
-        rows.append([Cell(_name(key)), *map(Cell, (str(n), number(100 * f1, 1), number(100 * exact, 1)))])
-        data.append((*key[:4], n, f1, exact))
-    return Table(
-        "answers",
-        "Answers to the original questions, in percent",
-        ["System", "n", "F1", "Exact match"],
-        rows,
-        data_header=("dataset", "system", "step", "context", "n", "f1", "exact_match"),
-        data=data,
-    )
+    """Tabulate F1 and exact match on the original questions; None without F1."""
+    rows = [(key, values) for key, values in answers.items() if key[4] == "in"]
+    columns = [
+        *_GROUP_COLUMNS,
+        Column("n", lambda row: len(row[1]), "n"),
+        _percent_column("f1", "F1", lambda row: row[1][:, 0].mean()),
+        _percent_column("exact_match", "Exact match", lambda row: row[1][:, 2].mean()),
+    ]
+    caption = "Answers to the original questions, in percent"
+    return Table.from_columns("answers", caption, rows, columns) if rows else None
 
 
 def drops_table(answers: Mapping[Answer, Array], drops: Marks) -> Table | None:
-    """F1 on original and counterfactual questions (after table 3); None without F1."""
-    shown = {key: rows for key, rows in answers.items() if key[4] == "in"}
-    if not shown:
-        return None
-    rows, data = [], []
-    for key, values in shown.items():
-        before, after = values[:, 0].mean(), values[:, 1].mean()
-        cells = (str(len(values)), number(100 * before, 1), _marked(after, drops[key]), _p_text(drops[key]))
-        rows.append([Cell(_name(key)), *map(Cell, cells)])
-        data.append((*key[:4], len(values), before, after, drops[key]))
-    return Table(
-        "counterfactuals",
-        "F1 on original and counterfactual questions, in percent",
-        ["System", "n", "Original", "Counterfactual", "p (Holm)"],
-        rows,
-        notes=[_TEST],
-        data_header=("dataset", "system", "step", "context", "n", "original", "counterfactual", "p_holm"),
-        data=data,
-    )
+    """Tabulate F1 on original and counterfactual questions; None without F1."""
+    rows = [(key, values) for key, values in answers.items() if key[4] == "in"]
+    columns = [
+        *_GROUP_COLUMNS,
+        Column("n", lambda row: len(row[1]), "n"),
+        _percent_column("original", "Original", lambda row: row[1][:, 0].mean()),
+        Column(
+            "counterfactual",
+            lambda row: row[1][:, 1].mean(),
+            "Counterfactual",
+            lambda row: _marked(row[1][:, 1].mean(), drops[row[0]]),
+        ),
+        Column("p_holm", lambda row: drops[row[0]], "p (Holm)", lambda row: _p_text(drops[row[0]])),
+    ]
+    caption = "F1 on original and counterfactual questions, in percent"
+    return Table.from_columns("counterfactuals", caption, rows, columns, [_TEST]) if rows else None
+
+
+_Row: TypeAlias = tuple[Answer, Array]
+_GROUP_COLUMNS = [
+    Column("dataset system step context", lambda row: row[0][:4], "System", lambda row: _name(row[0]))
+]
+
+
+def _percent_column(key: str, heading: str, share: Callable[[_Row], float]) -> Column:
+    return Column(key, share, heading, lambda row: number(100 * share(row), 1))
 
 
 _TEST = (
@@ -178,7 +178,10 @@ _TEST = (
 
 
 def generalisation_table(answers: Mapping[Answer, Array], drops: Marks) -> Table | None:
-    """F1 on words in and out of the training distribution, per context (after table 5); None without both."""
+    """Tabulate F1 on words in and out of the training distribution.
+
+    One row per context (after table 5); None without both distributions.
+    """
     keys = [key for key in answers if key[4] == "out"]
     if not keys:
         return None
@@ -207,83 +210,92 @@ def generalisation_table(answers: Mapping[Answer, Array], drops: Marks) -> Table
     )
 
 
-def alignment_table(found: Sequence[Alignment]) -> Table:
-    """Alignment scores of every system and saliency method (after table 4)."""
+def alignment_table(results: Sequence[Alignment]) -> Table:
+    """Tabulate the alignment scores of every system and method (table 4)."""
     rows = []
-    for one in found:
-        share = one.among_answered
-        mark = MARK if one.above_control else ""
+    for alignment in results:
+        share = alignment.among_answered
+        mark = MARK if alignment.above_control else ""
         rows.append(
             [
-                Cell(_title(one)),
-                Cell(str(one.n)),
-                Cell(number(100 * one.score, 1), detail=_percent(one.interval)),
-                Cell(str(one.answered)),
+                Cell(_title(alignment)),
+                Cell(str(alignment.n)),
+                Cell(number(100 * alignment.score, 1), detail=_percent(alignment.interval)),
+                Cell(str(alignment.answered)),
                 Cell(
                     number(None if share is None else 100 * share, 1) + mark,
-                    detail=_percent(one.among_answered_interval),
+                    detail=_percent(alignment.among_answered_interval),
                 ),
-                Cell(number(None if one.control is None else 100 * one.control, 1)),
+                Cell(number(None if alignment.control is None else 100 * alignment.control, 1)),
             ]
         )
-    data = [list(summary(one).values()) for one in found]
+    data = [list(summary(alignment).values()) for alignment in results]
     return Table(
         "alignment",
         "Alignment score, in percent, with 95 % intervals",
         ["System", "n", "Score", "Answered twice", "Aligned among them", "Random partition"],
         rows,
-        data_header=tuple(summary(found[0])),
+        data_header=tuple(summary(results[0])),
         data=data,
     )
 
 
-def alignment_figure(found: Sequence[Alignment]) -> Figure:
-    """Alignment scores with intervals; the control as a grey line."""
-    methods = list(dict.fromkeys(one.group.method for one in found))
+def alignment_figure(results: Sequence[Alignment]) -> Figure:
+    """Draw alignment scores with intervals; the control is a grey line."""
+    methods = list(dict.fromkeys(alignment.group.method for alignment in results))
     with mpl.rc_context(STYLE):
-        canvas = Canvas(figsize=(7.4, 1.2 + 0.32 * len(found)), layout="constrained")
+        canvas = Canvas(figsize=(7.4, 1.2 + 0.32 * len(results)), layout="constrained")
         axes = canvas.subplots()
-        for place, one in enumerate(found):
-            turn = methods.index(one.group.method) % len(COLOURS)
-            low, high = one.interval
-            axes.hlines(place, 100 * low, 100 * high, color=COLOURS[turn], linewidth=1.8)
-            axes.plot(100 * one.score, place, MARKERS[turn], color=COLOURS[turn])
-            if one.control is not None:
-                axes.plot(100 * one.control, place, "|", color=GREY, markersize=14)
-        axes.set_yticks(range(len(found)), [_title(one) for one in found])
+        for row, alignment in enumerate(results):
+            turn = methods.index(alignment.group.method) % len(COLOURS)
+            low, high = alignment.interval
+            axes.hlines(row, 100 * low, 100 * high, color=COLOURS[turn], linewidth=1.8)
+            axes.plot(100 * alignment.score, row, MARKERS[turn], color=COLOURS[turn])
+            if alignment.control is not None:
+                axes.plot(100 * alignment.control, row, "|", color=GREY, markersize=14)
+        axes.set_yticks(range(len(results)), [_title(alignment) for alignment in results])
         axes.invert_yaxis()
         axes.set_xlim(0, 100)
         axes.set_xlabel("Alignment score (%); grey stroke: random partition")
         svg, png = drawn(canvas)
     spoken = "; ".join(
-        f"{_title(one)}: {number(100 * one.score, 1)} % of {one.n} ({_percent(one.interval)})"
-        for one in found
+        f"{_title(alignment)}: {number(100 * alignment.score, 1)} % of {alignment.n} "
+        f"({_percent(alignment.interval)})"
+        for alignment in results
     )
     return Figure("alignment", "Alignment scores with 95 % intervals", f"Alignment: {spoken}.", svg, png=png)
 
 
 def drop_tests(answers: Mapping[Answer, Array], rng: np.random.Generator) -> dict[Answer, float]:
-    """Holm-adjusted p of each group: is the mean F1 on the counterfactuals lower than on the originals?"""
+    """Test if the mean F1 on counterfactuals is lower than on originals.
+
+    Returns:
+        Holm-adjusted p of each group.
+    """
     raw = [_sign_flip_p(values[:, 0] - values[:, 1], rng) for values in answers.values()]
     return {key: p for key, p in zip(answers, holm(raw), strict=True) if p is not None}
 
 
 def _sign_flip_p(drops: Array, rng: np.random.Generator) -> float:
-    """One-tailed p that differences with mean 0 under random signs are this large in the mean; never 0."""
+    """Compute the one-tailed p of a mean difference under random signs."""
     counted = drops[drops != 0]
     signs = rng.choice((-1.0, 1.0), (SIGN_FLIPS, len(counted)))
     return float(((signs @ counted >= counted.sum() - 1e-9).sum() + 1) / (SIGN_FLIPS + 1))
 
 
 def _answers(records: Iterable[Record]) -> dict[Answer, Array]:
-    """Original F1, counterfactual F1 and original exactness, instances × 3; an instance once per group."""
+    """Return F1 on original and counterfactual, and original exactness.
+
+    Returns:
+        Instances × 3 for each group; an instance counts once per group.
+    """
     groups: dict[Answer, dict[str, tuple[float, float, float]]] = {}
-    for one in records:
-        if one.original_f1 is None or one.counterfactual_f1 is None:
+    for record in records:
+        if record.original_f1 is None or record.counterfactual_f1 is None:
             continue
-        key = (one.dataset, one.system, one.step, one.context, one.distribution)
-        values = one.original_f1, one.counterfactual_f1, float(one.original_correct)
-        groups.setdefault(key, {})[one.id] = values
+        key = (record.dataset, record.system, record.step, record.context, record.distribution)
+        values = record.original_f1, record.counterfactual_f1, float(record.original_correct)
+        groups.setdefault(key, {})[record.id] = values
     return {key: np.array(list(rows.values())) for key, rows in groups.items()}
 
 
@@ -291,8 +303,8 @@ def _name(key: Answer) -> str:
     return ", ".join(_words((key[1], key[2], key[0], key[3]))) or "all"
 
 
-def _title(one: Alignment) -> str:
-    group = one.group
+def _title(alignment: Alignment) -> str:
+    group = alignment.group
     outside = "outside training words" if group.distribution == "out" else ""
     return (
         ", ".join(_words((group.system, group.step, group.method, group.dataset, group.context, outside)))

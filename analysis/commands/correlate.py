@@ -1,32 +1,77 @@
-"""Two plain tables, human measures and model scores by system, for people without an export bundle.
+"""The command ``correlate``: human measures and model scores from tables.
 
-Each is a CSV file with a header: the first column names the systems, every other one is a measure or a score.
-An empty cell is a missing value. Known names (key or label) bring their wanted direction and label. A table
-of human measures whose second column is `participant` has a row per system and participant instead;
-participants are then averaged, and drawn anew for intervals.
+Each table is a CSV file with a header: the first column names the systems, every other column is a measure or
+a score. An empty cell is a missing value. Measures and scores that are known by key or label bring their
+better direction and label. A table of human measures whose second column is `participant` has a row per
+system and participant; participants are averaged, and resampled for confidence intervals.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
+from cyclopts import Parameter, Token
 
 from ..io.errors import InputError
 from ..io.tabular_files import Column, read_csv_header, read_table
+from ..io.whole_files import sha256
 from ..participants.estimates import over_participants
 from ..participants.measures import find_measure
+from ..report.build import build_correlation_report
+from ..report.page import write_page
 from ..scores.score_table import find_score
 from ..stats.arrays import Array
 from ..stats.bootstrap import draw_counts
 from ..stats.rank_agreement import Direction
 from ..study.human_vs_model import Quantity, Relations, relate
+from .options import Count
 
 PARTICIPANT = (
     "participant",
     "participant_id",
 )  # names of a second column that make it a table of participants
+
+
+def _parse_directions(_type: object, tokens: Sequence[Token]) -> list[tuple[str, Direction]]:
+    directions: list[tuple[str, Direction]] = []
+    for token in tokens:
+        column, _, direction = token.value.rpartition("=")
+        if not column or direction not in ("higher", "lower"):
+            raise ValueError(f"{token.value!r} is not COLUMN=higher or COLUMN=lower")
+        directions.append((column, "higher" if direction == "higher" else "lower"))
+    return directions
+
+
+def write_correlations(
+    *,
+    human: Path,
+    model: Path,
+    out: Path,
+    wanted: Annotated[
+        Sequence[tuple[str, Direction]], Parameter(converter=_parse_directions, n_tokens=1)
+    ] = (),
+    seed: Count = 1,
+    resamples: Count = 2000,
+) -> None:
+    """Relate human measures to model scores from two plain tables.
+
+    Args:
+        human: CSV of measures by system, or by system and participant.
+        model: CSV of scores by system.
+        out: Folder for the page, with the rank table and correlations.
+        wanted: Better direction of a column that is not known by name, as COLUMN=higher or COLUMN=lower;
+            may be repeated.
+        seed: Seed of the permutations and of the bootstrap.
+        resamples: Bootstrap replicates of participants.
+    """
+    rng = np.random.default_rng(seed)
+    relations = relate_tables(human, model, dict(wanted), rng=rng, resamples=resamples)
+    sources = {path.name: sha256(path) for path in (human, model)}
+    sys.stdout.write(f"{write_page(build_correlation_report(relations, sources), out)[0]}\n")
 
 
 def relate_tables(
@@ -37,17 +82,22 @@ def relate_tables(
     rng: np.random.Generator,
     resamples: int = 2000,
 ) -> Relations:
-    """Relates every column of the one table to every column of the other, over the systems in both.
+    """Relate every measure to every score, over the systems in both tables.
 
-    wanted: direction by column name, above the known ones. resamples: of the participants, where `human` has
-    them; its measures then have replicates.
+    Args:
+        human: CSV of measures.
+        model: CSV of scores.
+        wanted: Better direction by column name; overrides the directions known by name.
+        rng: Draws permutations and the bootstrap.
+        resamples: Bootstrap replicates of the participants, if `human` has them.
 
-    Raises InputError naming file, line and column.
+    Raises:
+        InputError: A table cannot be used; the message names file, line and column.
     """
     by_participant = _names_participants(human)
     people, scores = _read(human, keys=2 if by_participant else 1), _read(model)
-    found = people.index.get_level_values(0).unique()
-    systems = [str(name) for name in found if name in scores.index]
+    named = people.index.get_level_values(0).unique()
+    systems = [str(name) for name in named if name in scores.index]
     if len(systems) < 2:
         raise InputError(model, f"shares {len(systems)} systems with {human}; at least 2 are needed")
     for name in wanted:
@@ -77,40 +127,41 @@ def _averaged(
     rng: np.random.Generator,
     resamples: int,
 ) -> list[Quantity]:
-    """Each measure as the mean over a system's participants, with replicates over participants.
+    """Average each measure over the participants of a system.
 
-    Participants are drawn within their system; where any of them judged several systems, all together.
+    Replicates resample participants within their system, or all together if any participant judged several
+    systems.
     """
     names = people.index.get_level_values(1)
     together = bool(names[people.index.get_level_values(0).isin(systems)].duplicated().any())
     everybody = pd.Index(names.unique())
     drawn = draw_counts(rng, len(everybody), resamples) if together else np.zeros((0, resamples))
-    found = []
+    measures = []
     rows = [people.loc[system] for system in systems]
     weights = [
         drawn[everybody.get_indexer(own.index)] if together else draw_counts(rng, len(own), resamples)
         for own in rows
     ]
     for name in people.columns:
-        known = find_measure(str(name))
-        geometric = bool(known and known.geometric)
+        definition = find_measure(str(name))
+        geometric = bool(definition and definition.geometric)
         values = [own[name].to_numpy(float)[:, None] for own in rows]
         means = [over_participants(v, np.ones(v.shape), geometric=geometric)[0] for v in values]
         draws = [_draws(v, w, geometric=geometric) for v, w in zip(values, weights, strict=True)]
         measure = _measure(str(name), pd.Series(means), wanted)
-        found.append(replace(measure, replicates=np.column_stack(draws) if resamples else None))
-    return found
+        measures.append(replace(measure, replicates=np.column_stack(draws) if resamples else None))
+    return measures
 
 
 def _draws(values: Array, weights: Array, *, geometric: bool) -> Array:
-    """The mean in every replicate; undefined with fewer than two values, which say nothing of a spread."""
+    """Compute the mean in every replicate; NaN for fewer than two values."""
     if np.count_nonzero(~np.isnan(values)) < 2:
         return np.full(weights.shape[1], np.nan)
     return over_participants(np.broadcast_to(values, weights.shape), weights, geometric=geometric)
 
 
 def _read(path: Path, keys: int = 1) -> pd.DataFrame:
-    """The table's numbers by its first column, or first two."""
+    """Read the numbers of a table by its first column, or first two."""
     header = read_csv_header(path)
     if len(header) < 2:
         raise InputError(path, "needs a column that names the systems and at least one with values")
@@ -129,12 +180,12 @@ def _read(path: Path, keys: int = 1) -> pd.DataFrame:
 
 
 def _measure(name: str, values: pd.Series, wanted: Mapping[str, Direction]) -> Quantity:
-    known = find_measure(name)
-    direction = wanted.get(name, known.wanted if known else None)
-    return Quantity(name, known.label if known else name, direction, values.to_numpy(float))
+    definition = find_measure(name)
+    direction = wanted.get(name, definition.wanted if definition else None)
+    return Quantity(name, definition.label if definition else name, direction, values.to_numpy(float))
 
 
 def _score(name: str, values: pd.Series, wanted: Mapping[str, Direction]) -> Quantity:
-    known = find_score(name)
-    direction = wanted.get(name, known.wanted if known else None)
-    return Quantity(name, known.label if known else name, direction, values.to_numpy(float))
+    definition = find_score(name)
+    direction = wanted.get(name, definition.wanted if definition else None)
+    return Quantity(name, definition.label if definition else name, direction, values.to_numpy(float))

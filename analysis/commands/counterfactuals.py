@@ -1,22 +1,24 @@
-"""`python -m analysis counterfactuals` and `reviews`: drafts of instances, and how people agree on them."""
+"""The commands ``counterfactuals`` and ``reviews``: drafts and agreement."""
 
-import argparse
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
+from cyclopts import Parameter
 from pydantic import BaseModel, Field, ValidationError
 
-from ..counterfactuals.drafts import STEPS, draft
+from ..counterfactuals.comparison import Distribution
+from ..counterfactuals.drafts import STEPS, Step, draft
 from ..counterfactuals.instances import Extent, instances_text, read_instances
 from ..counterfactuals.reviews import as_json
 from ..io.errors import InputError, first_problem
-from ..io.tabular_files import read_json
-from ..report.page import write_text
+from ..io.whole_files import read_json, write_text
+from .options import print_json
 
-WHOLE = "whole"
+WHOLE: Literal["whole"] = "whole"
+Context: TypeAlias = Literal["facts", "paragraphs", "whole"]
 
 
 class _Question(BaseModel):
@@ -54,71 +56,73 @@ class _Squad(BaseModel):
     data: list[_Article]
 
 
-def add_command(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    command: Callable[[argparse.Namespace], None],
+def write_counterfactuals(
+    data: Path,
+    /,
+    *,
+    out: Path,
+    reasoning: Annotated[Sequence[Step], Parameter(consume_multiple=True)] = STEPS,
+    distribution: Annotated[Sequence[Distribution], Parameter(consume_multiple=True)] = ("in", "out"),
+    context: Annotated[Sequence[Context], Parameter(consume_multiple=True)] = ("facts", "paragraphs"),
 ) -> None:
-    """Adds both. command: runs either; it finds a function from the options to result and notes."""
-    parser = commands.add_parser("counterfactuals", help="draft counterfactual questions and their parts")
-    parser.add_argument("data", type=Path, metavar="DATA.json", help="in the form of HotpotQA or SQuAD")
-    parser.add_argument("--out", type=Path, required=True, metavar="INSTANCES.jsonl", help="one a line")
-    parser.add_argument("--reasoning", nargs="+", choices=STEPS, default=list(STEPS), help="(default: both)")
-    parser.add_argument(
-        "--distribution", nargs="+", choices=["in", "out"], default=["in", "out"], help="(default: both)"
-    )
-    parser.add_argument(
-        "--context", nargs="+", choices=["facts", "paragraphs", WHOLE], default=["facts", "paragraphs"],
-        help="what is left of it; without supporting facts always the whole (default: facts paragraphs)",
-    )  # fmt: skip
-    parser.set_defaults(command=command, result=counterfactuals_result)
-    parser = commands.add_parser("reviews", help="agreement between people who checked counterfactuals")
-    parser.add_argument("instances", type=Path, metavar="CHECKED.jsonl", help="as export_gold writes them")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the bootstrap (default 1)")
-    parser.set_defaults(command=command, result=reviews_result)
+    """Draft counterfactual questions with the parts that decide the answer.
 
-
-def counterfactuals_result(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    """Counts of drafts and of questions without one, by reason; writes the drafts."""
-    questions = list(read_questions(options.data))
-    extents: list[Extent] = ["" if one == WHOLE else one for one in options.context]
-    found = draft(questions, steps=options.reasoning, distributions=options.distribution, extents=extents)
-    if not found.instances:
-        raise InputError(options.data, "no question gives an instance")
-    write_text(options.out, instances_text(found.instances))
-    made = Counter((one.step, one.extent, one.distribution) for one in found.instances)
-    return {
+    Args:
+        data: Questions in the form of HotpotQA or SQuAD (JSON).
+        out: File for the drafts, one JSON instance a line.
+        reasoning: Reasoning steps to draft for.
+        distribution: New words from within or outside the training distribution.
+        context: Part of the context to keep; without supporting facts it is always the whole.
+    """
+    questions = list(read_questions(data))
+    extents: list[Extent] = ["" if part == WHOLE else part for part in context]
+    drafts = draft(questions, steps=reasoning, distributions=distribution, extents=extents)
+    if not drafts.instances:
+        raise InputError(data, "no question gives an instance")
+    write_text(out, instances_text(drafts.instances))
+    counts = Counter((item.step, item.extent, item.distribution) for item in drafts.instances)
+    result = {
         "questions": len(questions),
         "instances": [
-            {"step": step, "context": extent or WHOLE, "distribution": distribution, "n": n}
-            for (step, extent, distribution), n in made.items()
+            {"step": step, "context": extent or WHOLE, "distribution": words, "n": n}
+            for (step, extent, words), n in counts.items()
         ],
         "skipped": [
             {"step": step, "context": extent or WHOLE, "reason": reason, "n": n}
-            for (step, extent, reason), n in found.skipped.items()
+            for (step, extent, reason), n in drafts.skipped.items()
         ],
-    }, []
+    }
+    print_json(result)
 
 
-def reviews_result(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    """Agreement on the verdicts of a file of instances."""
-    return as_json(read_instances(options.instances), rng=np.random.default_rng(options.seed)), []
+def print_reviews(instances: Path, /, *, seed: int = 1) -> None:
+    """Print the inter-annotator agreement on checked counterfactuals.
+
+    Args:
+        instances: Checked instances as export_gold writes them (JSON lines).
+        seed: Seed of the bootstrap.
+    """
+    print_json(as_json(read_instances(instances), rng=np.random.default_rng(seed)))
 
 
 def read_questions(path: Path) -> Iterator[dict[str, Any]]:
-    """Questions in the HotpotQA form from a file of that form or of SQuAD's, which Quoref has too.
+    """Read questions in the form of HotpotQA or SQuAD (also Quoref).
 
-    Of several answers the first counts where all are spelt alike, for an answer of several parts has no
-    single counterfactual; the others are left out. Raises InputError, naming file, entry and field.
+    A SQuAD question with several answers counts if all are spelt alike; an answer of several parts has no
+    single counterfactual, so the others are left out.
+
+    Raises:
+        InputError: An entry has a wrong form; the message names file, entry and field.
     """
     content = read_json(path)
     if isinstance(content, list):
         for number, entry in enumerate(content, 1):
             try:
-                found = _Question.model_validate(entry)
+                parsed = _Question.model_validate(entry)
             except ValidationError as error:
                 field, problem = first_problem(error)
                 raise InputError(path, problem, where=f"entry {number}", field=field) from None
-            yield found.model_dump(by_alias=True, exclude_none=True)
+            yield parsed.model_dump(by_alias=True, exclude_none=True)
         return
     try:
         squad = _Squad.model_validate(content)

@@ -1,7 +1,6 @@
-"""The commands `faithfulness boxes`, `faithfulness spans` and `compare-faithfulness`: files in, JSON out."""
+"""The commands ``faithfulness`` and ``compare-faithfulness``."""
 
-import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,137 +23,154 @@ from ..faithfulness.spans import score_spans
 from ..faithfulness.stored import box_examples, load_scores, same_examples, span_examples
 from ..io.errors import AnalysisError, InputError
 from ..stats.bootstrap_sums import Quantity
+from .options import Count, print_json
 
 Json = dict[str, Any]
-Found = tuple[Json, list[str]]  # what is printed, and notes for people
 
 
-def add_commands(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    command: Callable[[argparse.Namespace], None],
+def print_box_scores(
+    *,
+    gold: Path,
+    outputs: Path,
+    programs: Path | None = None,
+    reference: bool = False,
+    partial: bool = False,
+    worst: Count = 10,
+    resamples: Count = 2000,
+    seed: Count = 1,
 ) -> None:
-    """Adds the commands. command: runs one; it finds a function from the options to `Found` as `result`."""
-    parser = commands.add_parser("faithfulness", help="module-wise faithfulness of a system's outputs")
-    kinds = parser.add_subparsers(required=True, metavar="KIND")
-    boxes = kinds.add_parser("boxes", help="boxes in images: precision, recall and F1")
-    gold = "GOLD.jsonl, or a faithful-nmn CSV with --programs"
-    _add_scoring(boxes, gold)
-    boxes.add_argument("--programs", type=Path, metavar="TSV", help="programs of a faithful-nmn CSV")
-    boxes.add_argument(
-        "--reference", action="store_true", help="as the released code of Subramanian et al. (2020) counts"
-    )
-    boxes.set_defaults(command=command, result=boxes_result)
-    spans = kinds.add_parser("spans", help="spans of a text: cross-entropy of attentions, lower is better")
-    _add_scoring(spans, "GOLD.jsonl, or the released DROP module outputs (.json)")
-    spans.set_defaults(command=command, result=spans_result)
+    """Score boxes in images: precision, recall and F1 of every module.
 
-    compare = commands.add_parser("compare-faithfulness", help="paired permutation test of two systems")
-    compare.add_argument("first", type=Path, metavar="A.json", help="what `faithfulness` printed on one")
-    compare.add_argument("second", type=Path, metavar="B.json", help="and on the other")
-    compare.add_argument("--trials", type=_count, default=100_000, help="(default: %(default)s)")
-    compare.add_argument("--seed", type=_count, default=1, help="(default: %(default)s)")
-    compare.add_argument("--module", default="overall", help="(default: %(default)s)")
-    compare.add_argument(
-        "--averaging", choices=AVERAGINGS, default="per_example", help="of boxes (default: %(default)s)"
-    )
-    compare.set_defaults(command=command, result=comparison_result)
-
-
-def _add_scoring(parser: argparse.ArgumentParser, gold: str) -> None:
-    parser.add_argument("--gold", type=Path, required=True, metavar="GOLD", help=gold)
-    parser.add_argument("--outputs", type=Path, required=True, metavar="OUT.jsonl")
-    parser.add_argument("--partial", action="store_true", help="leave out gold examples without output")
-    parser.add_argument("--worst", type=_count, default=10, help="examples listed (default: %(default)s)")
-    parser.add_argument(
-        "--resamples", type=_count, default=2000, help="of the bootstrap, 0: none (default: %(default)s)"
-    )
-    parser.add_argument("--seed", type=_count, default=1, help="of the bootstrap (default: %(default)s)")
-
-
-def boxes_result(options: argparse.Namespace) -> Found:
-    """Scores a system's boxes."""
-    gold, notes = _box_gold(options)
-    outputs = read_box_outputs(options.outputs)
+    Args:
+        gold: Gold boxes as JSON lines, or a faithful-nmn CSV together with its programs.
+        outputs: Proposals and probabilities of a system, as JSON lines.
+        programs: Programs (TSV) of a faithful-nmn CSV.
+        reference: Count as the released code of Subramanian et al. (2020) does.
+        partial: Leave out gold examples without output.
+        worst: Number of worst examples to list.
+        resamples: Bootstrap replicates; 0 for no confidence intervals.
+        seed: Seed of the bootstrap.
+    """
+    examples, notes = _read_box_gold(gold, programs, reference=reference)
+    predicted = read_box_outputs(outputs)
     try:
-        scores = score_boxes(gold, outputs, reference=options.reference, partial=options.partial)
+        scores = score_boxes(examples, predicted, reference=reference, partial=partial)
     except MatchError as error:
-        raise _misfit(options, error) from None
-    notes += _coverage(len(gold), scores.examples, outputs)
-    intervals: Json = {way: {} for way in AVERAGINGS}
-    for (way, name), one in scores.intervals(rng=_rng(options), resamples=options.resamples).items():
-        intervals[way][name] = _interval(one)
-    found: Json = {
+        raise _match_error(outputs, error) from None
+    intervals: Json = {averaging: {} for averaging in AVERAGINGS}
+    estimates = scores.intervals(rng=np.random.default_rng(seed), resamples=resamples)
+    for (averaging, module), estimate in estimates.items():
+        intervals[averaging][module] = _bounds(estimate)
+    result: Json = {
         "kind": "boxes",
-        "reference": options.reference,
-        **{way: _box_table(scores, way) for way in AVERAGINGS},
-        "upper_bound": {way: _box_table(scores, way, upper=True) for way in AVERAGINGS},
+        "reference": reference,
+        **{averaging: _box_table(scores, averaging) for averaging in AVERAGINGS},
+        "upper_bound": {averaging: _box_table(scores, averaging, upper=True) for averaging in AVERAGINGS},
         "f1_intervals": intervals,
-        "worst": [asdict(one) for one in scores.worst(options.worst)],
+        "worst": [asdict(example) for example in scores.worst(worst)],
         "examples": box_examples(scores),
     }
-    return found, notes
+    print_json(result, [*notes, *_coverage(len(examples), scores.examples, predicted)])
 
 
-def spans_result(options: argparse.Namespace) -> Found:
-    """Scores a system's attentions over tokens."""
-    gold, outputs = read_span_gold(options.gold), read_span_outputs(options.outputs)
+def print_span_scores(
+    *,
+    gold: Path,
+    outputs: Path,
+    partial: bool = False,
+    worst: Count = 10,
+    resamples: Count = 2000,
+    seed: Count = 1,
+) -> None:
+    """Score spans of text: cross-entropy of attentions, lower is better.
+
+    Args:
+        gold: Gold spans as JSON lines, or the released DROP module outputs (.json).
+        outputs: Attentions of a system, as JSON lines.
+        partial: Leave out gold examples without output.
+        worst: Number of worst examples to list.
+        resamples: Bootstrap replicates; 0 for no confidence intervals.
+        seed: Seed of the bootstrap.
+    """
+    examples, predicted = read_span_gold(gold), read_span_outputs(outputs)
     try:
-        scores = score_spans(gold, outputs, partial=options.partial)
+        scores = score_spans(examples, predicted, partial=partial)
     except MatchError as error:
-        raise _misfit(options, error) from None
+        raise _match_error(outputs, error) from None
     table = scores.table()
-    intervals = scores.intervals(rng=_rng(options), resamples=options.resamples)
-    found: Json = {
+    estimates = scores.intervals(rng=np.random.default_rng(seed), resamples=resamples)
+    result: Json = {
         "kind": "spans",
-        **{name: one.loss for name, one in table.items()},
-        "n": {name: one.n for name, one in table.items()},
-        "intervals": {name: _interval(intervals[name]) for name in table},
-        "worst": [asdict(one) for one in scores.worst(options.worst)],
+        **{module: row.loss for module, row in table.items()},
+        "n": {module: row.n for module, row in table.items()},
+        "intervals": {module: _bounds(estimates[module]) for module in table},
+        "worst": [asdict(example) for example in scores.worst(worst)],
         "examples": span_examples(scores),
     }
-    return found, _coverage(len(gold), scores.examples, outputs)
+    print_json(result, _coverage(len(examples), scores.examples, predicted))
 
 
-def comparison_result(options: argparse.Namespace) -> Found:
-    """Tests whether two systems' scores differ."""
-    paths = options.first, options.second
-    first, second = map(load_scores, paths)
-    ids = same_examples(first, second, paths)
-    tallies = [one.tally(ids, options.module, options.averaging) for one in (first, second)]
+def print_comparison(
+    first: Path,
+    second: Path,
+    /,
+    *,
+    trials: Count = 100_000,
+    seed: Count = 1,
+    module: str = "overall",
+    averaging: Averaging = "per_example",
+) -> None:
+    """Compare two systems with a paired permutation test.
+
+    Args:
+        first: JSON that the faithfulness command printed for one system.
+        second: The same for the other system.
+        trials: Number of permutations.
+        seed: Seed of the permutations.
+        module: Module to compare.
+        averaging: Averaging of boxes to compare.
+    """
+    scores = [load_scores(path) for path in (first, second)]
+    ids = same_examples(scores[0], scores[1], (first, second))
+    tallies = [system.tally(ids, module, averaging) for system in scores]
+    rng = np.random.default_rng(seed)
     try:
-        found = permutation_test(tallies[0], tallies[1], trials=options.trials, rng=_rng(options))
+        result = permutation_test(tallies[0], tallies[1], trials=trials, rng=rng)
     except ValueError as error:
         raise AnalysisError(str(error)) from None
-    what = {"kind": first.kind, "module": options.module}
-    if first.kind == "boxes":
-        what["averaging"] = options.averaging
-    return {**what, **asdict(found), "seed": options.seed}, []
+    compared = {"kind": scores[0].kind, "module": module}
+    if scores[0].kind == "boxes":
+        compared["averaging"] = averaging
+    print_json({**compared, **asdict(result), "seed": seed})
 
 
-def _box_gold(options: argparse.Namespace) -> tuple[Sequence[GoldExample], list[str]]:
-    """Gold from JSON lines or a faithful-nmn CSV, changed where the reference changes it; and notes."""
-    if options.programs is not None:
-        reading = read_faithful_nmn(options.gold, options.programs, as_released=options.reference)
+def _read_box_gold(
+    path: Path, programs: Path | None, *, reference: bool
+) -> tuple[Sequence[GoldExample], list[str]]:
+    """Read gold boxes, and notes on entries that do not count."""
+    notes: list[str] = []
+    if programs is not None:
+        reading = read_faithful_nmn(path, programs, as_released=reference)
         gold: Sequence[GoldExample] = reading.examples
         notes = [f"{what}: {count}" for what, count in reading.notes.items()]
-    elif options.gold.suffix == ".csv":
-        raise InputError(options.gold, "a faithful-nmn CSV needs its programs (--programs TSV)")
+    elif path.suffix == ".csv":
+        raise InputError(path, "a faithful-nmn CSV needs its programs (--programs TSV)")
     else:
-        gold, notes = read_box_gold(options.gold), []
-    return (change(gold) if options.reference else gold), notes
+        gold = read_box_gold(path)
+    return (change(gold) if reference else gold), notes
 
 
-def _misfit(options: argparse.Namespace, error: MatchError) -> InputError:
-    """The error with the line of the outputs, or of the gold where there is no output."""
-    line = line_of(options.outputs, error.id)
+def _match_error(outputs: Path, error: MatchError) -> InputError:
+    """Name the line of outputs that does not match, or the missing example."""
+    line = line_of(outputs, error.id)
     if line is None:
         problem = f"{error.problem} for the example {error.id!r} (--partial scores what is there)"
-        return InputError(options.outputs, problem)
-    return InputError(options.outputs, error.problem, where=f"line {line} ({error.id})", field=error.field)
+        return InputError(outputs, problem)
+    return InputError(outputs, error.problem, where=f"line {line} ({error.id})", field=error.field)
 
 
 def _coverage(gold: int, scored: Sequence[str], outputs: Mapping[str, object]) -> list[str]:
-    """Notes on gold without output and output without gold."""
+    """Describe gold without output and output without gold."""
     notes = []
     if gold > len(scored):
         notes.append(f"gold examples without output, left out: {gold - len(scored)}")
@@ -164,19 +180,8 @@ def _coverage(gold: int, scored: Sequence[str], outputs: Mapping[str, object]) -
 
 
 def _box_table(scores: BoxScores, averaging: Averaging, *, upper: bool = False) -> Json:
-    return {name: asdict(one) for name, one in scores.table(averaging, upper=upper).items()}
+    return {module: asdict(row) for module, row in scores.table(averaging, upper=upper).items()}
 
 
-def _interval(one: Quantity) -> list[float] | None:
-    """Low and high; None where there is no interval."""
-    return list(one.interval.bounds) if one.interval else None
-
-
-def _rng(options: argparse.Namespace) -> np.random.Generator:
-    return np.random.default_rng(options.seed)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return int(text)
+def _bounds(estimate: Quantity) -> list[float] | None:
+    return list(estimate.interval.bounds) if estimate.interval else None

@@ -1,21 +1,22 @@
-"""The command `visual-bias`: a file of the NLVR2 form in; tables and JSON out, with a folder also a page."""
+"""The command ``visual-bias``: tables, JSON and a page on label leakage."""
 
-import argparse
-import json
-from collections.abc import Callable
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict
+from json import dumps
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..io.errors import AnalysisError, InputError
-from ..io.tabular_files import sha256
-from ..report.page import write_page, write_text
+from ..io.whole_files import sha256, write_text
+from ..report.page import write_page
 from ..stats.bootstrap_sums import Quantity
 from ..visual_bias.examples import read_examples, read_predictions
 from ..visual_bias.pairs import PARTS, VisualBias, group
 from ..visual_bias.systems import SystemScores, score_system
+from .options import Count, print_json
 from .visual_bias_page import (
     bias_tables,
     build_page,
@@ -28,86 +29,75 @@ from .visual_bias_page import (
 Json = dict[str, Any]
 
 
-def add_command(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    command: Callable[[argparse.Namespace], None],
+def print_visual_bias(
+    data: Path,
+    /,
+    *,
+    predictions: Sequence[Path] = (),
+    out: Path | None = None,
+    json: bool = False,
+    resamples: Count = 2000,
+    trials: Count = 100_000,
+    seed: Count = 1,
 ) -> None:
-    """Adds the command. command: runs it; it prints what `result` returns."""
-    parser = commands.add_parser(
-        "visual-bias", help="whether image pairs of NLVR2-form data give labels away"
-    )
-    add = parser.add_argument
-    add("data", type=Path, metavar="DEV.json", help="examples as JSON lines or as a JSON list")
-    add(
-        "--predictions",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="a system's predictions, CSV or JSON; may be given again. A system is named as its file",
-    )
-    add("--out", type=Path, metavar="DIR", help="folder for page, tables, figures, JSON and id lists")
-    add("--json", action="store_true", help="print the JSON only, without tables above it")
-    add("--resamples", type=_count, default=2000, help="of the bootstrap, 0: none (default: %(default)s)")
-    add("--trials", type=_count, default=100_000, help="permutations, 0: no test (default: %(default)s)")
-    add("--seed", type=_count, default=1, help="(default: %(default)s)")
-    parser.set_defaults(command=command)
+    """Measure how much the image pairs of NLVR2-form data give labels away.
 
-
-def result(options: argparse.Namespace) -> tuple[str, Json, list[str]]:
-    """Analyses, and writes where there is a folder. Returns tables as text, the JSON, and notes."""
-    examples = read_examples(options.data)
+    Args:
+        data: Examples as JSON lines or as a JSON list.
+        predictions: Predictions of a system, CSV or JSON, named as the file; may be repeated.
+        out: Folder for the page, tables, figures, JSON and lists of ids.
+        json: Print the JSON without the tables above it.
+        resamples: Bootstrap replicates; 0 for no confidence intervals.
+        trials: Permutations; 0 for no test.
+        seed: Seed of the bootstrap and of the permutations.
+    """
+    examples = read_examples(data)
     if not examples:
-        raise InputError(options.data, "holds no example")
+        raise InputError(data, "holds no example")
     bias = group(examples)
     notes: list[str] = []
-    systems = {
-        name: _scored(bias, path, options, notes) for name, path in _named(options.predictions).items()
+    systems: dict[str, SystemScores] = {}
+    for name, path in _named(predictions).items():
+        predicted = read_predictions(path)
+        if unknown := len(predicted.keys() - set(bias.ids)):
+            notes.append(
+                f"{path}: {unknown} of {len(predicted)} predictions are for no example and do not count"
+            )
+        rng = np.random.default_rng(
+            seed
+        )  # one per system, so that systems do not change each other's figures
+        try:
+            systems[name] = score_system(bias, predicted, rng=rng, resamples=resamples, trials=trials)
+        except AnalysisError as error:
+            raise InputError(path, str(error)) from None
+    settings = {"resamples": resamples, "trials": trials, "seed": seed}
+    result = {
+        **_bias_json(bias),
+        "systems": {name: _system_json(scores) for name, scores in systems.items()},
+        **settings,
     }
-    found = {**_bias_json(bias), "systems": {name: _system_json(one) for name, one in systems.items()}}
-    found |= {"resamples": options.resamples, "trials": options.trials, "seed": options.seed}
-    if options.out is not None:
-        _write(options, bias, systems, found)
-    tables = [*bias_tables(bias), *(system_tables(systems) if systems else ())]
-    return "\n\n".join([majority_sentence(bias), *map(plain_text, tables)]), found, notes
+    if out is not None:
+        facts = {name.capitalize(): str(settings[name]) for name in ("seed", "resamples", "trials")}
+        facts[f"Data {data.name}"] = f"SHA-256 {sha256(data)}"
+        facts |= {f"Predictions {path.name}": f"SHA-256 {sha256(path)}" for path in predictions}
+        write_page(build_page(bias, systems, facts), out)
+        write_text(out / "balanced_ids.json", dumps(bias.balanced_ids) + "\n")
+        write_text(out / "unbalanced_ids.json", dumps(bias.unbalanced_ids) + "\n")
+        write_text(out / "visual-bias.json", dumps(result, indent=2, ensure_ascii=False) + "\n")
+    if not json:
+        tables = [*bias_tables(bias), *(system_tables(systems) if systems else ())]
+        sys.stdout.write("\n\n".join([majority_sentence(bias), *map(plain_text, tables), ""]))
+    print_json(result, notes)
 
 
-def _named(paths: list[Path]) -> dict[str, Path]:
-    """Name of the system to its file."""
+def _named(paths: Sequence[Path]) -> dict[str, Path]:
+    """Name each system as its file."""
     named: dict[str, Path] = {}
     for path in paths:
         if path.stem in named:
             raise InputError(path, f"names its system {path.stem!r} as {named[path.stem]} does; rename one")
         named[path.stem] = path
     return named
-
-
-def _scored(bias: VisualBias, path: Path, options: argparse.Namespace, notes: list[str]) -> SystemScores:
-    predictions = read_predictions(path)
-    unknown = len(predictions.keys() - set(bias.ids))
-    if unknown:
-        notes.append(
-            f"{path}: {unknown} of {len(predictions)} predictions are for no example and do not count"
-        )
-    rng = np.random.default_rng(
-        options.seed
-    )  # of its own, so that systems do not change each other's figures
-    try:
-        return score_system(bias, predictions, rng=rng, resamples=options.resamples, trials=options.trials)
-    except AnalysisError as error:
-        raise InputError(path, str(error)) from None
-
-
-def _write(
-    options: argparse.Namespace, bias: VisualBias, systems: dict[str, SystemScores], found: Json
-) -> None:
-    facts = {"Seed": str(options.seed), "Resamples": str(options.resamples), "Trials": str(options.trials)}
-    facts[f"Data {options.data.name}"] = f"SHA-256 {sha256(options.data)}"
-    facts |= {f"Predictions {path.name}": f"SHA-256 {sha256(path)}" for path in options.predictions}
-    write_page(build_page(bias, systems, facts), options.out)
-    write_text(options.out / "balanced_ids.json", json.dumps(bias.balanced_ids) + "\n")
-    write_text(options.out / "unbalanced_ids.json", json.dumps(bias.unbalanced_ids) + "\n")
-    write_text(options.out / "visual-bias.json", json.dumps(found, indent=2, ensure_ascii=False) + "\n")
 
 
 def _bias_json(bias: VisualBias) -> Json:
@@ -137,12 +127,9 @@ def _system_json(scores: SystemScores) -> Json:
     }
 
 
-def _quantity(one: Quantity) -> Json:
-    found: Json = {"value": one.value, "interval": list(one.interval.bounds) if one.interval else None}
-    return {**found, "reason": one.reason} if one.reason else found
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return int(text)
+def _quantity(quantity: Quantity) -> Json:
+    values: Json = {
+        "value": quantity.value,
+        "interval": list(quantity.interval.bounds) if quantity.interval else None,
+    }
+    return {**values, "reason": quantity.reason} if quantity.reason else values

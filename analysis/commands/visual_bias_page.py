@@ -1,4 +1,4 @@
-"""Visual bias for people: tables and figures, on a page or as plain text."""
+"""Visual bias as tables and figures, on a page or as plain text."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ from matplotlib.ticker import NullLocator
 
 from ..report.figures import COLOURS, GREY, INK, MARKERS, STYLE, drawn
 from ..report.page import Block, Figure, Page, Section, Text
-from ..report.tables import Cell, Table, interval, number
+from ..report.tables import Cell, Column, Table, interval, number, p_text
 from ..stats.bootstrap_sums import Quantity
 from ..visual_bias.pairs import PARTS, Frequency, VisualBias
 from ..visual_bias.systems import Delta, SystemScores
@@ -24,7 +24,7 @@ PAIRS_NOTE = (
 
 
 def build_page(bias: VisualBias, systems: Systems, facts: Mapping[str, str]) -> Page:
-    """The note on one dataset, and on systems where there are any."""
+    """Build the page on a dataset, and on systems if there are any."""
     pairs: list[Block] = [Text(majority_sentence(bias)), *bias_tables(bias), _pairs_figure(bias)]
     sections = [Section("pairs", "What image pairs give away", pairs)]
     if systems:
@@ -34,7 +34,7 @@ def build_page(bias: VisualBias, systems: Systems, facts: Mapping[str, str]) -> 
 
 
 def majority_sentence(bias: VisualBias) -> str:
-    """The worst case, in a sentence."""
+    """Describe the accuracy of the majority label in a sentence."""
     return (
         f"Answering every example with the majority label of its image pair (ties: true) is right about "
         f"{_percent(bias.majority_accuracy, 2)} % of {len(bias.ids)} examples of {len(bias.sizes)} pairs. "
@@ -43,17 +43,17 @@ def majority_sentence(bias: VisualBias) -> str:
 
 
 def bias_tables(bias: VisualBias) -> list[Table]:
-    """Pairs by frequency, and the sizes of the parts."""
+    """Tabulate pairs by frequency, and the sizes of the parts."""
     return [_frequency_table(bias), _part_table(bias)]
 
 
 def system_tables(systems: Systems) -> list[Table]:
-    """The note's table of systems, and every figure of it with interval and p."""
+    """Tabulate the accuracy of systems, and each value with interval and p."""
     return [_overview_table(systems), _detail_table(systems)]
 
 
 def plain_text(table: Table) -> str:
-    """The table in aligned columns, below its caption and above its notes."""
+    """Format a table in aligned columns, below its caption."""
     lines = [list(table.header), *([cell.plain for cell in row] for row in table.rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     words = {0, *table.words}
@@ -68,24 +68,19 @@ def plain_text(table: Table) -> str:
 
 
 def _frequency_table(bias: VisualBias) -> Table:
-    header = ["Examples of a pair", "Pairs", "Expected same", "Expected %", "Observed same", "Observed %"]
-    rows = [
-        [
-            Cell(str(one.frequency)),
-            Cell(str(one.pairs)),
-            Cell(number(one.expected_same)),
-            Cell(_percent(one.expected_share, 2)),
-            Cell(str(one.observed_same)),
-            Cell(_percent(one.observed_share, 2)),
-        ]
-        for one in bias.frequencies
+    columns = [
+        Column("frequency", heading="Examples of a pair"),
+        Column("pairs", heading="Pairs"),
+        Column("expected_same", "", "Expected same", lambda row: number(row.expected_same)),
+        Column("expected_share", "", "Expected %", lambda row: _percent(row.expected_share, 2)),
+        Column("observed_same", heading="Observed same"),
+        Column("observed_share", "", "Observed %", lambda row: _percent(row.observed_share, 2)),
     ]
-    names = ("frequency", "pairs", "expected_same", "expected_share", "observed_same", "observed_share")
-    data = [tuple(getattr(one, name) for name in names) for one in bias.frequencies]
     note = (
         "Same: one label throughout. Expected: 2^(1 − n) of the pairs of n examples, were labels independent."
     )
-    return Table("pair_frequencies", "Image pairs by frequency", header, rows, [note], names, data)
+    caption = "Image pairs by frequency"
+    return Table.from_columns("pair_frequencies", caption, bias.frequencies, columns, [note])
 
 
 def _part_table(bias: VisualBias) -> Table:
@@ -131,7 +126,9 @@ def _detail_table(systems: Systems) -> Table:
             data.append((name, part, accuracy.n, accuracy.value, *_ends(accuracy), None))
         for delta in scores.deltas:
             what = f"{delta.first} − {delta.second}"
-            rows.append([name, what, "", _signed(delta.difference), _bounds(delta.difference), _p(delta.p)])
+            rows.append(
+                [name, what, "", _signed(delta.difference), _bounds(delta.difference), p_text(delta.p)]
+            )
             data.append(
                 (name, contrast_key(delta), None, delta.difference.value, *_ends(delta.difference), delta.p)
             )
@@ -143,7 +140,7 @@ def _detail_table(systems: Systems) -> Table:
 
 
 def contrast_key(delta: Delta) -> str:
-    """The delta's name for programs."""
+    """Return the key of a difference in JSON and CSV."""
     return f"{delta.first}-{delta.second}"
 
 
@@ -221,15 +218,15 @@ def _systems_figure(systems: Systems) -> Figure:
 def _draw_system(
     axes: Axes, scores: SystemScores, offset: float, colour: str, marker: str, name: str
 ) -> None:
-    known = [
+    accuracies = [
         (x, accuracy) for x, part in enumerate(PARTS) if (accuracy := scores.accuracy[part]).value is not None
     ]
-    for x, accuracy in known:
+    for x, accuracy in accuracies:
         if accuracy.interval:
             low, high = accuracy.interval.bounds
             axes.vlines(x + offset, PERCENT * low, PERCENT * high, color=colour, linewidth=1.6)
-    places = [x + offset for x, _ in known]
-    values = [PERCENT * (accuracy.value or 0.0) for _, accuracy in known]
+    places = [x + offset for x, _ in accuracies]
+    values = [PERCENT * (accuracy.value or 0.0) for _, accuracy in accuracies]
     axes.plot(places, values, marker, color=colour, label=name)
 
 
@@ -245,22 +242,16 @@ def _percent(share: float | None, decimals: int = 1) -> str:
     return number(None if share is None else PERCENT * share, decimals)
 
 
-def _signed(one: Quantity) -> str:
-    """Percentage points with their sign, as the note writes them: +0.0 for none."""
-    text = _percent(one.value)
-    return text if one.value is None or text.startswith("−") else f"+{text}"
+def _signed(quantity: Quantity) -> str:
+    """Format percentage points with their sign, +0.0 for none."""
+    text = _percent(quantity.value)
+    return text if quantity.value is None or text.startswith("−") else f"+{text}"
 
 
-def _bounds(one: Quantity) -> str:
-    found = one.interval
-    return interval((PERCENT * found.low, PERCENT * found.high), 1) if found else ""
+def _bounds(quantity: Quantity) -> str:
+    bounds = quantity.interval
+    return interval((PERCENT * bounds.low, PERCENT * bounds.high), 1) if bounds else ""
 
 
-def _ends(one: Quantity) -> Sequence[float | None]:
-    return one.interval.bounds if one.interval else (None, None)
-
-
-def _p(p: float | None) -> str:
-    if p is None:
-        return "–"
-    return "<\u00a00.001" if p < 0.001 else f"{p:.3f}"
+def _ends(quantity: Quantity) -> Sequence[float | None]:
+    return quantity.interval.bounds if quantity.interval else (None, None)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scipy.special import stdtr
 
 from ..io.errors import AnalysisError, InputError, first_problem
-from ..io.tabular_files import read_lines
+from ..io.whole_files import read_lines
 from ..stats.arrays import Array
 from ..stats.proportions import wilson_interval
 

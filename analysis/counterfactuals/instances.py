@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pydantic_core import PydanticCustomError
 
 from ..io.errors import InputError, first_problem
-from ..io.tabular_files import read_lines
+from ..io.whole_files import read_lines
 from .partitions import Partition, Span
 
 Text = Annotated[str, Field(min_length=1)]

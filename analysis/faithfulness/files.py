@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..io.errors import InputError, first_problem
-from ..io.tabular_files import read_json
+from ..io.whole_files import read_json
 from ..stats.arrays import Array
 from .examples import (
     GoldExample,

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..io.errors import AnalysisError, InputError, first_problem
-from ..io.tabular_files import read_json
+from ..io.whole_files import read_json
 from ..stats.bootstrap_sums import Tally, mean_of
 from .boxes import Averaging, BoxScores, f1_tally, parts
 from .spans import SpanScores

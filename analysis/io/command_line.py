@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnknownCommandError
 
 FAILED = 1
 BAD_USAGE = 2
@@ -35,9 +35,16 @@ def command_line(name: str, description: str, version: str) -> App:
         print_error=False,
         help_on_error=False,
         result_action="return_value",
-        # A switch is named once: --json, without --no-json beside it, and a list has no --empty-names.
-        default_parameter=Parameter(negative=()),
+        # No --no-json beside --json, no --empty-names beside lists; the last of repeated options counts.
+        default_parameter=Parameter(negative=(), allow_repeating=True, show_default=_format_default),
     )
+
+
+def _format_default(value: object) -> str | None:
+    """Format the default of an option for its help; nothing for switches and empty lists."""
+    if value is None or value is False or value == ():
+        return None
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def run(app: App, arguments: Sequence[str] | None, failures: tuple[type[Exception], ...]) -> int:
@@ -49,8 +56,19 @@ def run(app: App, arguments: Sequence[str] | None, failures: tuple[type[Exceptio
         failures: Errors whose text is for people: the command failed with
             that sentence. Any other error is a defect and keeps its traceback.
     """
+    tokens = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        status = app(sys.argv[1:] if arguments is None else list(arguments))
+        command, bound, _ = app.parse_args(tokens)
+        if command == app.help_print and not set(app.help_flags) & set(tokens):
+            sys.stderr.write("error: a command is missing; --help lists the commands\n")
+            return BAD_USAGE
+        status = command(*bound.args, **bound.kwargs)
+    except UnknownCommandError as error:
+        # Its own text would import every command.
+        sys.stderr.write(
+            f"error: unknown command {(error.unused_tokens or [''])[0]!r}; --help lists the commands\n"
+        )
+        return BAD_USAGE
     except CycloptsError as error:
         sys.stderr.write(f"error: {error}\n")
         return BAD_USAGE

@@ -1,12 +1,11 @@
-"""Reads typed tables (CSV, Parquet, JSON lines) and JSON; names file, line and column of any fault."""
+"""Reads typed tables (CSV, Parquet, JSON lines); names file, line and column of any fault."""
 
 import csv
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,8 +14,6 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from .errors import InputError
-
-Made = TypeVar("Made")
 
 SUFFIXES = (".csv", ".parquet", ".jsonl")
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -79,44 +76,6 @@ def read_table(path: Path, columns: Sequence[Column]) -> Table:
             raise InputError(path, "the column is missing", field=column.name)
     typed = {column.name: _typed(raw, column, path, place) for column in columns}
     return Table(path, pd.DataFrame(typed, index=raw.index), place)
-
-
-def read_json(path: Path) -> Any:
-    """The JSON value in the file; InputError with line and column where it is not JSON."""
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise InputError(path, "there is no such file") from None
-    except OSError as error:
-        raise InputError(path, error.strerror or "cannot be read") from None
-    except UnicodeDecodeError as error:
-        raise InputError(path, f"is not UTF-8 (byte {error.start})") from None
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise InputError(path, f"is not JSON: {error.msg}", where=where) from None
-
-
-def read_lines(path: Path, read: Callable[[int, bytes], Made], *, what: str) -> list[Made]:
-    """What ``read`` makes of each line that is not blank; it is given the line's number (1-based) too.
-
-    Raises InputError for a file that is missing, cannot be read or holds none, which ``what`` names.
-    """
-    try:
-        with path.open("rb") as file:
-            found = [read(number, line) for number, line in enumerate(file, 1) if line.strip()]
-    except FileNotFoundError:
-        raise InputError(path, "there is no such file") from None
-    except OSError as error:
-        raise InputError(path, error.strerror or "cannot be read") from None
-    if not found:
-        raise InputError(path, f"holds no {what}")
-    return found
-
-
-def sha256(path: Path) -> str:
-    """Hex digest of the file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read_csv(path: Path, names: Sequence[str]) -> tuple[pd.DataFrame, Callable[[int], str]]:

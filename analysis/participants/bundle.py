@@ -12,7 +12,8 @@ import pandas as pd
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from ..io.errors import AnalysisError, InputError, first_problem
-from ..io.tabular_files import Column, Table, find_table, read_json, read_table, sha256
+from ..io.tabular_files import Column, Table, find_table, read_table
+from ..io.whole_files import read_json, sha256
 from ..scores.per_question import TABLE as QUESTION_SCORES
 from ..scores.per_question import read_question_scores
 from .exclusion_rules import CLOCK_COLUMNS, Answered, Rule, parse_rules

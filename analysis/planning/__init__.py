@@ -1,0 +1,1 @@
+"""Planning of studies: power analysis, sample size, pre-registration."""

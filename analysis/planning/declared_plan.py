@@ -1,6 +1,7 @@
-"""A plan as a file: what was declared before the data, read by `report --plan` and `preregister`.
+"""Plans declared before the data, and the file that holds one.
 
-The file is JSON with any of these fields; what it leaves out is not declared::
+`report --plan` and `preregister --plan` read the file. It is JSON with any of these fields; the plan does not
+declare what it leaves out::
 
     {"hypotheses": ["Facts shown as highlights lower over-estimation."],
      "family": [["over_estimation", "plain", "highlights"]],
@@ -9,17 +10,50 @@ The file is JSON with any of these fields; what it leaves out is not declared::
      "looks": {"fractions": [0.5, 1.0], "spending": "obrien_fleming"},
      "alpha": 0.05, "known": "Nothing.", "authors": ["…"]}
 
-``family`` names measure, first and second condition; ``margins`` bound an equivalence test of a measure.
+``family`` names measure, first and second condition; ``margins`` bound an equivalence test of a measure;
+``looks`` are the interim analyses.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..io.errors import InputError, first_problem
-from ..io.tabular_files import read_json
-from ..stats.sequential import Spending, boundaries
-from .preregistration import Plan
+from ..io.whole_files import read_json
+from ..stats.sequential import Boundaries, Spending, boundaries
+from .power import Power
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan that the researchers declare before the data.
+
+    Attributes:
+        hypotheses: Sentences.
+        family: Measure, first and second condition of each confirmatory comparison; Holm's correction covers
+            them together.
+        margins: Bounds within which conditions count as equivalent, by measure.
+        participants: Sample size per condition.
+        power: The simulated power that the sample size rests on.
+        looks: Boundaries of interim analyses of the family's only comparison; None without any.
+        known: Knowledge of the data at the time of writing.
+        authors: Names.
+    """
+
+    hypotheses: tuple[str, ...] = ()
+    family: tuple[tuple[str, str, str], ...] = ()
+    margins: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    participants: int | None = None
+    power: Power | None = None
+    looks: Boundaries | None = None
+    alpha: float = 0.05
+    resamples: int = 2000
+    permutations: int = 9999
+    seed: int = 1
+    known: str = ""  # words: allow - the name of a field in plan files
+    authors: tuple[str, ...] = ()
 
 
 class _Looks(BaseModel):
@@ -30,8 +64,8 @@ class _Looks(BaseModel):
 
 class _PlanFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    hypotheses: list[str] = []
-    family: list[tuple[str, str, str]] = []
+    hypotheses: tuple[str, ...] = ()
+    family: tuple[tuple[str, str, str], ...] = ()
     margins: dict[str, tuple[float, float]] = {}
     participants: int | None = None
     looks: _Looks | None = None
@@ -39,31 +73,23 @@ class _PlanFile(BaseModel):
     resamples: int = Field(default=2000, ge=0)
     permutations: int = Field(default=9999, ge=1)
     seed: int = Field(default=1, ge=0)
-    known: str = ""
-    authors: list[str] = []
+    known: str = ""  # words: allow - the name of a field in plan files
+    authors: tuple[str, ...] = ()
 
 
 def load_plan(path: Path) -> Plan:
-    """The plan in a file. Raises InputError naming file and field."""
+    """Read a plan from its file.
+
+    Raises:
+        InputError: A field is unknown or has a wrong value; the message names file and field.
+    """
     try:
-        read = _PlanFile.model_validate(read_json(path))
-        looks = read.looks
-        bounds = boundaries(looks.fractions, spending=looks.spending, alpha=read.alpha) if looks else None
+        plan = _PlanFile.model_validate(read_json(path))
+        looks = plan.looks
+        bounds = boundaries(looks.fractions, spending=looks.spending, alpha=plan.alpha) if looks else None
     except ValidationError as error:
         field, problem = first_problem(error)
         raise InputError(path, f"{field}: {problem}") from None
     except ValueError as error:
         raise InputError(path, f"looks: {error}") from None
-    return Plan(
-        hypotheses=tuple(read.hypotheses),
-        family=tuple(read.family),
-        margins=read.margins,
-        participants=read.participants,
-        looks=bounds,
-        alpha=read.alpha,
-        resamples=read.resamples,
-        permutations=read.permutations,
-        seed=read.seed,
-        known=read.known,
-        authors=tuple(read.authors),
-    )
+    return Plan(**{**dict(plan), "looks": bounds})

@@ -1,4 +1,4 @@
-"""How many participants a study needs: power by simulation, from a pilot or from assumed effects.
+"""Power analysis by simulation, from a pilot or from assumed effects.
 
 Each simulated study has its conditions between participants over the same items, and is analysed as the real
 one: one value per participant (the mean over items), Welch's t test for each declared contrast, Holm over
@@ -28,7 +28,7 @@ Criterion = Literal["all", "any"]
 
 
 class Population(Protocol):
-    """Where simulated participants come from."""
+    """A source of simulated participants."""
 
     def means(
         self, rng: np.random.Generator, effects: Array, participants: int, items: int, simulations: int
@@ -38,11 +38,15 @@ class Population(Protocol):
 
 @dataclass(frozen=True)
 class Pilot:
-    """Participants like those of a pilot, whatever their condition, in the unit of the measure.
+    """Participants like those of a pilot, whatever their condition.
 
-    people: each pilot participant's distance from their condition's mean, freed of the noise of their own
-    trials. residuals: participants × items, what is left of a trial beside person, item and condition; NaN
-    where there is no trial. Built by `pilot`.
+    All values are in the unit of the measure. Built by `pilot`.
+
+    Attributes:
+        people: Distance of each pilot participant from the mean of their condition, without the noise of
+            their own trials.
+        residuals: Participants × items: the rest of a trial beside participant, item and condition; NaN
+            without a trial.
     """
 
     people: Array
@@ -51,12 +55,12 @@ class Pilot:
     def means(
         self, rng: np.random.Generator, effects: Array, participants: int, items: int, simulations: int
     ) -> Array:
-        """A participant is a pilot participant drawn with replacement, on items drawn with replacement."""
+        """Draw pilot participants and items, both with replacement."""
         size = (simulations, len(effects), participants)
         who = rng.integers(0, len(self.people), size)
-        known = ~np.isnan(self.residuals)
-        first = np.concatenate([[0], known.sum(axis=1).cumsum()])
-        flat = self.residuals[known]
+        is_known = ~np.isnan(self.residuals)
+        first = np.concatenate([[0], is_known.sum(axis=1).cumsum()])
+        flat = self.residuals[is_known]
         counts = (first[1:] - first[:-1])[who]
         drawn = first[:-1][who][..., None] + (rng.random((*size, items)) * counts[..., None]).astype(int)
         return effects[:, None] + self.people[who] + flat[drawn].mean(axis=-1)
@@ -64,12 +68,17 @@ class Pilot:
 
 @dataclass(frozen=True)
 class Assumed:
-    """Participants by assumption, in the unit of the measure; everything is normal around the mean.
+    """Participants by assumption: everything is normal around the mean.
 
-    participant_sd: spread of participants' own levels. item_sd: spread of the items; it cancels while
-    `same_items` says that all conditions show the same ones. residual_sd: spread of single trials beside
-    that; None for a yes-or-no measure with the mean share `mean`, whose trials vary by themselves (shares
-    are cut at 0 and 1, which shrinks effects there).
+    All values are in the unit of the measure.
+
+    Attributes:
+        participant_sd: Standard deviation between participants.
+        item_sd: Standard deviation between items; it cancels while `same_items` says that all conditions show
+            the same ones.
+        residual_sd: Standard deviation of single trials beside that; None for a yes-or-no measure with the
+            mean share `mean`, whose trials vary by themselves. Shares are cut at 0 and 1, which shrinks
+            effects there.
     """
 
     participant_sd: float
@@ -91,6 +100,7 @@ class Assumed:
     def means(
         self, rng: np.random.Generator, effects: Array, participants: int, items: int, simulations: int
     ) -> Array:
+        """Draw participants, items and trials from the assumed distributions."""
         size = (simulations, len(effects), participants)
         arms = 1 if self.same_items else len(effects)
         shift = rng.normal(0, self.item_sd, (simulations, arms, 1, items)) if self.item_sd else np.zeros(1)
@@ -106,7 +116,12 @@ class Assumed:
 
 @dataclass(frozen=True)
 class Rate:
-    """A share of simulated studies. error: its standard error; interval: 95 %, both of the simulation."""
+    """A share of simulated studies.
+
+    Attributes:
+        error: Standard error of the simulation.
+        interval: 95 % confidence interval of the simulation.
+    """
 
     value: float
     error: float
@@ -150,28 +165,33 @@ class SmallestDesign:
 
 
 def pilot(grids: Sequence[Grid], values: Callable[[Grid], Array]) -> Pilot:
-    """A pilot's participants and trials, freed of the pilot's own effects of condition and item.
+    """Build a population from a pilot, without its effects of conditions.
 
-    grids: one per condition. values: the measure per trial, participants × items, NaN where unknown, say
-    `lambda grid: grid.answers["correctness_rating"]` or log seconds.
+    Args:
+        grids: One grid per condition.
+        values: Measure per trial, participants × items, NaN if unknown, such as
+            `lambda grid: grid.answers["correctness_rating"]` or log seconds.
 
-    The spread of participants' means is corrected for the number of participants, and for the noise of their
-    own trials, which is put back for the number of items of the planned study.
+    The variance of participants' means is corrected for the number of participants, and for the noise of
+    their own trials, which is put back for the number of items of the planned study.
 
-    Raises ValueError for fewer than two participants in any condition or two items with a value, none
-    varying.
+    Raises:
+        ValueError: A condition has fewer than two participants, fewer than two items have a value, or nothing
+            varies.
     """
     people, residuals = zip(*(_centred(grid.condition, values(grid)) for grid in grids), strict=True)
     return Pilot(np.concatenate(people), np.concatenate(residuals))
 
 
 def fitted(source: Pilot) -> Assumed:
-    """Normal participants with the pilot's spreads, where its few people are too few to be drawn from.
+    """Return normal participants with the pilot's spreads.
 
-    Drawing from ten people repeats their outliers; the normal curve has none. Compare both.
+    Use them if the pilot is small: drawing from ten participants repeats their outliers. Compare both.
     """
-    known = source.residuals[~np.isnan(source.residuals)]
-    return Assumed(float(np.sqrt(np.mean(source.people**2))), residual_sd=float(np.sqrt(np.mean(known**2))))
+    residuals = source.residuals[~np.isnan(source.residuals)]
+    return Assumed(
+        float(np.sqrt(np.mean(source.people**2))), residual_sd=float(np.sqrt(np.mean(residuals**2)))
+    )
 
 
 def power(
@@ -230,7 +250,7 @@ def power_curve(
     alpha: float = 0.05,
     contrasts: Sequence[Contrast] | None = None,
 ) -> list[Power]:
-    """Power for each number of participants per condition; arguments as in `power`."""
+    """Simulate the power of each sample size; arguments as in `power`."""
     return [
         power(
             population,
@@ -259,11 +279,13 @@ def smallest_design(
     alpha: float = 0.05,
     contrasts: Sequence[Contrast] | None = None,
 ) -> SmallestDesign:
-    """The fewest participants per condition with the target power, by doubling and then halving the gap.
+    """Find the smallest sample size with the target power.
 
-    criterion: whether all or any of the contrasts with an effect must be found.
+    The search doubles the size and then halves the gap. `criterion` says if all or any of the contrasts with
+    an effect must be detected.
 
-    Raises ValueError for a target not in (0, 1), most below 2, no planted effect, and as `power`.
+    Raises:
+        ValueError: The target is not in (0, 1), `most` is below 2, no effect is planted, or as in `power`.
     """
     if not 0 < target < 1:
         raise ValueError(f"target must be between 0 and 1, not {target}")
@@ -272,7 +294,7 @@ def smallest_design(
     tried: dict[int, Power] = {}
 
     def enough(size: int) -> bool:
-        tried[size] = found = power(
+        tried[size] = result = power(
             population,
             effects=effects,
             participants=size,
@@ -282,7 +304,7 @@ def smallest_design(
             alpha=alpha,
             contrasts=contrasts,
         )
-        rate = found.all if criterion == "all" else found.any
+        rate = result.all if criterion == "all" else result.any
         if rate is None:
             raise ValueError("effects plant no difference in any contrast")
         return rate.value >= target
@@ -301,7 +323,7 @@ def smallest_design(
 
 
 def _centred(condition: str, values: Array) -> tuple[Array, Array]:
-    """One condition's participant distances, freed of noise, and residuals of trials."""
+    """Return the distances and residuals of one condition, without noise."""
     values = values[:, (~np.isnan(values)).any(axis=0)]
     values = values[(~np.isnan(values)).any(axis=1)]
     people, items = values.shape
@@ -314,10 +336,10 @@ def _centred(condition: str, values: Array) -> tuple[Array, Array]:
     residual = values - own[:, None]
     residual -= np.nanmean(residual, axis=0)
     residual -= np.nanmean(residual, axis=1, keepdims=True)
-    known = ~np.isnan(residual)
-    freedom = max(int(known.sum()) - people - items + 1, 1)
-    residual *= np.sqrt(known.sum() / freedom)
-    noise = np.nanvar(residual) * (1 / known.sum(axis=1)).mean()
+    is_known = ~np.isnan(residual)
+    freedom = max(int(is_known.sum()) - people - items + 1, 1)
+    residual *= np.sqrt(is_known.sum() / freedom)
+    noise = np.nanvar(residual) * (1 / is_known.sum(axis=1)).mean()
     spread = distance.var(ddof=1)
     if spread == 0 and noise == 0:
         raise ValueError(f"all values of the pilot's condition {condition!r} are the same")
@@ -353,7 +375,10 @@ def _design_iv(
 
 
 def _welch(means: Array, pairs: Sequence[Contrast]) -> Array:
-    """Two-sided p of Welch's t for each simulation and pair; 1 where nothing varies."""
+    """Compute the two-sided p of Welch's t by simulation and pair.
+
+    p is 1 if nothing varies.
+    """
     n = means.shape[2]
     centre, spread = means.mean(axis=2), means.var(axis=2, ddof=1) / n
     first, second = [a for a, _ in pairs], [b for _, b in pairs]

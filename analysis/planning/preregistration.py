@@ -1,55 +1,31 @@
-"""A pre-registration text from a study's frozen version and a declared plan, as Markdown.
+"""Pre-registration from a study's frozen version and a declared plan.
 
-Everything about the study itself is read from study_version.json, with its hash, so that the text cannot say
-other than what participants will see. What only people can decide stands in a `Plan`; what they left open is
-listed as such.
+Everything about the study itself comes from study_version.json, with its hash, so that the text cannot differ
+from what participants see. A `Plan` holds the researchers' decisions; the text lists what the plan leaves
+open.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
 from ..io.errors import AnalysisError, InputError, first_problem
-from ..io.tabular_files import read_json
+from ..io.whole_files import read_json
 from ..participants.bundle import Points, Question, Version
 from ..participants.exclusion_rules import Rule, parse_rules
 from ..participants.measures import MEASURES, Measure, own_measures
 from ..stats.correlations import LEAST_FOR_P
 from ..stats.equivalence import check_margin
 from ..stats.sequential import SPENDING_LABELS, Boundaries, cost_of_looks
+from .declared_plan import Plan
 from .power import Power
 
 FILE = "study_version.json"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the researchers declare before the data.
-
-    hypotheses: sentences. family: (measure key, first condition, second condition), tested together with
-    Holm's correction. margins: measure key to the bounds within which conditions count as equivalent.
-    participants: per condition. power: what the size was planned with. looks: boundaries of interim looks at
-    the family's only comparison; None where there are none. known: what was known of the data when this was
-    written. authors: names.
-    """
-
-    hypotheses: tuple[str, ...] = ()
-    family: tuple[tuple[str, str, str], ...] = ()
-    margins: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    participants: int | None = None
-    power: Power | None = None
-    looks: Boundaries | None = None
-    alpha: float = 0.05
-    resamples: int = 2000
-    permutations: int = 9999
-    seed: int = 1
-    known: str = ""
-    authors: tuple[str, ...] = ()
 
 
 class _Item(BaseModel):
@@ -63,7 +39,10 @@ class _Arm(BaseModel):
 
 
 class _Definition(BaseModel):
-    """What the text needs of all that was hashed; a bundle made elsewhere may lack any of it."""
+    """The part of the hashed definition that the text needs.
+
+    A bundle made elsewhere may lack any of it.
+    """
 
     dataset: str | None = None
     items_seed: int | None = None
@@ -105,7 +84,7 @@ class FrozenVersion:
 
     @property
     def measures(self) -> list[Measure]:
-        """The measures that the questionnaires allow, the study's own questions last."""
+        """Return the measures that the questionnaires allow, own questions last."""
         roles = {q.role for q in (*self.version.item_questionnaire, *self.version.post_survey)}
         given = roles | {"system_correct", "time"}
         own = own_measures(self.version.item_questionnaire, self.version.post_survey)
@@ -113,9 +92,14 @@ class FrozenVersion:
 
 
 def load_frozen(folder: Path, version: int | None = None) -> FrozenVersion:
-    """The wanted version, or the newest, of the study_version.json in the folder.
+    """Read a version of the study_version.json in a folder.
 
-    Raises InputError for a missing or malformed file or version.
+    Args:
+        folder: Bundle of the study.
+        version: Version to read; None for the newest.
+
+    Raises:
+        InputError: The file or the version is missing or malformed.
     """
     path = folder / FILE
     raw = read_json(path)
@@ -124,25 +108,25 @@ def load_frozen(folder: Path, version: int | None = None) -> FrozenVersion:
     except ValidationError as error:
         where, problem = first_problem(error)
         raise InputError(path, problem, field=where) from None
-    numbers = [found.version for found in document.versions]
+    numbers = [frozen.version for frozen in document.versions]
     wanted = max(numbers) if version is None else version
     if wanted not in numbers:
         raise InputError(path, f"the study has no version {wanted}; it has {numbers}")
     place = numbers.index(wanted)
-    found = document.versions[place]
+    frozen = document.versions[place]
     try:
-        rules = None if found.definition.rules is None else parse_rules(found.definition.rules)
+        rules = None if frozen.definition.rules is None else parse_rules(frozen.definition.rules)
     except AnalysisError as error:
         raise InputError(path, str(error)) from None
     definition = raw["versions"][place].get("definition")
     return FrozenVersion(
         study=document.study,
         title=document.title,
-        version=found,
-        frozen_at=found.frozen_at,
-        definition=found.definition,
+        version=frozen,
+        frozen_at=frozen.frozen_at,
+        definition=frozen.definition,
         rules=rules,
-        verified=_digest(definition) == found.hash if definition else None,
+        verified=_digest(definition) == frozen.hash if definition else None,
     )
 
 
@@ -168,7 +152,7 @@ def preregistration(frozen: FrozenVersion, plan: Plan) -> str:
 
 
 def left_open(frozen: FrozenVersion, plan: Plan) -> list[str]:
-    """What neither the frozen version nor the plan says; decided after the data, it is exploratory."""
+    """List what neither the frozen version nor the plan decides."""
     missing = {
         "the hypotheses": plan.hypotheses,
         "the family of confirmatory comparisons": plan.family,
@@ -183,7 +167,7 @@ def left_open(frozen: FrozenVersion, plan: Plan) -> list[str]:
 
 
 def _digest(definition: Any) -> str:
-    """SHA-256 of the definition as JSON with sorted keys and no white space, as a launch makes it."""
+    """Hash the definition as JSON, as a launch does."""
     text = json.dumps(definition, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -211,9 +195,13 @@ def _check(frozen: FrozenVersion, plan: Plan) -> None:
     if plan.participants is not None and plan.participants < 2:
         raise AnalysisError(f"{plan.participants} participants per condition are too few for any comparison")
     if plan.looks is not None and len(plan.family) != 1:
-        raise AnalysisError(f"looks watch one confirmatory comparison; the family has {len(plan.family)}")
+        raise AnalysisError(
+            f"interim analyses test one confirmatory comparison; the family has {len(plan.family)}"
+        )
     if plan.looks is not None and plan.looks.alpha != plan.alpha:
-        raise AnalysisError(f"the looks spend an alpha of {plan.looks.alpha:g}, the plan has {plan.alpha:g}")
+        raise AnalysisError(
+            f"the interim analyses spend an alpha of {plan.looks.alpha:g}, the plan has {plan.alpha:g}"
+        )
 
 
 def _identity(frozen: FrozenVersion, plan: Plan) -> list[str]:
@@ -274,10 +262,10 @@ def _design(frozen: FrozenVersion) -> list[str]:
 
 def _groups(frozen: FrozenVersion) -> dict[str, list[str]]:
     """The conditions (titles) that the same participants see, by group."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for condition in frozen.version.conditions:
-        found.setdefault(condition.group or condition.name, []).append(condition.title)
-    return found
+        groups.setdefault(condition.group or condition.name, []).append(condition.title)
+    return groups
 
 
 def _who_sees_what(frozen: FrozenVersion) -> list[str]:
@@ -322,9 +310,7 @@ def _sample(frozen: FrozenVersion, plan: Plan) -> list[str]:
     if plan.power is not None:
         lines.append(_power(plan.power))
     if plan.looks is None:
-        lines.append(
-            "The data are analysed once, when the sample is complete. No look decides about going on."
-        )
+        lines.append("The data are analysed once, when the sample is complete. There is no interim analysis.")
     else:
         lines += _looks(plan.looks)
     return lines
@@ -345,9 +331,9 @@ def _power(power: Power) -> str:
 
 def _looks(bounds: Boundaries) -> list[str]:
     lines = [
-        f"Interim looks with an alpha-spending function of the {SPENDING_LABELS[bounds.spending]} type (Lan "
-        f"and DeMets 1983), two-sided alpha {bounds.alpha:g}. Where a look comes at another fraction, its "
-        "boundary is computed anew from the same function.",
+        f"Interim analyses with an alpha-spending function of the {SPENDING_LABELS[bounds.spending]} type "
+        f"(Lan and DeMets 1983), two-sided alpha {bounds.alpha:g}. If one comes at another fraction, its "
+        "boundary is computed again from the same function.",
         "",
         "| look | share of the planned sample | stop at \\|z\\| of | nominal p | alpha spent |",
         "|---|---|---|---|---|",

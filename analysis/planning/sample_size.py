@@ -1,4 +1,4 @@
-"""How many participants a planned study needs, by simulation: the design, its power and a sentence."""
+"""Sample size of a planned study: the design, its power and a sentence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,11 @@ SPAN = (0.25, 2.5)  # of the smallest design, that the curve covers
 
 @dataclass(frozen=True)
 class Design:
-    """A planned study and its power. curve: by participants per condition, the smallest design among them."""
+    """A planned study and its power.
+
+    Attributes:
+        curve: Power by participants per condition, including the smallest design.
+    """
 
     effects: tuple[float, ...]
     items: int
@@ -48,9 +52,12 @@ def plan_size(
     unit: str,
     participants: Sequence[int] = (),
 ) -> Design:
-    """The smallest design with the target power, and a curve around it (or over ``participants``).
+    """Find the smallest design with the target power, and a curve around it.
 
-    Raises AnalysisError for effects, sizes or rates that make no design.
+    The curve covers `participants` if they are given.
+
+    Raises:
+        AnalysisError: Effects, sizes or rates make no design.
     """
     streams = np.random.default_rng(seed).spawn(2)
     try:
@@ -71,19 +78,19 @@ def plan_size(
 
 
 def design_sentence(design: Design) -> str:
-    """What the simulation says, in one sentence."""
+    """Describe the result of the simulation in one sentence."""
     shifts = ", ".join(f"{effect:g}" for effect in design.effects)
     smallest = design.smallest
     if smallest.participants is None:
-        found = smallest.reason.capitalize()
+        result = smallest.reason.capitalize()
     else:
         point = next(one for one in smallest.tried if one.participants == smallest.participants)
-        found = (
+        result = (
             f"{smallest.participants} participants per condition "
             f"({smallest.participants * len(design.effects)} in all) reach a power of {rate_text(point.all)}"
         )
     return (
-        f"{found}, for {len(design.effects)} conditions with the effects {shifts} ({design.unit}) over "
+        f"{result}, for {len(design.effects)} conditions with the effects {shifts} ({design.unit}) over "
         f"{design.items} items, alpha {design.alpha:g}; {design.simulations} simulated studies of "
         f"{design.source}."
     )
@@ -92,7 +99,11 @@ def design_sentence(design: Design) -> str:
 def assumed(
     participant_sd: float | None, item_sd: float, residual_sd: float | None, mean: float | None
 ) -> tuple[Assumed, str]:
-    """The population of assumed spreads, and its description. Raises AnalysisError."""
+    """Return a population of assumed spreads, and its description.
+
+    Raises:
+        AnalysisError: An assumption is missing or does not fit the others.
+    """
     if participant_sd is None:
         raise AnalysisError("give --pilot BUNDLE, or --participant-sd with --residual-sd or --mean")
     try:
@@ -110,7 +121,7 @@ def against_first(effects: Sequence[float]) -> list[Contrast]:
 
 
 def sizes_around(size: int) -> list[int]:
-    """Numbers of participants below and above the smallest that suffices, and that one, for a curve."""
+    """Return sample sizes below and above the smallest design, for a curve."""
     low, high = max(2, int(size * SPAN[0])), max(6, int(size * SPAN[1]))
     return sorted({round(n) for n in np.linspace(low, high, CURVE_POINTS)} | {size})
 

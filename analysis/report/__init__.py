@@ -1,0 +1,1 @@
+"""The report: sections, tables and figures on one page."""

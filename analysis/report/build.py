@@ -6,8 +6,9 @@ from importlib.metadata import version as installed_version
 
 import numpy as np
 
+from .. import __version__
 from ..participants.exclusion_rules import CLOCK_LABELS
-from ..planning.preregistration import Plan
+from ..planning.declared_plan import Plan
 from ..scores.score_table import SCORES, STANDARD_GROUPS
 from ..study.analysis import Study
 from ..study.human_vs_model import Quantity, Relations
@@ -29,9 +30,9 @@ from .section_participants import (
 )
 from .section_robustness import choices_section, left_out_block, try_choices
 from .section_systems import (
-    NOT_ASKED,
     NOTHING_TO_RESAMPLE,
     OVER_PARTICIPANTS,
+    SWITCHED_OFF,
     TWO_WAY,
     correlations_section,
     ranks_section,
@@ -41,7 +42,7 @@ from .tables import Cell, Table
 
 BANNERS = {
     "bot": "These participants are programs, not people. The report shows that the study and the analysis "
-    "run; it says nothing about how people judge the systems.",
+    "run; it says nothing about people's judgement of the systems.",
     "pilot": "This is a pilot. Its participants do not count for the study.",
     "live": "",
 }
@@ -49,10 +50,14 @@ LIBRARIES = ("numpy", "scipy", "statsmodels", "pandas", "pyarrow", "matplotlib",
 
 
 def build_report(study: Study, plan: Plan | None = None) -> Page:
-    """The whole report as a page, not yet rendered.
+    """Build the whole report as a page, not yet rendered.
 
-    plan: what was declared beforehand; without it all comparisons are exploratory. Raises AnalysisError where
-    it names what the study lacks.
+    Args:
+        study: The analysed study.
+        plan: Plan declared before the data; without it all comparisons are exploratory.
+
+    Raises:
+        AnalysisError: The plan names something that the study lacks.
     """
     inference, choices = infer(study, plan), try_choices(study)
     relations = study.retained.relations
@@ -80,7 +85,7 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
             missing_section(study),
             scores_section(names, study.scores, study.unused_scores, relations.scores),
             ranks_section(relations, study.everything.relations),
-            correlations_section(relations, intervals=TWO_WAY if study.options.resamples else NOT_ASKED),
+            correlations_section(relations, intervals=TWO_WAY if study.options.resamples else SWITCHED_OFF),
             against_scores_section(study),
             choices_section(study, choices),
             _methods_section(study, inference),
@@ -90,17 +95,23 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
 
 
 def _banner(study: Study) -> str:
-    """What the reader must know before anything else; empty where there is nothing."""
+    """Return a warning to show above everything; empty if there is none."""
     sentences = [BANNERS[study.mode]]
     if study.exclusions.excluded == study.exclusions.total:
         sentences.append(
-            "The exclusion rules leave no trial. All below is over all trials, as if there were no rules."
+            "The exclusion rules leave no trial. Everything below covers all trials, as if there were no "
+            "rules."
         )
     return " ".join(filter(None, sentences))
 
 
 def build_correlation_report(relations: Relations, sources: dict[str, str]) -> Page:
-    """Rank table and correlations of two plain tables. sources: file name to SHA-256."""
+    """Build the page of a rank table and correlations of two plain tables.
+
+    Args:
+        relations: Measures related to scores.
+        sources: SHA-256 by file name.
+    """
     resampled = any(measure.replicates is not None for measure in relations.measures)
     left_out = leave_one_out(relations.systems, relations.measures, relations.scores)
     return Page(
@@ -123,13 +134,13 @@ def build_correlation_report(relations: Relations, sources: dict[str, str]) -> P
 
 
 def _summary_section(study: Study) -> Section:
-    """What was found, in sentences that hold without the tables."""
-    found = study.exclusions
+    """Summarise the results in sentences that hold without the tables."""
+    exclusions = study.exclusions
     titles = ", ".join(arm.title for arm in study.conditions)
     sentences = [
         f"{len(study.people)} participants in {len(study.conditions)} conditions ({titles}) judged "
         f"{study.trials['item_id'].nunique()} items.",
-        f"{found.excluded} of {found.total} submitted trials are excluded by the study's rules.",
+        f"{exclusions.excluded} of {exclusions.total} submitted trials are excluded by the study's rules.",
     ]
     truth = [arm.title for arm in study.conditions if arm not in study.systems]
     if truth:
@@ -148,14 +159,14 @@ def _summary_section(study: Study) -> Section:
         )
     if not study.retained.estimates.available("fraction_correct"):
         sentences.append(
-            "How well people judged the systems cannot be said from this data: it does not record which "
+            "The data do not show how well participants judged the systems: they do not record which "
             "answers are correct."
         )
     return Section("summary", "In short", [Points(sentences)])
 
 
 def _headlines(study: Study) -> list[str]:
-    """The measures of most weight, per condition."""
+    """Describe the main measures of each condition."""
     estimates = study.retained.estimates
     keys = (
         ["fraction_correct", "over_estimation"] if estimates.available("fraction_correct") else ["agreement"]
@@ -169,22 +180,25 @@ def _headlines(study: Study) -> list[str]:
         ]
         if shown:
             label = estimates.get(key, study.conditions[0].name).measure.label
-            sentences.append(f"{label} in percent, with 95 % intervals: {'; '.join(shown)}.")
+            sentences.append(f"{label} in percent, with 95 % confidence intervals: {'; '.join(shown)}.")
     return sentences
 
 
 def against_scores_section(study: Study) -> Section:
-    """The human measure of most weight against each score: false positives, or agreement where unknown."""
+    """Plot the main human measure against each score.
+
+    The measure is false positives, or agreement if they are unknown.
+    """
     relations = study.retained.relations
     available = {measure.key: measure for measure in relations.measures}
     measure = available.get("fp") or available.get("agreement")
     title = "People against each score"
     if measure is None or not relations.scores:
-        return Section("against-scores", title, [Text("There is nothing to draw: no pair has both values.")])
+        return Section("against-scores", title, [Text("Nothing to plot: no pair has both values.")])
     blocks: list[Block] = []
     if measure.key != "fp":
         blocks.append(
-            Text("False positives are not known here; agreement is drawn in their place.", "note"),
+            Text("False positives are unknown here; the figure shows agreement instead.", "note"),
         )
     groups = {score.key: score.group for score in SCORES}
     for name, standard, words in (
@@ -195,7 +209,8 @@ def against_scores_section(study: Study) -> Section:
             s for s in relations.scores if s.headline and (groups[s.key] in STANDARD_GROUPS) is standard
         ]
         caption = (
-            f"{measure.label} against {words} (%), one mark per system. Vertical lines are 95 % intervals of "
+            f"{measure.label} against {words} (%), one mark per system. Vertical lines are 95 % confidence "
+            "intervals of "
             f"the measure. {_score_intervals(study, scores)} The sign in a title is the rank relation."
         )
         figure = scores_figure(study, study.retained, measure, scores, f"{measure.key}-{name}", caption)
@@ -205,7 +220,7 @@ def against_scores_section(study: Study) -> Section:
 
 
 def _score_intervals(study: Study, scores: Sequence[Quantity]) -> str:
-    """What the horizontal lines are, and for which systems or scores there are none."""
+    """Describe the horizontal intervals, and name scores without one."""
     given = {
         (arm.title, score.label): score.interval(column) is not None
         for score in scores
@@ -213,23 +228,23 @@ def _score_intervals(study: Study, scores: Sequence[Quantity]) -> str:
         if not np.isnan(score.values[column])
     }
     if not study.options.resamples:
-        return "How sure the scores are is not drawn: no intervals were asked for."
+        return "The scores have no confidence intervals because they were switched off (--resamples 0)."
     lacking = [f"{label} of {title}" for (title, label), known in given.items() if not known]
     if len(lacking) == len(given):
         return (
-            "How sure the scores are is not drawn: what each question adds to them is not known (there is no "
-            "table question_scores)."
+            "The scores have no confidence intervals because the contribution of each question is unknown "
+            "(there is no table question_scores)."
         )
-    text = "Horizontal lines are those of the score, from a bootstrap over its questions."
-    return f"{text} Not known, and not drawn, for {', '.join(lacking)}." if lacking else text
+    text = "Horizontal lines are confidence intervals of the score, from a bootstrap over its questions."
+    return f"{text} Unknown for {', '.join(lacking)}." if lacking else text
 
 
 def _methods_section(study: Study, inference: Inference) -> Section:
-    """How it was computed, ready to be taken into a paper."""
+    """Describe the methods, ready for a paper."""
     clock = CLOCK_LABELS[study.clock] if study.clock else "no clock"
     sentences = [
         "Measures are computed for every participant over the retained trials and then averaged over the "
-        "participants of a condition; undefined values are left out of the mean and counted.",
+        "participants of a condition; the mean leaves out undefined values, and the tables count them.",
         "Over-estimation is agreement minus the system's accuracy over the same trials. False positives, "
         "false negatives, true positives and true negatives are shares of all responses; rates per actual "
         "class have names of their own. d′ and c use the log-linear correction.",
@@ -239,19 +254,19 @@ def _methods_section(study: Study, inference: Inference) -> Section:
         "appendix H. Values that agree to 12 digits are ties.",
         f"Conditions are compared by {_permuted(inference)}, with BCa intervals of the same bootstrap and "
         "Holm's correction over the family; models of single trials count participants (and items) as "
-        "clusters. No test takes trials as independent.",
+        "clusters. No test treats trials as independent.",
     ]
     paragraph = Text(methods_paragraph(study, inference))
     return Section(
         "methods",
         "How this was computed",
-        [Points(sentences), Text("A paragraph for the methods section of a paper:"), paragraph],
+        [Points(sentences), Text("Paragraph for the methods section of a paper:"), paragraph],
     )
 
 
 def methods_paragraph(study: Study, inference: Inference) -> str:
-    """What a paper has to say about the analysis, in a few sentences; true of this study as analysed."""
-    found, options = study.exclusions, study.options
+    """Write the methods paragraph for a paper, true of this study."""
+    exclusions, options = study.exclusions, study.options
     between = study.allocation.design == "between"
     size = inference.family.size
     family = (
@@ -261,17 +276,19 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
     )
     sentences = [
         f"{len(study.people)} participants in {len(study.conditions)} {study.allocation.words} conditions "
-        f"submitted {found.total} trials, of which {found.excluded} were excluded by the study's rules.",
+        f"submitted {exclusions.total} trials, of which {exclusions.excluded} were excluded by the study's "
+        "rules.",
         "Measures were computed per participant and averaged over the participants of a condition.",
         f"{family} by {_permuted(inference)} ({inference.plan.permutations} permutations, two-sided, +1 "
         "correction; Phipson and Smyth 2010), corrected by Holm's (1979) method.",
     ]
     if options.resamples:
         sentences.append(
-            f"Intervals are from a two-way bootstrap of participants and items ({options.resamples} "
+            "Confidence intervals are from a two-way bootstrap of participants and items "
+            f"({options.resamples} "
             f"replicates, seed {options.seed}; Owen 2007): percentiles for measures and BCa (Efron 1987) for "
             "differences, both widened for few participants (Hesterberg 2015)."
-            + ("" if between else " A participant was drawn with all the conditions that they saw.")
+            + ("" if between else " Participants were drawn with all the conditions that they saw.")
         )
     fitted = [label for label, model in inference.models.items() if not model.reason]
     if fitted:
@@ -279,15 +296,15 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
             "As a check, single trials were modelled by a logistic GEE with bias-reduced covariance (binary "
             "answers), a linear mixed model of log time with crossed participants and items"
             f"{_nested(study)}, and a proportional-odds model with covariance clustered by participant "
-            "(ratings)" + ("." if between else "; all adjust for the place in the order where it is known.")
+            "(ratings)" + ("." if between else "; all adjust for the position in the order if it is known.")
         )
     versions = ", ".join(f"{name} {installed_version(name)}" for name in ("numpy", "scipy", "statsmodels"))
-    sentences.append(f"Computed with Touchstone ({versions}).")
+    sentences.append(f"Computed with Touchstone {__version__} ({versions}).")
     return " ".join(sentences)
 
 
 def _permuted(inference: Inference) -> str:
-    """What is permuted, in words."""
+    """Describe the permutations."""
     words = {
         False: "permutation of participants between conditions",
         True: "swapping conditions within participants",
@@ -306,12 +323,13 @@ def _nested(study: Study) -> str:
 def _interval_method(study: Study) -> str:
     options = study.options
     if not options.resamples:
-        return "No intervals were asked for."
+        return "Confidence intervals were switched off (--resamples 0)."
     return (
-        f"Intervals are 95 % percentile intervals of a two-way bootstrap with {options.resamples} replicates "
+        "Confidence intervals (95 %) are percentile intervals of a two-way bootstrap with "
+        f"{options.resamples} replicates "
         f"and seed {options.seed}: participants are resampled {DRAWN[study.allocation.design]} and items "
         "across the study, both independently. Intervals of means over participants are widened for few "
-        "participants (Hesterberg 2015). Such intervals tend to be wide rather than narrow. They assume that "
+        "participants (Hesterberg 2015). Such intervals tend to be wide. They assume that "
         "participants and items are draws from larger populations of their kind."
     )
 
@@ -327,7 +345,7 @@ def _reproduction_section(study: Study) -> Section:
         "To reproduce this",
         [
             Text(f"Command: {command}. The same bundle, options and library versions give the same bytes."),
-            Script("refit.R", "The models again, in R with lme4 and ordinal", _refit(study)),
+            Script("refit.R", "The same models in R (lme4, ordinal)", _refit(study)),
             Text(f"Hash of the study's frozen definition: {study.version.hash}."),
             _versions_table(),
             _inputs_table(study.bundle.hashes),
@@ -340,7 +358,9 @@ def _refit(study: Study) -> str:
 
 
 def _versions_table() -> Table:
-    versions = {"python": platform.python_version()} | {name: installed_version(name) for name in LIBRARIES}
+    versions = {"touchstone": __version__, "python": platform.python_version()} | {
+        name: installed_version(name) for name in LIBRARIES
+    }
     rows = [[Cell(name), Cell(number)] for name, number in versions.items()]
     return Table("versions", "Versions of the software", ["Software", "Version"], rows, words=(1,))
 

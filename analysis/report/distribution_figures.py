@@ -1,4 +1,4 @@
-"""Figures of whole distributions: Likert answers as diverging bars, measures as boxes, times as rainclouds.
+"""Figures of distributions: diverging bars, box plots and rainclouds.
 
 After Figures 9 and 10 of Schuff et al. 2020. Diverging bars: Heiberger and Robbins 2014 (Journal of
 Statistical Software 57). Rainclouds: Allen et al. 2019 (Wellcome Open Research 4).
@@ -60,26 +60,26 @@ def level_shares(grid: Grid, question: Question) -> Shares | None:
 
 
 def likert_figure(study: Study) -> Figure | None:
-    """Every question with points: a bar per condition, centred on the middle of the scale.
+    """Draw diverging bars of every question with points.
 
-    None where the study asks none or nobody answered.
+    One bar per condition, centred on the middle of the scale; None without such a question or answers.
     """
     version = study.version
     panels = []
     for question in (*version.item_questionnaire, *version.post_survey):
         if isinstance(question.scale, Points):
-            found = [level_shares(grid, question) for grid in study.retained.grids]
-            if known := [shares for shares in found if shares]:
-                panels.append((question, question.scale, known))
+            shares_by_condition = [level_shares(grid, question) for grid in study.retained.grids]
+            if shown := [shares for shares in shares_by_condition if shares]:
+                panels.append((question, question.scale, shown))
     if not panels:
         return None
     styles = looks(study)
-    heights = [0.75 + 0.34 * len(known) for _, _, known in panels]
+    heights = [0.75 + 0.34 * len(shown) for _, _, shown in panels]
     with mpl.rc_context(STYLE | {"font.size": 9}):
         canvas = Canvas(figsize=(7.6, sum(heights) + 0.5), layout="constrained")
         axes = canvas.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for panel, (question, scale, known) in zip(axes, panels, strict=True):
-            _draw_bars(panel, scale, known, styles)
+        for panel, (question, scale, shown) in zip(axes, panels, strict=True):
+            _draw_bars(panel, scale, shown, styles)
             panel.set_title(wrapped(question.text, 90), loc="left")
         left = min(panel.dataLim.x0 for panel in axes)
         right = max(panel.dataLim.x1 for panel in axes)
@@ -95,12 +95,12 @@ def likert_figure(study: Study) -> Figure | None:
         "Answers to each question with a scale: mean over participants of their own shares. A middle level "
         "stands half on each side of the line."
     )
-    spoken = " ".join(_spoken_bars(question, known, styles) for question, _, known in panels)
+    spoken = " ".join(_spoken_bars(question, shown, styles) for question, _, shown in panels)
     return Figure("answers-by-condition", caption, f"Distribution of answers. {spoken}", svg, png=png)
 
 
 def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
-    """Box plots over participants, one panel a measure; those without any value are left out."""
+    """Draw box plots over participants, one panel per measure with values."""
     estimates = study.retained.estimates
     shown = [measure for measure in measures if estimates.available(measure.key)]
     if not shown:
@@ -146,9 +146,9 @@ def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
 
 
 def times_figure(study: Study) -> Figure | None:
-    """Completion times as rainclouds on a logarithmic axis: density of trials, box, participants' medians.
+    """Draw completion times as rainclouds on a logarithmic axis.
 
-    None where no time above 0 is known.
+    Shows the density of trials, a box and the participants' medians; None if no time above 0 is known.
     """
     styles = looks(study)
     times = {grid.condition: _times(grid) for grid in study.retained.grids}
@@ -187,16 +187,16 @@ def times_figure(study: Study) -> Figure | None:
     return Figure("times-by-condition", caption, f"Completion times per condition. {spoken}.", svg, png=png)
 
 
-def _draw_bars(panel: Axes, scale: Points, known: Sequence[Shares], styles: dict[str, Look]) -> None:
+def _draw_bars(panel: Axes, scale: Points, all_shares: Sequence[Shares], styles: dict[str, Look]) -> None:
     levels = scale.points
     colours = mpl.colormaps[DIVERGING](np.linspace(0.08, 0.92, levels))
     if levels % 2:
         colours[levels // 2] = mpl.colors.to_rgba(MIDDLE)
-    for row, shares in enumerate(known):
+    for row, shares in enumerate(all_shares):
         percent = 100 * shares.shares
         below = percent[: levels // 2].sum() + (percent[levels // 2] / 2 if levels % 2 else 0.0)
         left = np.concatenate([[0.0], percent.cumsum()[:-1]]) - below
-        y = len(known) - 1 - row
+        y = len(all_shares) - 1 - row
         bars = panel.barh(y, percent, left=left, height=0.72, color=colours, edgecolor="white", linewidth=0.6)
         for bar, share, colour in zip(bars, percent, colours, strict=True):
             if share >= 100 * LEAST_LABELLED:
@@ -206,7 +206,9 @@ def _draw_bars(panel: Axes, scale: Points, known: Sequence[Shares], styles: dict
                     color="white" if dark else INK,
                 )  # fmt: skip
     panel.axvline(0, color=INK, linewidth=0.9, zorder=0.5)  # behind the bars and their numbers
-    panel.set_yticks(range(len(known)), [wrapped(styles[s.condition].title, 20) for s in reversed(known)])
+    panel.set_yticks(
+        range(len(all_shares)), [wrapped(styles[s.condition].title, 20) for s in reversed(all_shares)]
+    )
     panel.legend(
         handles=[
             mpl.patches.Patch(color=colour, label=str(level))
@@ -277,18 +279,18 @@ def _quartiles(values: Array) -> list[float]:
 
 
 def _within(tick: float, times: dict[str, Array]) -> bool:
-    known = np.concatenate(list(times.values()))
-    return bool(known.min() / 1.6 <= tick <= known.max() * 1.6)
+    seconds = np.concatenate(list(times.values()))
+    return bool(seconds.min() / 1.6 <= tick <= seconds.max() * 1.6)
 
 
 def _median(values: Array, measure: Measure) -> float:
     return float(np.nanmedian(values)) * SCALE.get(measure.unit, 1.0)
 
 
-def _spoken_bars(question: Question, known: Sequence[Shares], styles: dict[str, Look]) -> str:
+def _spoken_bars(question: Question, all_shares: Sequence[Shares], styles: dict[str, Look]) -> str:
     rows = "; ".join(
         f"{styles[shares.condition].title} "
         + ", ".join(f"{level}: {share:.0f} %" for level, share in enumerate(100 * shares.shares, start=1))
-        for shares in known
+        for shares in all_shares
     )
     return f"{question.text} {rows}."

@@ -1,4 +1,6 @@
-"""The report's figures, as SVG with an alternative text. Same numbers, same bytes.
+"""Figures of the report, as SVG with an alternative text.
+
+The same numbers give the same bytes.
 
 Colours: Okabe and Ito 2008 (colour universal design), with a marker of its own per condition; ground truth is
 grey. After the figures 2 and 4 of Schuff et al. 2020.
@@ -28,7 +30,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "h")
 GREY = "#555555"
 INK = "#1c2430"
 PNG_DPI = 150
-MOST_LINES = 100  # participants whose changes can be told apart
+MOST_LINES = 100  # participants whose changes remain distinguishable
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
@@ -55,22 +57,22 @@ class Look:
 
 
 def looks(study: Study) -> dict[str, Look]:
-    """Condition name to its look: systems in the order of the study, ground truth in grey."""
-    found, next_colour = {}, 0
+    """Assign a style to each condition; ground truth is grey."""
+    styles, next_colour = {}, 0
     for arm in study.conditions:
         if arm.ground_truth or arm.system is None:
-            found[arm.name] = Look(arm.title, GREY, "X")
+            styles[arm.name] = Look(arm.title, GREY, "X")
         else:
             turn = next_colour % len(COLOURS)
-            found[arm.name] = Look(arm.title, COLOURS[turn], MARKERS[turn])
+            styles[arm.name] = Look(arm.title, COLOURS[turn], MARKERS[turn])
             next_colour += 1
-    return found
+    return styles
 
 
 def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
-    """A measure per condition: every participant as a point, the mean with its interval.
+    """Draw a measure per condition: participants and their mean.
 
-    None where no condition has the measure.
+    None if no condition has the measure.
     """
     estimates = study.retained.estimates
     if not estimates.available(measure):
@@ -102,7 +104,7 @@ def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
 
 
 def _draw_changes(axes: Axes, estimates: Estimates, measure: str, shown: Sequence[str], scale: float) -> None:
-    """Thin lines from each participant's value to the next condition's, where the same people saw both."""
+    """Join the values of participants who saw two conditions."""
     for x, pair in enumerate(pairwise(shown)):
         if estimates.paired(*pair):
             values = np.array([_participants(estimates, measure, name) for name in pair]) * scale
@@ -111,7 +113,7 @@ def _draw_changes(axes: Axes, estimates: Estimates, measure: str, shown: Sequenc
 
 
 def certainty_figure(study: Study) -> Figure | None:
-    """Completion time at each level of certainty: all participants with interval, and each condition."""
+    """Draw completion time at each level of certainty."""
     view = study.retained
     times = [entry for entry in view.times if entry.seconds is not None]
     if not times:
@@ -120,10 +122,10 @@ def certainty_figure(study: Study) -> Figure | None:
         canvas = Canvas(figsize=(7.4, 4.2), layout="constrained")
         axes = canvas.subplots()
         for name, look in looks(study).items():
-            known = [entry for entry in times if entry.by_condition.get(name) is not None]
+            entries = [entry for entry in times if entry.by_condition.get(name) is not None]
             axes.plot(
-                [entry.level for entry in known],
-                [entry.by_condition[name] or 0.0 for entry in known],
+                [entry.level for entry in entries],
+                [entry.by_condition[name] or 0.0 for entry in entries],
                 color=look.colour,
                 marker=look.marker,
                 markersize=5,
@@ -168,9 +170,9 @@ def certainty_figure(study: Study) -> Figure | None:
 def scores_figure(
     study: Study, view: View, measure: Quantity, scores: Sequence[Quantity], name: str, caption: str
 ) -> Figure | None:
-    """A human measure against each score: one small panel per score, a point per system.
+    """Draw a human measure against each score, one panel per score.
 
-    None where there is no score to show.
+    None if there is no score to show.
     """
     if not scores:
         return None
@@ -303,12 +305,12 @@ def _level_label(study: Study, level: int) -> str:
 
 
 def wrapped(text: str, width: int = 12) -> str:
-    """The text in lines of at most ``width`` characters; a longer word stays whole."""
+    """Wrap text at `width` characters; a longer word stays whole."""
     return "\n".join(textwrap.wrap(text, width, break_long_words=False)) or text
 
 
 def scatter_offsets(count: int, width: float) -> np.ndarray:
-    """Fixed places across ``width``: the fractional parts of multiples of the golden ratio spread evenly."""
+    """Spread points evenly across `width` by multiples of the golden ratio."""
     return ((np.arange(count) * 0.618034) % 1 - 0.5) * width
 
 

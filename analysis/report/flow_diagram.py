@@ -1,7 +1,7 @@
-"""The participant flow as a diagram: from consent to retained trials, a column per condition, in SVG.
+"""The participant flow as an SVG diagram, a column per condition.
 
-The SVG stands alone and prints in black and white: main boxes have solid borders, losses dashed ones. The
-same facts are in its description, for those who do not see it. Form: Schulz, Altman and Moher 2010 (CONSORT).
+The SVG stands alone and prints in black and white: main boxes have solid borders, losses dashed ones. Its
+description holds the same facts for readers who do not see it. Form: Schulz, Altman and Moher 2010 (CONSORT).
 """
 
 import textwrap
@@ -33,9 +33,15 @@ class _Row:
 
 
 def flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", prefix: str = "flow") -> str:
-    """The diagram as SVG text. prefix: of the ids, where one page holds several.
+    """Draw the diagram as SVG text.
 
-    Raises ValueError for a flow without conditions.
+    Args:
+        flow: Counts from consent to retained trials.
+        title: Title of the diagram for screen readers.
+        prefix: Prefix of the ids, for pages that hold several diagrams.
+
+    Raises:
+        ValueError: The flow has no conditions.
 
     >>> flow_svg(ParticipantFlow(None, ()))
     Traceback (most recent call last):
@@ -67,7 +73,7 @@ def flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", prefix: 
 
 def describe_flow(flow: ParticipantFlow) -> str:
     """The same facts as sentences."""
-    text = [f"{flow.consented} people consented."] if flow.consented is not None else []
+    text = [f"{flow.consented} participants consented."] if flow.consented is not None else []
     for arm in flow.arms:
         text.append("; ".join(fact for row in _rows([arm]) for facts in row.facts for fact in facts) + ".")
     return " ".join(text)
@@ -100,7 +106,7 @@ def _never_started(arm: ArmFlow) -> int:
 
 
 def _left(arm: ArmFlow) -> list[str]:
-    """Who started and did not complete; the positions in one fact, as they may be many."""
+    """Describe participants who started and did not complete."""
     if arm.started is None or arm.completed is None or arm.started <= arm.completed:
         return []
     # Who never started has submitted 0 items, and has a box already.

@@ -1,10 +1,8 @@
-"""A report as sections of paragraphs, tables and figures; one HTML page with its files beside it."""
+"""Reports as sections of text, tables and figures, on one HTML page."""
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from ..io.errors import InputError
+from ..io.whole_files import replace_file
 from .provenance import source_of
 from .tables import Table, csv_text
 
@@ -36,9 +35,13 @@ class Points:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure. svg: a whole SVG document. alternative: what it shows, for who cannot see it.
+    """A figure.
 
-    half: narrow enough to stand beside another one. png: the same as an image, empty where there is none.
+    Attributes:
+        svg: A whole SVG document.
+        alternative: Description for readers who cannot see the figure.
+        half: Narrow enough to stand beside another figure.
+        png: The same as an image; empty if there is none.
     """
 
     name: str
@@ -61,7 +64,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Script:
-    """A program that the page only links to. name: of the file beside the page."""
+    """A program that the page only links to, by the name of its file."""
 
     name: str
     words: str
@@ -82,7 +85,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """The whole report. banner: a warning above everything, "" for none. facts: shown under the title."""
+    """A whole report.
+
+    Attributes:
+        banner: Warning above everything; empty for none.
+        facts: Names and values below the title.
+    """
 
     title: str
     banner: str
@@ -107,7 +115,7 @@ class Page:
 
 
 def render(page: Page) -> str:
-    """The page as one HTML document that needs nothing else."""
+    """Render the page as one HTML document that needs nothing else."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(__package__),
         autoescape=True,
@@ -126,7 +134,10 @@ def render(page: Page) -> str:
 
 
 def inline_svg(figure: Figure) -> Markup:
-    """The figure's SVG element for use within HTML: ids made its own, hidden behind the alternative text."""
+    """Return the SVG element for use within HTML.
+
+    The ids get a prefix of the figure, and the alternative text becomes the label.
+    """
     svg = figure.svg[figure.svg.index("<svg") :]
     prefix = f"{figure.name}-"
     svg = re.sub(r'\bid="', f'id="{prefix}', svg)
@@ -137,10 +148,16 @@ def inline_svg(figure: Figure) -> Markup:
 
 
 def write_page(page: Page, out: Path) -> list[Path]:
-    """Writes report.html, tables/*.csv and *.tex, figures/*.svg and *.png, and their list with hashes.
+    """Write a report: page, tables, figures, and their list with hashes.
 
-    Everything is rendered before the first file is written. Files that an earlier report left in the folder
-    and this one no longer has are removed; other files are not touched. Returns the paths, report first.
+    Everything is rendered before the first file is written. Files of an earlier report in the folder that
+    this one no longer has are removed; other files are not touched.
+
+    Returns:
+        The paths, report first.
+
+    Raises:
+        InputError: The folder cannot be written.
     """
     files = {"report.html": render(page).encode(), **dict(page.files())}
     listed = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
@@ -148,23 +165,18 @@ def write_page(page: Page, out: Path) -> list[Path]:
         for name in _earlier_files(out) - files.keys():
             (out / name).unlink(missing_ok=True)
         for name, data in files.items():
-            _replace(out / name, data)
-        _replace(out / MANIFEST, (json.dumps({"sha256": listed}, indent=1) + "\n").encode())
+            replace_file(out / name, data)
+        replace_file(out / MANIFEST, (json.dumps({"sha256": listed}, indent=1) + "\n").encode())
     except OSError as error:
         raise InputError(out, f"cannot be written: {error.strerror}") from None
     return [out / name for name in files]
 
 
-def write_text(path: Path, text: str) -> None:
-    """Writes one file, whole or not at all. Raises InputError where it cannot be written."""
-    try:
-        _replace(path, text.encode())
-    except OSError as error:
-        raise InputError(path, f"cannot be written: {error.strerror}") from None
-
-
 def _earlier_files(out: Path) -> set[str]:
-    """What the report written here before said it wrote; only names of the forms that a report uses."""
+    """Return the files that an earlier report wrote here.
+
+    Only names of the forms that a report uses count.
+    """
     try:
         names = json.loads((out / MANIFEST).read_text("utf-8"))["sha256"]
     except (FileNotFoundError, ValueError, KeyError, TypeError):
@@ -172,17 +184,3 @@ def _earlier_files(out: Path) -> set[str]:
     return {
         name for name in names if re.fullmatch(r"(tables|figures)/[\w-]+\.(csv|tex|svg|png)|[\w-]+\.R", name)
     }
-
-
-def _replace(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        file.write(data)
-    os.chmod(file.name, 0o666 & ~_umask())
-    os.replace(file.name, path)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

@@ -1,6 +1,6 @@
-"""Which function computed the numbers of a table or figure of the report.
+"""Functions that computed the tables and figures of the report.
 
-By name of the table or figure, without its running number. What only repeats an input is not listed.
+By name of the table or figure, without its running number. Tables that only repeat an input are not listed.
 """
 
 import re
@@ -60,7 +60,7 @@ INPUTS = frozenset({"participant_flow", "scores", "versions", "inputs"})
 
 
 def source_of(name: str) -> str:
-    """The function, with its module; "" for a table of inputs.
+    """Return the function with its module; "" for a table of inputs.
 
     >>> source_of("correlations_pearson_2")
     'analysis.stats.correlations.correlate'

@@ -1,7 +1,7 @@
-"""An R script that reads a bundle and refits its models with lme4 and ordinal, as a check by other software.
+"""R script that reads a bundle and refits its models, as a check.
 
-Source: Bates, Mächler, Bolker and Walker 2015 (lme4); Christensen 2022 (ordinal). The script is plain ASCII
-and the same for the same bundle, mode, version and clock.
+The script uses lme4 and ordinal. Source: Bates, Mächler, Bolker and Walker 2015 (lme4); Christensen 2022
+(ordinal). It is plain ASCII and the same for the same bundle, mode, version and clock.
 """
 
 from collections.abc import Sequence
@@ -128,10 +128,10 @@ def r_script(
 
 
 def quoted(text: str) -> str:
-    """The text as an R string in ASCII.
+    r"""Return the text as an R string in ASCII.
 
-    >>> quoted('na\\u00efve "1"')
-    '"na\\\\u00efve \\\\"1\\\\""'
+    >>> quoted('na\u00efve "1"')
+    '"na\\u00efve \\"1\\""'
     """
     return '"' + "".join(map(_character, text)) + '"'
 

@@ -1,4 +1,4 @@
-"""The report's section on how people worked: learning over position, certainty, agreement, and the items."""
+"""Section on behaviour: learning, certainty, agreement and items."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ..participants.participant_means import EVERYBODY, ParticipantMean
 from ..participants.trial_grid import Grid, merge_shared, participant_groups
 from ..study.analysis import Study
 from .page import Block, Data, Section, Text
-from .tables import Cell, Table, interval, number
+from .tables import Cell, Column, Table, csv_rows, fields, value_cell
 
 SHOWN_TRAITS = {"seconds": (1.0, 1), "fraction_correct": (100.0, 1), "certainty": (1.0, 2)}
 MOST_TRIALS = 200_000  # in the table of trials; a larger one repeats the bundle at length
@@ -23,7 +23,7 @@ MOST_TRIALS = 200_000  # in the table of trials; a larger one repeats the bundle
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What retained trials say beside the measures. Lists are empty where the data hold no such thing."""
+    """Behaviour in retained trials; lists are empty if the data lack it."""
 
     learning: list[Learning]
     calibration: list[Calibration]
@@ -32,7 +32,7 @@ class Behaviour:
 
 
 def describe_behaviour(study: Study) -> Behaviour:
-    """Computes all of it over retained trials, with the study's seed and number of replicates."""
+    """Compute the behaviour in retained trials, with the study's seed."""
     view = study.retained
     resamples = study.options.resamples
     streams = np.random.default_rng([study.options.seed, 6]).spawn(3)
@@ -61,99 +61,97 @@ def _ways(grids: Sequence[Grid]) -> list[Grid]:
 
     They learn across their conditions, each of which comes at some of their positions only.
     """
-    found: dict[int, list[Grid]] = {}
+    groups: dict[int, list[Grid]] = {}
     for group, grid in zip(participant_groups(grids), grids, strict=True):
-        found.setdefault(group, []).append(grid)
+        groups.setdefault(group, []).append(grid)
     return [
         merge_shared(own, " and ".join(grid.condition for grid in own)) if len(own) > 1 else own[0]
-        for own in found.values()
+        for own in groups.values()
     ]
 
 
-def behaviour_section(study: Study, found: Behaviour) -> Section:
-    """Learning, calibration, agreement; items and trials as files."""
+def behaviour_section(study: Study, behaviour: Behaviour) -> Section:
+    """Show learning, calibration and agreement; link items and trials."""
     titles = {arm.name: arm.title for arm in study.conditions} | {EVERYBODY: "All conditions"}
     titles |= {
         " and ".join(own): " and ".join(titles[name] for name in own)
         for own in study.allocation.groups.values()
     }
-    blocks: list[Block] = [_learning_block(found.learning, titles)]
+    blocks: list[Block] = [_learning_block(behaviour.learning, titles)]
     if study.allocation.design != "between":
         text = (
-            "Participants who saw several conditions learn across them, so learning is shown over their "
-            "whole way and not by condition."
+            "Participants who saw several conditions learn across them, so learning is shown over all their "
+            "items and not by condition."
         )
         blocks.append(Text(text, "note"))
-    if found.calibration:
-        blocks.append(_calibration_table(found.calibration, titles))
+    if behaviour.calibration:
+        blocks.append(_calibration_table(behaviour.calibration, titles))
     else:
         blocks.append(
-            Text(
-                "Calibration of certainty needs certainty, and answers known to be correct or wrong.", "note"
-            )
+            Text("Calibration needs certainty ratings, and answers known to be correct or wrong.", "note")
         )
-    if found.agreement:
-        blocks.append(_agreement_table(found.agreement, titles))
-    blocks.append(_items_data(found.items))
+    if behaviour.agreement:
+        blocks.append(_agreement_table(behaviour.agreement, titles))
+    blocks.append(_items_data(behaviour.items))
     blocks.append(_trials_data(study))
-    return Section("behaviour", "How people worked", blocks)
+    return Section("behaviour", "Behaviour of participants", blocks)
 
 
-def _learning_block(found: Sequence[Learning], titles: dict[str, str]) -> Block:
-    shown = [one for one in found if one.trait in SHOWN_TRAITS]
+def _learning_block(curves: Sequence[Learning], titles: dict[str, str]) -> Block:
+    shown = [curve for curve in curves if curve.trait in SHOWN_TRAITS]
     if not shown:
-        return Text("The positions of trials are not known, so nothing can be said about learning.", "note")
+        return Text("The positions of trials are unknown, so learning cannot be assessed.", "note")
     bounds = [f"{block.first}–{block.last}" for block in shown[0].blocks]
     rows = []
-    for one in shown:
-        factor, decimals = SHOWN_TRAITS[one.trait]
-        cells = [_mean(block.mean, factor, decimals) for block in one.blocks]
-        unit = {"seconds": " (s)", "share": " (%)"}.get(one.unit, "")
-        name = Cell(f"{one.label}{unit}", detail=titles[one.condition])
-        rows.append([name, *cells, _mean(one.change, factor, decimals)])
+    for curve in shown:
+        factor, decimals = SHOWN_TRAITS[curve.trait]
+        cells = [_mean(block.mean, factor, decimals) for block in curve.blocks]
+        unit = {"seconds": " (s)", "share": " (%)"}.get(curve.unit, "")
+        name = Cell(f"{curve.label}{unit}", detail=titles[curve.condition])
+        rows.append([name, *cells, _mean(curve.change, factor, decimals)])
     header = ["Measure", *(f"Items {text}" for text in bounds), "Last − first"]
     data = [
-        (one.trait, one.condition, name, mean.value, *(mean.interval or (None, None)), mean.participants)
-        for one in found
+        (curve.trait, curve.condition, name, mean.value, *(mean.interval or (None, None)), mean.participants)
+        for curve in curves
         for name, mean in (
-            *((f"{block.first}-{block.last}", block.mean) for block in one.blocks),
-            ("change", one.change),
-            ("slope", one.slope),
+            *((f"{block.first}-{block.last}", block.mean) for block in curve.blocks),
+            ("change", curve.change),
+            ("slope", curve.slope),
         )
     ]
     names = ("trait", "condition", "positions", "value", "low", "high", "participants")
     notes = [
-        "Participants first, with 95 % two-way bootstrap intervals; the last column is within people, with t "
-        "intervals over participants."
+        "Means over participants with 95 % two-way bootstrap intervals; the last column is within "
+        "participants, with t intervals."
     ]
-    caption = "Learning: the same measures by place in the participant's order"
+    caption = "Learning: the same measures by position in the participant's order"
     return Table("learning", caption, header, rows, notes, names, data, wide=len(bounds) > 3)
 
 
-def _calibration_table(found: Sequence[Calibration], titles: dict[str, str]) -> Table:
-    levels = [level.level for level in found[0].levels]
+def _calibration_table(calibrations: Sequence[Calibration], titles: dict[str, str]) -> Table:
+    levels = [level.level for level in calibrations[0].levels]
     rows = [
         [
-            Cell(titles[one.condition]),
-            *(_mean(level.right, 100, 0) for level in one.levels),
-            _mean(one.slope, 100, 1),
-            _mean(one.auroc, 1, 2),
-            _mean(one.gamma, 1, 2),
+            Cell(titles[row.condition]),
+            *(_mean(level.right, 100, 0) for level in row.levels),
+            _mean(row.slope, 100, 1),
+            _mean(row.auroc, 1, 2),
+            _mean(row.gamma, 1, 2),
         ]
-        for one in found
+        for row in calibrations
     ]
     header = ["Condition", *(f"Certainty {level}" for level in levels), "Slope", "AUROC", "Gamma"]
     notes = [
         "Share of right ratings (%) at each level of certainty. Slope: percentage points per level. AUROC: "
-        "how often a right rating is more certain than a wrong one of the same person (0.5 is chance). "
+        "how often a right rating is more certain than a wrong one of the same participant (0.5 is chance). "
         "Gamma: the same pairs without ties."
     ]
     data = [
-        (one.condition, name, mean.value, *(mean.interval or (None, None)), mean.participants, mean.undefined)
-        for one in found
+        (row.condition, name, mean.value, *(mean.interval or (None, None)), mean.participants, mean.undefined)
+        for row in calibrations
         for name, mean in (
-            *((f"right at {level.level}", level.right) for level in one.levels),
-            ("slope", one.slope), ("auroc", one.auroc), ("gamma", one.gamma),
+            *((f"right at {level.level}", level.right) for level in row.levels),
+            ("slope", row.slope), ("auroc", row.auroc), ("gamma", row.gamma),
         )
     ]  # fmt: skip
     names = ("condition", "statistic", "value", "low", "high", "participants", "undefined")
@@ -161,38 +159,46 @@ def _calibration_table(found: Sequence[Calibration], titles: dict[str, str]) -> 
     return Table("calibration", caption, header, rows, notes, names, data, wide=True)
 
 
-def _agreement_table(found: Sequence[Agreement], titles: dict[str, str]) -> Table:
-    rows = []
-    notes = dict.fromkeys(
-        ["Krippendorff's alpha: 1 is perfect agreement, 0 that of chance. Items with two ratings or more."]
+def _agreement_table(agreements: Sequence[Agreement], titles: dict[str, str]) -> Table:
+    undefined = dict.fromkeys(
+        f"Undefined: {row.alpha.reason}." for row in agreements if row.alpha.value is None
     )
-    for one in found:
-        alpha = one.alpha
-        value = Cell(number(alpha.value), detail=interval(alpha.interval))
-        if alpha.value is None:
-            value = Cell("undefined", "missing")
-            notes[f"Undefined: {alpha.reason}."] = None
-        name = Cell(one.question.replace("_", " "), detail=titles[one.condition])
-        rows.append([name, Cell(alpha.metric), value, Cell(str(alpha.items)), Cell(str(alpha.ratings))])
-    header = ["Question", "Metric", "Alpha", "Items", "Ratings"]
-    data = [
-        (one.question, one.condition, one.alpha.metric, one.alpha.value,
-         *(one.alpha.interval or (None, None)), one.alpha.items, one.alpha.ratings, one.alpha.reason)
-        for one in found
-    ]  # fmt: skip
-    names = ("question", "condition", "metric", "alpha", "low", "high", "items", "ratings", "reason")
-    caption = "Agreement between the participants of a condition"
-    return Table("agreement", caption, header, rows, list(notes), names, data, words=(1,))
+    columns = [
+        Column(
+            "question",
+            heading="Question",
+            cell=lambda row: Cell(row.question.replace("_", " "), detail=titles[row.condition]),
+        ),
+        Column("condition"),
+        Column("metric", "alpha.metric", "Metric", is_text=True),
+        Column(
+            "alpha",
+            "alpha.value",
+            "Alpha",
+            lambda row: value_cell(row.alpha.value, row.alpha.interval, missing="undefined"),
+        ),
+        Column("low high", "alpha.interval"),
+        Column("items", "alpha.items", "Items"),
+        Column("ratings", "alpha.ratings", "Ratings"),
+        Column("reason", "alpha.reason"),
+    ]
+    notes = [
+        "Krippendorff's alpha: 1 is perfect agreement, 0 that of chance. Items with two ratings or more.",
+        *undefined,
+    ]
+    caption = "Agreement among the participants of a condition"
+    return Table.from_columns("agreement", caption, agreements, columns, notes)
 
 
 def _items_data(items: Sequence[ItemValue]) -> Data:
-    rows = [
-        (one.condition, one.item, one.measure, ITEM_MEASURES[one.measure], one.value,
-         *(one.interval or (None, None)), one.n, one.missing, one.reason)
-        for one in items
-    ]  # fmt: skip
-    header = ("condition", "item", "measure", "definition", "value", "low", "high", "n", "missing", "reason")
-    return Data("items", "Every measure of every item", header, rows)
+    columns = [
+        *fields("condition", "item", "measure"),
+        Column("definition", lambda row: ITEM_MEASURES[row.measure]),
+        Column("value"),
+        Column("low high", "interval"),
+        *fields("n", "missing", "reason"),
+    ]
+    return Data("items", "Every measure of every item", *csv_rows(columns, items))
 
 
 def _trials_data(study: Study) -> Block:
@@ -209,9 +215,5 @@ def _trials_data(study: Study) -> Block:
     return Data("trials", "Every trial with what it contributes", list(table.columns), list(rows))
 
 
-def _mean(found: ParticipantMean, factor: float, decimals: int) -> Cell:
-    if found.value is None:
-        return Cell("–", "missing", found.reason)
-    bounds = found.interval
-    scaled = (bounds[0] * factor, bounds[1] * factor) if bounds else None
-    return Cell(number(found.value * factor, decimals), detail=interval(scaled, decimals))
+def _mean(mean: ParticipantMean, factor: float, decimals: int) -> Cell:
+    return value_cell(mean.value, mean.interval, factor, decimals, reason=mean.reason)

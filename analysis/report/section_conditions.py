@@ -1,22 +1,24 @@
-"""The report's sections on differences between conditions: declared comparisons, and models of trials."""
+"""Sections on differences between conditions, and models of trials."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from ..models.bayesian_logistic import BayesModel
+from ..models.bayesian_logistic import BayesModel, Posterior
 from ..models.trial_model import Contrast, Model
 from ..participants.measures import Measure
+from ..stats.equivalence import Equivalence
 from ..stats.results import Finding
 from ..study.analysis import Study
 from ..study.comparisons import Comparison
 from ..study.inference import MOST_BAYES_TRIALS, MOST_TRIALS, Inference
 from .page import Block, Points, Section, Text
 from .section_participants import FORMATS
-from .tables import Cell, Table, interval, number
+from .tables import Cell, Column, Table, fields, interval, number, p_text, scale, value_cell
 
 TIMES = "Completion time"
 HOW_TESTED = {  # whether the same participants saw both conditions
     False: "p comes from {permutations} permutations of participants between the two conditions (all of them "
-    "where they are fewer). Hedges' g is a difference in standard deviations between participants; "
+    "if there are fewer). Hedges' g is a difference in standard deviations between participants; "
     "superiority is the probability that a participant of the second condition has the higher value. Each "
     "participant counts once.",
     True: "Conditions that the same participants saw are compared within them: the difference is the mean of "
@@ -29,13 +31,13 @@ HOW_TESTED = {  # whether the same participants saw both conditions
 
 
 def differences_section(study: Study, inference: Inference) -> Section:
-    """Every comparison of the family, with interval, test, correction and effect size."""
+    """Show every comparison with interval, test, correction and effect size."""
     family = inference.family
     titles = {arm.name: arm.title for arm in study.conditions}
     blocks: list[Block] = [Text(_what_is_compared(inference)), Text(_how_compared(study, inference))]
     shown = [one for one in family.comparisons if not one.reason]
     if shown:
-        blocks.append(_differences_table(shown, titles, _data(family.comparisons), inference.plan.alpha))
+        blocks.append(_differences_table(family.comparisons, shown, titles, inference.plan.alpha))
     if margins := [one for one in shown if one.equivalence is not None]:
         blocks.append(_equivalence_table(margins, titles))
     refused = dict.fromkeys(
@@ -49,23 +51,23 @@ def differences_section(study: Study, inference: Inference) -> Section:
         sentence for one in shown for found in (one.bca, one.permutation) for sentence in found.assumptions
     )
     if assumed:
-        blocks += [Text("What this assumes:"), Points(list(assumed))]
+        blocks += [Text("Assumptions:"), Points(list(assumed))]
     return Section("differences", "Differences between conditions", blocks)
 
 
 def models_section(study: Study, inference: Inference) -> Section:
-    """Models of single trials that respect whose they are, and what they refuse."""
+    """Show models of single trials that respect their participants."""
     titles = {arm.name: arm.title for arm in study.conditions}
     intro = (
-        "Trials of one person, and trials on one item, belong together. These models say so: none treats "
-        "trials as independent. They are a check on the comparisons above, with other assumptions."
+        "Trials of one participant, and trials on one item, depend on each other. None of these models "
+        "treats trials as independent. They check the comparisons above under other assumptions."
     )
     blocks: list[Block] = [Text(intro)]
     if inference.too_many:
         blocks.append(
             Text(
-                f"Not fitted: {inference.too_many:,} trials are more than the {MOST_TRIALS:,} that are "
-                "fitted here. refit.R, beside this page, fits the same models with lme4 and ordinal.",
+                f"Not fitted: {inference.too_many:,} trials exceed the limit of {MOST_TRIALS:,} for "
+                "models here. refit.R, beside this page, fits the same models with lme4 and ordinal.",
                 "note",
             )
         )
@@ -77,10 +79,10 @@ def models_section(study: Study, inference: Inference) -> Section:
     everything: list[tuple[str, Model | BayesModel]] = [*inference.models.items(), *inference.bayes.items()]
     refused = [f"{label}, {model.method}: {model.reason}." for label, model in everything if model.reason]
     if refused:
-        blocks += [Text("Refused, because no honest number could be given:"), Points(refused)]
+        blocks += [Text("Refused because the data do not support an estimate:"), Points(refused)]
     assumed = dict.fromkeys(s for model in fitted.values() for s in (*model.assumptions, *model.notes))
     if assumed:
-        blocks += [Text("What they assume, and what to know about these fits:"), Points(list(assumed))]
+        blocks += [Text("Assumptions and notes:"), Points(list(assumed))]
     blocks.append(Text("refit.R, beside this page, refits the models in R with lme4 and ordinal."))
     return Section("models", "Models of single trials", blocks)
 
@@ -92,19 +94,16 @@ def _bayes_blocks(inference: Inference, titles: dict[str, str]) -> list[Block]:
     posteriors = {label: model for label, model in inference.bayes.items() if not model.reason}
     if not posteriors:
         return []
-    rows = [
-        [
-            Cell(label, detail=f"{titles[one.second]} − {titles[one.first]}"),
-            Cell(number(one.mean)),
-            Cell(interval(one.interval)),
-            Cell(_share(one.above)),
-        ]
-        for label, model in posteriors.items()
-        for one in model.contrasts
+    rows = [(label, contrast) for label, model in posteriors.items() for contrast in model.contrasts]
+    columns = [
+        Column("", heading="Outcome", cell=lambda row: _label_cell(row[0], row[1], titles)),
+        Column("", lambda row: number(row[1].mean), "Log odds, posterior mean"),
+        Column("", lambda row: interval(row[1].interval), "95 % credible"),
+        Column("", lambda row: _share(row[1].above), "Probability above 0"),
     ]
-    header = ["Outcome", "Log odds, posterior mean", "95 % credible", "Probability above 0"]
     caption = "Bayesian logistic models with crossed participants and items"
-    return [Table("bayes", caption, header, rows, [next(iter(posteriors.values())).method])]
+    notes = [next(iter(posteriors.values())).method]
+    return [Table.from_columns("bayes", caption, rows, columns, notes)]
 
 
 def _what_is_compared(inference: Inference) -> str:
@@ -112,21 +111,21 @@ def _what_is_compared(inference: Inference) -> str:
     if inference.declared:
         return (
             f"The plan declared {size} comparisons before the data; they are confirmatory. p is corrected "
-            f"over this family by Holm's method, alpha {inference.plan.alpha:g}."
+            f"for multiple comparisons by Holm's method, alpha {inference.plan.alpha:g}."
         )
     return (
         f"No family was declared (report --plan), so all {size} pairs of conditions and main measures are "
-        "compared, and all of it is exploratory: it can suggest, and not confirm. p is corrected over all of "
-        "them by Holm's method."
+        "compared, and all of it is exploratory: it can suggest, not confirm. p is corrected for multiple "
+        "comparisons by Holm's method."
     )
 
 
 def _how_compared(study: Study, inference: Inference) -> str:
     intervals = (
-        f"Intervals are BCa intervals of {study.options.resamples} two-way bootstrap replicates; those of a "
-        "ratio, for times, are of the ratio. "
+        f"Confidence intervals are BCa intervals of {study.options.resamples} two-way bootstrap "
+        "replicates; those of a ratio, for times, are of the ratio. "
         if study.options.resamples
-        else "No intervals were asked for. "
+        else "Confidence intervals were switched off (--resamples 0). "
     )
     paired = {one.paired for one in inference.family.comparisons}
     return intervals + " ".join(
@@ -137,125 +136,123 @@ def _how_compared(study: Study, inference: Inference) -> str:
 
 
 def _differences_table(
-    shown: Sequence[Comparison], titles: dict[str, str], data: Sequence[Sequence[object]], alpha: float
+    comparisons: Sequence[Comparison], shown: Sequence[Comparison], titles: dict[str, str], alpha: float
 ) -> Table:
-    rows = []
-    for one in shown:
-        factor, decimals = _scale(one.measure)
-        rows.append(
-            [
-                Cell(_name(one.measure), detail=_pair(one, titles)),
-                _finding_cell(one.bca, factor, decimals),
-                Cell(_p(one.p)),
-                Cell(
-                    _p(one.adjusted_p),
-                    "marked" if one.adjusted_p is not None and one.adjusted_p <= alpha else "",
-                ),
-                _finding_cell(one.hedges_g, 1, 2),
-                _finding_cell(one.superiority, 100, 0),
-            ]
-        )
-    header = ["Measure", "Difference", "p", "p, Holm", "Hedges' g", "Superiority (%)"]
+    columns = [
+        Column("measure", "measure.key", "Measure", lambda row: _measure_cell(row, titles)),
+        *fields("first", "second"),
+        Column("first_value second_value", "values"),
+        Column("difference", "bca.estimate", "Difference", lambda row: _own_cell(row, row.bca)),
+        Column("bca_low bca_high", "bca.interval"),
+        Column("percentile_low percentile_high", "percentile.interval"),
+        Column("p", heading="p", cell=lambda row: p_text(row.p)),
+        Column("p_holm", "adjusted_p", "p, Holm", lambda row: _holm_cell(row, alpha)),
+        Column("hedges_g", "hedges_g.estimate", "Hedges' g", lambda row: _cell(row.hedges_g)),
+        Column("hedges_g_low hedges_g_high", "hedges_g.interval"),
+        Column("cliffs_delta", "cliffs_delta.estimate"),
+        Column("cliffs_delta_low cliffs_delta_high", "cliffs_delta.interval"),
+        Column(
+            "superiority",
+            "superiority.estimate",
+            "Superiority (%)",
+            lambda row: _cell(row.superiority, 100, 0),
+        ),
+        Column("ratio", "ratio.estimate"),
+        Column("ratio_low ratio_high", "ratio.interval"),
+        Column("first_n second_n", "bca.n"),
+        *fields("paired", "reason"),
+    ]
     notes = ["Shares are in percentage points. A geometric mean is compared as a ratio, second by first."]
-    return Table(
-        "differences", "Second condition minus first", header, rows, notes, _DATA_HEADER, data, wide=True
-    )
+    caption = "Second condition minus first"
+    return Table.from_columns("differences", caption, comparisons, columns, notes, shown=shown, wide=True)
 
 
 def _equivalence_table(shown: Sequence[Comparison], titles: dict[str, str]) -> Table:
-    rows = []
-    for one in shown:
-        found = one.equivalence
-        assert found is not None
-        factor, decimals = _scale(one.measure)
-        verdict = found.reason or ("equivalent" if found.equivalent else "not shown to be equivalent")
-        rows.append(
-            [
-                Cell(_name(one.measure), detail=_pair(one, titles)),
-                Cell(interval((found.margin[0] * factor, found.margin[1] * factor), decimals)),
-                _finding_cell(found, factor, decimals),
-                Cell(_p(found.p)),
-                Cell(verdict),
-            ]
-        )
-    header = ["Measure", "Margin", "Difference, 90 %", "p", "Two one-sided tests"]
-    return Table("equivalence", "Equivalence within the declared margins", header, rows, words=(4,))
+    columns = [
+        Column("", heading="Measure", cell=lambda row: _measure_cell(row, titles)),
+        Column("", heading="Margin", cell=lambda row: _margin(row.measure, row.equivalence)),
+        Column("", heading="Difference, 90 %", cell=lambda row: _own_cell(row, row.equivalence)),
+        Column("", heading="p", cell=lambda row: p_text(row.equivalence.p)),
+        Column("", heading="Two one-sided tests", cell=lambda row: _verdict(row.equivalence), is_text=True),
+    ]
+    return Table.from_columns("equivalence", "Equivalence within the declared margins", shown, columns)
+
+
+def _margin(measure: Measure, test: Equivalence) -> str:
+    factor, decimals = _scale(measure)
+    return interval(scale(test.margin, factor), decimals)
+
+
+def _verdict(test: Equivalence) -> str:
+    return test.reason or ("equivalent" if test.equivalent else "not shown to be equivalent")
 
 
 def _models_table(fitted: dict[str, Model], titles: dict[str, str]) -> Table:
-    rows, data = [], []
-    for label, model in fitted.items():
-        for one in model.contrasts:
-            rows.append(
-                [
-                    Cell(label, detail=f"{titles[one.second]} − {titles[one.first]}"),
-                    Cell(number(one.estimate), detail=interval(one.interval)),
-                    Cell(_p(one.p)),
-                ]
-            )
-            data.append(
-                (label, model.method, model.scale, *_contrast_row(one), model.trials, model.participants)
-            )
-        if model.position is not None:
-            one = model.position
-            rows.append(
-                [
-                    Cell(label, detail="per place in the order"),
-                    Cell(number(one.estimate, 3), detail=interval(one.interval, 3)),
-                    Cell(_p(one.p)),
-                ]
-            )
-            data.append(
-                (label, model.method, model.scale, *_contrast_row(one), model.trials, model.participants)
-            )
-    header = ["Outcome", "Estimate", "p"]
-    names = (
-        "outcome", "model", "scale", "first", "second", "estimate", "standard_error", "low", "high", "p",
-        "trials", "participants",
-    )  # fmt: skip
+    rows = [
+        _Effect(label, model, effect, decimals)
+        for label, model in fitted.items()
+        for effect, decimals in (*((one, 2) for one in model.contrasts), (model.position, 3))
+        if effect is not None
+    ]
+    columns = [
+        Column("outcome", "label", "Outcome", lambda row: _label_cell(row.label, row.effect, titles)),
+        Column("model", "model.method"),
+        Column("scale", "model.scale"),
+        Column("first", "effect.first"),
+        Column("second", "effect.second"),
+        Column(
+            "estimate",
+            "effect.estimate",
+            "Estimate",
+            lambda row: value_cell(row.effect.estimate, row.effect.interval, 1, row.decimals),
+        ),
+        Column("standard_error", "effect.standard_error"),
+        Column("low high", "effect.interval"),
+        Column("p", "effect.p", "p", lambda row: p_text(row.effect.p)),
+        Column("trials", "model.trials"),
+        Column("participants", "model.participants"),
+    ]
     scales = [f"{label}: {model.scale}; {model.method}." for label, model in fitted.items()]
-    return Table("models", "Effects of conditions", header, rows, scales, names, data)
+    return Table.from_columns("models", "Effects of conditions", rows, columns, scales)
 
 
-def _contrast_row(one: Contrast) -> tuple[object, ...]:
-    return one.first, one.second, one.estimate, one.standard_error, *one.interval, one.p
+class _Effect(NamedTuple):
+    """An effect of a model, of conditions or of the position."""
+
+    label: str
+    model: Model
+    effect: Contrast
+    decimals: int
 
 
-_DATA_HEADER = (
-    "measure", "first", "second", "first_value", "second_value", "difference", "bca_low", "bca_high",
-    "percentile_low", "percentile_high", "p", "p_holm", "hedges_g", "hedges_g_low", "hedges_g_high",
-    "cliffs_delta", "cliffs_delta_low", "cliffs_delta_high", "superiority", "ratio", "ratio_low",
-    "ratio_high", "first_n", "second_n", "paired", "reason",
-)  # fmt: skip
+def _label_cell(label: str, effect: Contrast | Posterior, titles: dict[str, str]) -> Cell:
+    if effect.second not in titles:
+        return Cell(label, detail="per position in the order")
+    return Cell(label, detail=f"{titles[effect.second]} − {titles[effect.first]}")
 
 
-def _data(comparisons: Sequence[Comparison]) -> Sequence[Sequence[object]]:
-    return [
-        (
-            one.measure.key, one.first, one.second, *one.values, one.bca.estimate, *_bounds(one.bca),
-            *_bounds(one.percentile), one.p, one.adjusted_p, one.hedges_g.estimate, *_bounds(one.hedges_g),
-            one.cliffs_delta.estimate, *_bounds(one.cliffs_delta), one.superiority.estimate,
-            one.ratio.estimate if one.ratio else None, *(_bounds(one.ratio) if one.ratio else (None, None)),
-            *one.bca.n, one.paired, one.reason,
-        )
-        for one in comparisons
-    ]  # fmt: skip
+def _measure_cell(row: Comparison, titles: dict[str, str]) -> Cell:
+    return Cell(_name(row.measure), detail=_pair(row, titles))
 
 
-def _bounds(found: Finding) -> tuple[float | None, float | None]:
-    return found.interval or (None, None)
+def _holm_cell(row: Comparison, alpha: float) -> Cell:
+    significant = row.adjusted_p is not None and row.adjusted_p <= alpha
+    return Cell(p_text(row.adjusted_p), "marked" if significant else "")
 
 
-def _finding_cell(found: Finding, factor: float, decimals: int) -> Cell:
-    if found.estimate is None:
-        return Cell("refused", "missing", found.reason)
-    bounds = found.interval
-    scaled = (bounds[0] * factor, bounds[1] * factor) if bounds else None
-    return Cell(number(found.estimate * factor, decimals), detail=interval(scaled, decimals))
+def _own_cell(row: Comparison, result: Finding) -> Cell:
+    """Format a result in the unit of its measure."""
+    return _cell(result, *_scale(row.measure))
+
+
+def _cell(result: Finding, factor: float = 1, decimals: int = 2) -> Cell:
+    return value_cell(
+        result.estimate, result.interval, factor, decimals, missing="refused", reason=result.reason
+    )
 
 
 def _scale(measure: Measure) -> tuple[float, int]:
-    """Factor and decimals of a difference; a ratio has no unit."""
+    """Return factor and decimals of a difference; a ratio has no unit."""
     if measure.geometric:
         return 1, 2
     shown = FORMATS[measure.unit]
@@ -266,14 +263,9 @@ def _name(measure: Measure) -> str:
     return measure.label + (" (ratio)" if measure.geometric else FORMATS[measure.unit].suffix)
 
 
-def _pair(one: Comparison, titles: dict[str, str]) -> str:
-    return f"{titles[one.second]} {'by' if one.measure.geometric else '−'} {titles[one.first]}"
-
-
-def _p(p: float | None) -> str:
-    if p is None:
-        return "–"
-    return "<\u00a00.001" if p < 0.001 else f"{p:.3f}"
+def _pair(comparison: Comparison, titles: dict[str, str]) -> str:
+    sign = "by" if comparison.measure.geometric else "−"
+    return f"{titles[comparison.second]} {sign} {titles[comparison.first]}"
 
 
 def _share(value: float) -> str:

@@ -1,6 +1,6 @@
-"""The report's sections about people: flow, exclusions, measures, figures, and what the data cannot give."""
+"""Sections on participants: flow, exclusions, measures, missing data."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,12 +24,12 @@ from .distribution_figures import boxes_figure, likert_figure, times_figure
 from .figures import certainty_figure, condition_figure
 from .flow_diagram import flow_svg
 from .page import Block, Data, Figure, Points, Section, Text
-from .tables import Cell, Table, interval, number
+from .tables import Cell, Column, Table, csv_rows, fields, interval, number, scale
 
 
 @dataclass(frozen=True)
 class Format:
-    """How a unit is shown: factor, decimals, and what stands behind the measure's name."""
+    """Format of a unit: factor, decimals and suffix of the measure's name."""
 
     factor: float
     decimals: int
@@ -50,13 +50,13 @@ DRAWN = {
     "mixed": "within their group, with all its conditions,",
 }
 SEVERAL_CONDITIONS = (
-    "Participants saw several conditions each, so people are counted by what they were assigned to, and "
-    "nobody is lost to one condition alone."
+    "Each participant saw several conditions, so the flow counts participants by their group, and a "
+    "participant who leaves is lost to all conditions of the group."
 )
 
 
 def participants_section(study: Study) -> Section:
-    """Who took part, who counts and who does not."""
+    """Show the participant flow and the losses by condition."""
     blocks: list[Block] = [Text(_who_counts(study))]
     flow = study.bundle.flow.get(study.mode)
     if flow is None:
@@ -70,12 +70,12 @@ def participants_section(study: Study) -> Section:
 
 
 def _attrition(study: Study) -> list[Block]:
-    """The flow as a diagram, and whether conditions lost people alike."""
+    """Draw the flow, and test if conditions lost participants alike."""
     rules = [rule.name for rule in study.bundle.rules]
     names = study.exclusions.names
     groups = study.allocation.groups
-    found = study.bundle.flow.get(study.mode)
-    flow = participant_flow(study.conditions, found, study.trials, names, rules, groups)
+    recorded = study.bundle.flow.get(study.mode)
+    flow = participant_flow(study.conditions, recorded, study.trials, names, rules, groups)
     caption = "From consent to retained trials. Dashed boxes are losses."
     spoken = "; ".join(
         f"{arm.title}: {arm.assigned if arm.assigned is not None else 'unknown'} assigned, "
@@ -93,7 +93,10 @@ def _attrition(study: Study) -> list[Block]:
 
 
 def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTest]:
-    """Whether the rules hit conditions alike: between participants, or within those who saw several."""
+    """Test if the rules exclude as many trials in each condition.
+
+    Between participants, or within those who saw several conditions.
+    """
     names, groups = study.exclusions.names, study.allocation.groups
     if study.allocation.design == "between":
         return [exclusion_test(excluded_shares(study.conditions, study.trials, names), rng=rng)]
@@ -110,25 +113,25 @@ def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTe
 
 
 def exclusions_section(study: Study) -> Section:
-    """What the rules hit, overlap, per condition, and the published figure beside."""
-    found = study.exclusions
+    """Show the exclusions by rule and condition, and the published figure."""
+    exclusions = study.exclusions
     if not study.bundle.rules:
-        text = f"The study has no exclusion rules: all {found.total} submitted trials are retained."
+        text = f"The study has no exclusion rules: all {exclusions.total} submitted trials are retained."
         return Section("exclusions", "Exclusions", [Text(text)])
     blocks: list[Block] = [
         Text(
-            f"The rules exclude {found.excluded} of {found.total} submitted trials "
-            f"({_percent(found.percent)}). A missing time or answer never excludes a trial. Results are "
-            "given with and without the exclusions."
+            f"The rules exclude {exclusions.excluded} of {exclusions.total} submitted trials "
+            f"({_percent(exclusions.percent)}). A missing time or answer never excludes a trial. The "
+            "report gives results with and without the exclusions."
         ),
-        _rules_table(study, found),
-        _excluded_table(study, found),
+        _rules_table(study, exclusions),
+        _excluded_table(study, exclusions),
     ]
-    if found.overlap:
-        blocks.append(_overlap_table(found))
+    if exclusions.overlap:
+        blocks.append(_overlap_table(exclusions))
     else:
-        blocks.append(Text("No trial is hit by more than one rule."))
-    blocks += _published(study, found)
+        blocks.append(Text("No trial is excluded by more than one rule."))
+    blocks += _published(study, exclusions)
     disagreement = _stored_disagreement(study)
     if disagreement:
         blocks.append(Text(disagreement, "note"))
@@ -136,7 +139,7 @@ def exclusions_section(study: Study) -> Section:
 
 
 def measures_section(study: Study) -> Section:
-    """The measures per condition, with and without exclusions, and pooled."""
+    """Show the measures per condition, with and without exclusions, pooled."""
     view = study.retained
     available = [m for m in view.estimates.measures if view.estimates.available(m.key)]
     clock = CLOCK_LABELS[study.clock] if study.clock else "no clock (there is no time in the data)"
@@ -154,25 +157,28 @@ def measures_section(study: Study) -> Section:
 
 
 def _how_averaged(study: Study) -> str:
-    text = "Each value is a mean over participants of their own values, so that everybody counts once."
+    text = "Each value is a mean over participants of their own values, so that each participant counts once."
     if not study.options.resamples:
-        return f"{text} No intervals were asked for."
+        return f"{text} Confidence intervals were switched off (--resamples 0)."
     return (
-        f"{text} In brackets: 95 % percentile intervals of a two-way bootstrap, which resamples participants "
+        f"{text} In brackets: 95 % confidence intervals (percentiles) of a two-way bootstrap, which "
+        "resamples participants "
         f"{DRAWN[study.allocation.design]} and items across the study ({study.options.resamples} "
         "replicates), widened for few participants."
     )
 
 
 def figures_section(study: Study) -> Section:
-    """The figures of the 2020 paper, as far as the data allows."""
+    """Draw the figures of the 2020 paper, as far as the data allow."""
     captions = {
         "agreement": "Agreement: share of trials rated correct.",
         "fraction_correct": "Fraction of correct ratings.",
         "fp": "False positives, as a share of all responses: the answer is rated correct and is wrong.",
         "over_estimation": "Over-estimation: agreement minus the system's accuracy on the same trials.",
     }
-    with_points = " Small marks are participants, the large one is their mean with its 95 % interval."
+    with_points = (
+        " Small marks are participants, the large one is their mean with its 95 % confidence interval."
+    )
     if study.allocation.design != "between":
         with_points += " Thin lines join the values of one participant who saw both conditions."
     figures = [condition_figure(study, key, text + with_points) for key, text in captions.items()]
@@ -191,13 +197,13 @@ def figures_section(study: Study) -> Section:
     ]
     if missing:
         shown.append(
-            Text(f"Not drawn, for want of data: {', '.join(missing)}. See the next section.", "note")
+            Text(f"Not drawn because data are missing: {', '.join(missing)}. See the next section.", "note")
         )
     return Section("figures", "Figures", shown)
 
 
 def missing_section(study: Study) -> Section:
-    """Every measure that some condition cannot give, with the reason; and what is partly missing."""
+    """List unavailable measures with the reason, and partly missing data."""
     estimates = study.retained.estimates
     reasons: dict[str, list[str]] = {}
     for measure in estimates.measures:
@@ -207,18 +213,17 @@ def missing_section(study: Study) -> Section:
     sentences = [f"{_upper(reason)}. Not available: {'; '.join(names)}." for reason, names in reasons.items()]
     sentences += _partly_missing(study)
     if not sentences:
-        return Section("missing", "What this data cannot give", [Text("Every measure can be computed.")])
-    intro = "These measures are left out. They are unknown, which is not the same as zero."
-    return Section("missing", "What this data cannot give", [Text(intro), Points(sentences)])
+        return Section("missing", "Missing from the data", [Text("Every measure can be computed.")])
+    intro = "The report leaves out these measures. They are unknown, which is not the same as zero."
+    return Section("missing", "Missing from the data", [Text(intro), Points(sentences)])
 
 
 def estimate_cell(estimate: Estimate) -> Cell:
-    """Value, interval, and how many participants have no value."""
+    """Format a value, its interval and the number of undefined values."""
     if estimate.value is None:
         return Cell("not available", "missing")
     shown = FORMATS[estimate.measure.unit]
-    bounds = estimate.interval
-    scaled = (bounds[0] * shown.factor, bounds[1] * shown.factor) if bounds else None
+    scaled = scale(estimate.interval, shown.factor)
     undefined = f"{estimate.undefined} undefined" if estimate.undefined else ""
     detail = ", ".join(part for part in (interval(scaled, shown.decimals), undefined) if part)
     return Cell(_shown(estimate.measure, estimate.value), "", detail)
@@ -249,7 +254,7 @@ def _flow_table(study: Study, flow: dict[str, ConditionFlow], consented: int | N
         for group, own in study.allocation.groups.items()
     ]
     header = ["Condition", "Assigned", "Started", "Completed", "Active", "Withdrawn", "Dropped, after item"]
-    notes = [f"{consented} people consented."] if consented is not None else []
+    notes = [f"{consented} participants consented."] if consented is not None else []
     return Table(
         "participant_flow",
         "Participant flow per condition",
@@ -273,39 +278,42 @@ def _item(entry: tuple[str, int]) -> int:
     return int(entry[0])
 
 
-def _rules_table(study: Study, found: Exclusions) -> Table:
-    rows = [
-        [
-            Cell(rule.name),
-            Cell(_upper(rule.describe())),
-            Cell(str(found.by_rule[rule.name])),
-            Cell(str(found.only_by_rule[rule.name])),
-        ]
-        for rule in study.bundle.rules
+def _rules_table(study: Study, exclusions: Exclusions) -> Table:
+    columns = [
+        Column("", "name", "Rule"),
+        Column("", lambda rule: _upper(rule.describe()), "Excludes a trial", is_text=True),
+        Column("", lambda rule: exclusions.by_rule[rule.name], "Trials hit"),
+        Column("", lambda rule: exclusions.only_by_rule[rule.name], "By this rule alone"),
     ]
-    header = ["Rule", "Excludes a trial", "Trials hit", "By this rule alone"]
-    return Table("exclusion_rules", "Exclusion rules", header, rows, words=(1,))
+    return Table.from_columns("exclusion_rules", "Exclusion rules", study.bundle.rules, columns)
 
 
-def _excluded_table(study: Study, found: Exclusions) -> Table:
+def _excluded_table(study: Study, exclusions: Exclusions) -> Table:
     rows = []
     for arm in study.conditions:
-        trials, hit = found.by_condition.get(arm.name, (0, 0))
+        trials, hit = exclusions.by_condition.get(arm.name, (0, 0))
         share = 100 * hit / trials if trials else None
         rows.append([Cell(arm.title), Cell(str(trials)), Cell(str(hit)), Cell(number(share, 2))])
     rows.append(
-        [Cell("All"), Cell(str(found.total)), Cell(str(found.excluded)), Cell(number(found.percent, 2))]
+        [
+            Cell("All"),
+            Cell(str(exclusions.total)),
+            Cell(str(exclusions.excluded)),
+            Cell(number(exclusions.percent, 2)),
+        ]
     )
     header = ["Condition", "Submitted trials", "Excluded", "Excluded (%)"]
     return Table("exclusions_by_condition", "Excluded trials per condition", header, rows)
 
 
-def _overlap_table(found: Exclusions) -> Table:
-    rows = [[Cell(" and ".join(names)), Cell(str(count))] for names, count in found.overlap.items()]
-    return Table("exclusion_overlap", "Trials hit by exactly these rules together", ["Rules", "Trials"], rows)
+def _overlap_table(exclusions: Exclusions) -> Table:
+    rows = [[Cell(" and ".join(names)), Cell(str(count))] for names, count in exclusions.overlap.items()]
+    return Table(
+        "exclusion_overlap", "Trials excluded by exactly these rules together", ["Rules", "Trials"], rows
+    )
 
 
-def _published(study: Study, found: Exclusions) -> list[Block]:
+def _published(study: Study, exclusions: Exclusions) -> list[Block]:
     published = study.version.published
     if published is None:
         return []
@@ -314,8 +322,8 @@ def _published(study: Study, found: Exclusions) -> list[Block]:
         blocks.append(
             Text(
                 f"The publication of this study reports {published.excluded_percent:.2f} % of the responses "
-                f"as excluded; the rules above give {found.excluded} of {found.total}, "
-                f"{_percent(found.percent)}. "
+                f"as excluded; the rules above give {exclusions.excluded} of {exclusions.total}, "
+                f"{_percent(exclusions.percent)}. "
                 "This report uses the recomputed exclusions."
             )
         )
@@ -325,7 +333,7 @@ def _published(study: Study, found: Exclusions) -> list[Block]:
 
 
 def _stored_disagreement(study: Study) -> str:
-    """Whether the export's own marks say the same as the rules applied here."""
+    """Describe differences between the export's marks and the rules."""
     stored = study.trials["excluded_by"].fillna("")
     if not (stored != "").any():
         return ""
@@ -350,7 +358,7 @@ def _measures_table(study: Study, measures: Sequence[Measure]) -> Table:
         for m in measures
     ]
     notes = [
-        "“Undefined” counts participants for whom the formula divides by zero; they are left out of the mean."
+        "“Undefined” counts participants for whom the formula divides by zero; the mean leaves them out."
     ]
     return Table(
         "measures",
@@ -358,8 +366,7 @@ def _measures_table(study: Study, measures: Sequence[Measure]) -> Table:
         ["Measure", *_heads(study, study.retained)],
         rows,
         notes,
-        _DATA_HEADER,
-        list(_data(study)),
+        *_estimates_data(study),
     )
 
 
@@ -390,8 +397,8 @@ def _pooled_table(study: Study, measures: Sequence[Measure]) -> Table:
         for m in measures
     ]
     notes = [
-        "For comparison only: pooling lets participants with more retained trials weigh more, and hides that "
-        "trials of one person belong together."
+        "For comparison only: pooling gives more weight to participants with more retained trials, and "
+        "ignores that trials of one participant depend on each other."
     ]
     return Table(
         "measures_pooled",
@@ -403,7 +410,7 @@ def _pooled_table(study: Study, measures: Sequence[Measure]) -> Table:
 
 
 def _participants_data(study: Study, measures: Sequence[Measure]) -> Data:
-    """Every participant's own values over retained trials, empty where undefined."""
+    """Tabulate every participant's own values over retained trials."""
     estimates, rows = study.retained.estimates, []
     for column, grid in enumerate(study.retained.grids):
         given = [m for m in measures if estimates.get(m.key, grid.condition).value is not None]
@@ -411,37 +418,28 @@ def _participants_data(study: Study, measures: Sequence[Measure]) -> Data:
         trials = grid.present.sum(axis=1)
         for row, who in enumerate(grid.participants):
             values = [float(own[m.key][row]) if m.key in own else np.nan for m in measures]
-            known = [None if np.isnan(value) else value for value in values]
-            rows.append((who, grid.condition, int(trials[row]), *known))
+            own_values = [None if np.isnan(value) else value for value in values]
+            rows.append((who, grid.condition, int(trials[row]), *own_values))
     header = ("participant_id", "condition", "trials", *(m.key for m in measures))
     return Data("participant_measures", "Every measure of every participant", header, rows)
 
 
-_DATA_HEADER = (
-    "exclusions", "condition", "measure", "unit", "wanted", "value", "low", "high", "participants",
-    "undefined", "trials", "pooled", "reason",
-)  # fmt: skip
-
-
-def _data(study: Study) -> Iterable[tuple[object, ...]]:
-    for exclusions, view in (("with", study.retained), ("without", study.everything)):
-        for estimate in view.estimates.table.values():
-            low, high = estimate.interval or (None, None)
-            yield (
-                exclusions,
-                estimate.condition,
-                estimate.measure.key,
-                estimate.measure.unit,
-                estimate.measure.wanted,
-                estimate.value,
-                low,
-                high,
-                estimate.participants,
-                estimate.undefined,
-                estimate.trials,
-                estimate.pooled,
-                estimate.reason,
-            )
+def _estimates_data(study: Study) -> tuple[list[str], list[list[object]]]:
+    columns = [
+        Column("condition"),
+        Column("measure", "measure.key"),
+        Column("unit", "measure.unit"),
+        Column("wanted", "measure.wanted"),
+        Column("value"),
+        Column("low high", "interval"),
+        *fields("participants", "undefined", "trials", "pooled", "reason"),
+    ]
+    header, rows = csv_rows(columns, study.retained.estimates.table.values())
+    _, without = csv_rows(columns, study.everything.estimates.table.values())
+    return ["exclusions", *header], [
+        *(["with", *row] for row in rows),
+        *(["without", *row] for row in without),
+    ]
 
 
 def _heads(study: Study, view: View) -> list[str]:
@@ -466,10 +464,10 @@ def _reasons(
 def _partly_missing(study: Study) -> list[str]:
     trials = study.retained.trials
     sentences = []
-    known = int(trials["system_correct"].notna().sum())
-    if 0 < known < len(trials):
+    recorded = int(trials["system_correct"].notna().sum())
+    if 0 < recorded < len(trials):
         sentences.append(
-            f"It is not recorded for {len(trials) - known} of {len(trials)} retained trials whether the "
+            f"It is not recorded for {len(trials) - recorded} of {len(trials)} retained trials whether the "
             "system's answer is correct; the measures that need it use the others."
         )
     for question in study.version.item_questionnaire:

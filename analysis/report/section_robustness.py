@@ -1,4 +1,4 @@
-"""The report's section on other choices: multiverse of rules and aggregations, and each system left out."""
+"""Section on other choices: multiverse analysis, and systems left out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ from ..study.human_vs_model import Relations
 from ..study.leave_one_out import Robustness, leave_one_out
 from ..study.multiverse import AGGREGATIONS, TIME, Multiverse, Stability, multiverse, rule_hits
 from .page import Block, Data, Section, Text
-from .tables import Cell, Table, interval, number
+from .tables import Cell, Column, Table, csv_rows, fields, value_cell
 
 LEAST_SYSTEMS = 4  # of which one can be left out
 
 
 @dataclass(frozen=True)
 class Choices:
-    """How the relations of people and scores depend on choices; None where there are no two systems."""
+    """Relations under other choices; None for fewer than two systems."""
 
     multiverse: Multiverse | None
     left_out: list[Robustness]
 
 
 def try_choices(study: Study) -> Choices:
-    """Computes the multiverse over all submitted trials, and the relations without each system in turn."""
+    """Compute the multiverse over all trials, and leave each system out."""
     relations = study.retained.relations
     names = [arm.name for arm in study.systems]
     if len(names) < 2 or not relations.scores:
@@ -38,13 +38,13 @@ def try_choices(study: Study) -> Choices:
     )
 
 
-def choices_section(study: Study, found: Choices) -> Section:
-    """Where a sign of the rank table would be another one."""
+def choices_section(study: Study, choices: Choices) -> Section:
+    """Show if other choices change the signs of the rank table."""
     title = "Would other choices change this?"
-    if found.multiverse is None:
+    if choices.multiverse is None:
         text = "With fewer than two systems, or no score, there is no relation that a choice could change."
         return Section("choices", title, [Text(text)])
-    universes = found.multiverse
+    universes = choices.multiverse
     labels = {score.key: score.label for score in study.retained.relations.scores if score.headline}
     which = "every subset of the exclusion rules" if universes.complete else (
         "no rule, each rule alone, all but each, and all of them"
@@ -54,21 +54,21 @@ def choices_section(study: Study, found: Choices) -> Section:
         Text(
             f"Each cell counts the universes, {which} with averages over {', '.join(AGGREGATIONS)} (and, for "
             "times, mean, median and geometric mean), in which the ranks relate as in this report. A sign "
-            "that few universes share is a result of a choice, not of the data."
+            "that few universes share comes from a choice, not from the data."
         ),
         _stability_table(universes.stability, labels, names),
         _universes_data(universes),
     ]
-    blocks.append(left_out_block(study.retained.relations, found.left_out))
+    blocks.append(left_out_block(study.retained.relations, choices.left_out))
     return Section("choices", title, blocks)
 
 
-def left_out_block(relations: Relations, found: Sequence[Robustness]) -> Block:
-    """The correlations with each system left out, where enough systems are left to say anything."""
+def left_out_block(relations: Relations, results: Sequence[Robustness]) -> Block:
+    """Show the correlations without each system, if enough are left."""
     labels = {score.key: score.label for score in relations.scores if score.headline}
-    known = [one for one in found if not one.reason and one.score in labels]
-    if known and len(relations.systems) >= LEAST_SYSTEMS:
-        return _left_out_table(known, labels, relations)
+    shown = [one for one in results if not one.reason and one.score in labels]
+    if shown and len(relations.systems) >= LEAST_SYSTEMS:
+        return _left_out_table(shown, labels, relations)
     text = (
         "No system is left out in turn: that would leave fewer than three, and any two systems have a "
         "correlation of +1 or −1."
@@ -85,44 +85,42 @@ def _stability_table(
         [Cell(measure_names[measure]), *(_stability_cell(by_pair.get((measure, score))) for score in labels)]
         for measure in measures
     ]
-    names = (
-        "measure", "score", "universes", "undefined", "same_ranking", "reversed", "neither", "reference_sign",
-        "same_sign", "same_direction", "pearson_low", "pearson_high",
-    )  # fmt: skip
-    data = [
-        (one.measure, one.score, one.universes, one.undefined, one.plus, one.minus, one.blank,
-         one.reference.sign, one.same_sign, one.same_direction, *(one.pearson or (None, None)))
-        for one in stability
-    ]  # fmt: skip
+    columns = [
+        *fields("measure", "score", "universes", "undefined"),
+        Column("same_ranking", "plus"),
+        Column("reversed", "minus"),
+        Column("neither", "blank"),
+        Column("reference_sign", "reference.sign"),
+        *fields("same_sign", "same_direction"),
+        Column("pearson_low pearson_high", "pearson"),
+    ]
     notes = ["Sign of this report, then the share of universes (%) that have it; “=” is neither + nor −."]
     caption = "How many universes keep the rank relation"
     header = ["Measure", *labels.values()]
-    return Table("multiverse_stability", caption, header, rows, notes, names, data, wide=True)
+    return Table(
+        "multiverse_stability", caption, header, rows, notes, *csv_rows(columns, stability), wide=True
+    )
 
 
-def _stability_cell(one: Stability | None) -> Cell:
-    if one is None or one.same_sign is None:
+def _stability_cell(stability: Stability | None) -> Cell:
+    if stability is None or stability.same_sign is None:
         return Cell("–", "missing")
-    sign = {"+": "+", "-": "−", "": "="}[one.reference.sign or ""]
-    return Cell(sign, "sign", f"{100 * one.same_sign:.0f}")
+    sign = {"+": "+", "-": "−", "": "="}[stability.reference.sign or ""]
+    return Cell(sign, "sign", f"{100 * stability.same_sign:.0f}")
 
 
 def _universes_data(universes: Multiverse) -> Data:
-    rows = [
-        (";".join(one.rules), one.aggregation, one.summary, one.measure, one.score, one.trials, one.sign,
-         one.tied, one.pearson, one.spearman, one.kendall)
-        for one in universes.universes
-    ]  # fmt: skip
-    header = (
-        "rules", "aggregation", "summary", "measure", "score", "trials", "sign", "tied", "pearson",
-        "spearman", "kendall",
-    )  # fmt: skip
-    return Data("multiverse", "Every universe", header, rows)
+    columns = [
+        Column("rules", lambda row: ";".join(row.rules)),
+        *fields("aggregation", "summary", "measure", "score", "trials", "sign", "tied"),
+        *fields("pearson", "spearman", "kendall"),
+    ]
+    return Data("multiverse", "Every universe", *csv_rows(columns, universes.universes))
 
 
-def _left_out_table(known: Sequence[Robustness], labels: dict[str, str], relations: Relations) -> Table:
+def _left_out_table(shown: Sequence[Robustness], labels: dict[str, str], relations: Relations) -> Table:
     headline = {measure.key: measure.label for measure in relations.measures if measure.headline}
-    by_pair = {(one.measure, one.score): one for one in known}
+    by_pair = {(one.measure, one.score): one for one in shown}
     rows = [
         [Cell(label), *(_left_out_cell(by_pair.get((measure, score))) for score in labels)]
         for measure, label in headline.items()
@@ -131,7 +129,7 @@ def _left_out_table(known: Sequence[Robustness], labels: dict[str, str], relatio
     data = [
         (one.measure, one.score, part.left_out, part.n, part.sign,
          *(part.coefficients[name] for name in ("pearson", "spearman", "kendall")))
-        for one in known
+        for one in shown
         for part in ((one.everything,) if one.everything else ()) + one.without
     ]  # fmt: skip
     notes = ["Pearson's r over all systems; below, its smallest and largest value with one system left out."]
@@ -139,8 +137,7 @@ def _left_out_table(known: Sequence[Robustness], labels: dict[str, str], relatio
     return Table("left_out", caption, ["Measure", *labels.values()], rows, notes, names, data, wide=True)
 
 
-def _left_out_cell(one: Robustness | None) -> Cell:
-    if one is None or one.everything is None:
+def _left_out_cell(robustness: Robustness | None) -> Cell:
+    if robustness is None or robustness.everything is None:
         return Cell("–", "missing")
-    value = one.everything.coefficients["pearson"]
-    return Cell(number(value), detail=interval(one.range.get("pearson")))
+    return value_cell(robustness.everything.coefficients["pearson"], robustness.range.get("pearson"))

@@ -1,4 +1,4 @@
-"""The report's sections about systems: scores, rank table, correlations, and what n systems show."""
+"""Sections on systems: scores, rank table and correlations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,28 +26,29 @@ NAMES: dict[Coefficient, str] = {
 
 
 FIXED_SYSTEMS = (
-    "The systems and their scores stay as they are. The intervals therefore say how well these systems are "
-    "known, not what other systems would show."
+    "The systems and their scores stay as they are. The confidence intervals therefore describe the "
+    "uncertainty about these systems, not about other systems."
 )
 REGION = (
     "95 % intervals: the smallest and the largest coefficient in the region that holds the central 95 % of "
-    "the bootstrap replicates of all systems together. They err to the wide side."
+    "the bootstrap replicates of all systems together. They are conservative (too wide rather than too "
+    "narrow)."
 )
 TWO_WAY = (
     f"In brackets: {REGION} Participants and items are resampled (two-way bootstrap) and the human measures "
-    f"aggregated anew. {FIXED_SYSTEMS}"
+    f"aggregated again. {FIXED_SYSTEMS}"
 )
 OVER_PARTICIPANTS = (
-    f"In brackets: {REGION} Participants are drawn anew within their system, or all together where any of "
-    "them judged several systems. Items cannot be resampled, for the table does not hold them: the "
+    f"In brackets: {REGION} Participants are resampled within their system, or all together if any of them "
+    "judged several systems. Items cannot be resampled because the table does not hold them: the "
     "statements are about these items, and intervals that also allowed for other items would be wider. "
     f"{FIXED_SYSTEMS}"
 )
-NOT_ASKED = "No intervals were asked for."
+SWITCHED_OFF = "Confidence intervals were switched off (--resamples 0)."
 NOTHING_TO_RESAMPLE = (
-    "There are no intervals: the table holds one value per system, and nothing in it says how sure that "
-    "value is. A table with a row per system and participant (second column: participant) gives intervals; a "
-    "folder of trials (`report`) gives those that also allow for other items."
+    "There are no confidence intervals: the table holds one value per system, without its "
+    "uncertainty. A table with a row per system and participant (second column: participant) gives "
+    "intervals; a folder of trials (`report`) gives those that also allow for other items."
 )
 
 
@@ -69,44 +70,52 @@ class _Part:
 
 def scores_section(
     systems: Sequence[tuple[str, str]],
-    known: Mapping[str, SystemScores],
+    scores_by_system: Mapping[str, SystemScores],
     unused: Sequence[str],
     quantities: Sequence[Quantity] = (),
 ) -> Section:
-    """The systems' model scores; a score that is missing says why.
+    """Show the model scores of the systems; a missing score says why.
 
-    systems: title for people and name in the scores file, per system. unused: systems without a condition.
-    quantities: the scores over the systems, for the intervals of those that have replicates.
+    Args:
+        systems: Title and name in the scores file of each system.
+        scores_by_system: Scores by name of the system.
+        unused: Systems with scores but without a condition.
+        quantities: Scores over the systems, for the intervals of those with replicates.
     """
     if not systems:
         text = "No condition of this study shows a system, so there are no model scores to relate."
         return Section("scores", "Model scores", [Text(text)])
     reasons: list[str] = []
     bounds = {
-        (quantity.key, name): found
+        (quantity.key, name): interval_of_score
         for quantity in quantities
         for column, (_, name) in enumerate(systems)
-        if (found := quantity.interval(column))
+        if (interval_of_score := quantity.interval(column))
     }
     rows = []
     for score in SCORES:
-        if any(score.key in known[name].scores for _, name in systems if name in known):
+        if any(score.key in scores_by_system[name].scores for _, name in systems if name in scores_by_system):
             cells = [
-                _score_cell(score, name, known, reasons, bounds.get((score.key, name))) for _, name in systems
+                _score_cell(score, name, scores_by_system, reasons, bounds.get((score.key, name)))
+                for _, name in systems
             ]
             rows.append([Cell(score.label), Cell(score.wanted or ""), *cells])
     blocks: list[Block] = []
-    absent = [name for _, name in systems if name not in known]
+    absent = [name for _, name in systems if name not in scores_by_system]
     if absent:
         blocks.append(Text(f"Systems without model scores: {_quoted(absent)}."))
     if rows:
-        notes = [_provenance(title, name, known[name]) for title, name in systems if name in known]
+        notes = [
+            _provenance(title, name, scores_by_system[name])
+            for title, name in systems
+            if name in scores_by_system
+        ]
         notes += [f"({mark}) {reason}" for mark, reason in enumerate(reasons, start=1)]
         header = ["Score (%)", "Better", *(title for title, _ in systems)]
         caption = "Model scores of the systems in this study"
         if bounds:
             notes.append("In brackets: 95 % percentile intervals of a bootstrap over the questions.")
-        data_header, data = _scores_data(systems, known, bounds)
+        data_header, data = _scores_data(systems, scores_by_system, bounds)
         blocks.append(Table("scores", caption, header, rows, notes, data_header, data, words=(1,)))
     if unused:
         text = f"Systems with scores but without a condition in this study: {_quoted(unused)}."
@@ -115,7 +124,7 @@ def scores_section(
 
 
 def ranks_section(relations: Relations, without: Relations | None = None) -> Section:
-    """The rank table; with `without`, also which of its cells the exclusions change."""
+    """Show the rank table, and cells that the exclusions change."""
     title = "Rankings by people and by scores"
     if not relations.pairs or len(relations.systems) < 2:
         return Section("ranks", title, [Text(_too_few(relations))])
@@ -137,9 +146,11 @@ def ranks_section(relations: Relations, without: Relations | None = None) -> Sec
 
 
 def correlations_section(relations: Relations, *, intervals: str) -> Section:
-    """Pearson, Spearman and Kendall for every pair, with n, intervals and p where they may be given.
+    """Show Pearson, Spearman and Kendall correlations of every pair.
 
-    intervals: what they are, in sentences, or why there are none.
+    Args:
+        relations: Measures related to scores.
+        intervals: Sentences on the confidence intervals, or on why there are none.
     """
     n = len(relations.systems)
     if not relations.pairs or n < LEAST_SYSTEMS:
@@ -153,7 +164,7 @@ def correlations_section(relations: Relations, *, intervals: str) -> Section:
 
 
 def what_n_shows(n: int) -> list[str]:
-    """Plain sentences about what a correlation over n systems can and cannot show."""
+    """Describe what correlations over n systems can and cannot show."""
     rank_p, pearson_p = smallest_p(n, "spearman"), smallest_p(n, "pearson")
     smallest = (
         f"With n = {n} systems the smallest two-sided p that any ranking could reach is {rank_p:.2g} "
@@ -173,14 +184,14 @@ def what_n_shows(n: int) -> list[str]:
             f"{smallest}, so no p values are given; they are given from {LEAST_FOR_P} systems on.",
         ]
     return [
-        f"n = {n}. p is two-sided, from the permutations of the systems, and not corrected for the number of "
-        "pairs looked at: among twenty unrelated pairs one falls below .05 on average.",
+        f"n = {n}. p is two-sided, from permutations of the systems, and not corrected for "
+        "multiple comparisons: among twenty unrelated pairs one falls below .05 on average.",
         f"{smallest}.",
     ]
 
 
 def chance_sentence(n: int) -> str:
-    """How often a cell of the rank table is filled by chance."""
+    """Describe how often chance fills a cell of the rank table."""
     share = min(1.0, smallest_p(n, "spearman"))
     if n == 2:
         return "With two systems every cell without a tie is + or −, whatever the score: it shows little."
@@ -196,7 +207,7 @@ def _all_pairs(relations: Relations) -> Data:
 
 
 def relations_data(relations: Relations) -> tuple[list[str], list[list[object]]]:
-    """All pairs in long form: one row per measure, score and coefficient."""
+    """Tabulate all pairs: one row per measure, score and coefficient."""
     header = [
         "measure", "score", "n", "rank", "tied", "desirable", "coefficient", "value", "low", "high", "p",
         "p_method", "smallest_p", "reason",
@@ -208,9 +219,17 @@ def relations_data(relations: Relations) -> tuple[list[str], list[list[object]]]
         start: list[object] = [measure, score, relation.n, sign, tied, relation.desirable]
         if not relation.correlations:
             rows.append([*start, *[None] * 7, relation.reason])
-        for name, found in relation.correlations.items():
-            low, high = found.interval or (None, None)
-            end = [found.value, low, high, found.p, found.p_method, found.smallest_p, found.reason]
+        for name, correlation in relation.correlations.items():
+            low, high = correlation.interval or (None, None)
+            end = [
+                correlation.value,
+                low,
+                high,
+                correlation.p,
+                correlation.p_method,
+                correlation.smallest_p,
+                correlation.reason,
+            ]
             rows.append([*start, name, *end])
     return header, rows
 
@@ -222,12 +241,15 @@ def _quoted(names: Sequence[str]) -> str:
 def _score_cell(
     score: Score,
     name: str,
-    known: Mapping[str, SystemScores],
+    scores_by_system: Mapping[str, SystemScores],
     reasons: list[str],
     bounds: tuple[float, float] | None,
 ) -> Cell:
-    """The score in percent, or a mark of the reason why it is missing, which is added to `reasons`."""
-    entry = known.get(name)
+    """Format a score in percent, or a mark of why it is missing.
+
+    The reason is added to `reasons`.
+    """
+    entry = scores_by_system.get(name)
     value = entry.scores.get(score.key) if entry else None
     if value is not None:
         shown = (100 * bounds[0], 100 * bounds[1]) if bounds else None
@@ -242,13 +264,13 @@ def _score_cell(
 
 def _scores_data(
     systems: Sequence[tuple[str, str]],
-    known: Mapping[str, SystemScores],
+    scores_by_system: Mapping[str, SystemScores],
     bounds: Mapping[tuple[str, str], tuple[float, float]],
 ) -> tuple[list[str], list[list[object]]]:
     rows: list[list[object]] = []
     for _, name in systems:
         for score in SCORES:
-            entry = known.get(name)
+            entry = scores_by_system.get(name)
             value = entry.scores.get(score.key) if entry else None
             reason = entry.reasons.get(score.key, "") if entry and value is None else ""
             ends = bounds.get((score.key, name), (None, None))
@@ -322,24 +344,24 @@ def _correlation_table(relations: Relations, coefficient: Coefficient, part: _Pa
 
 
 def _parts(relations: Relations, columns: int) -> list[_Part]:
-    """The scores in parts that fit on a page."""
+    """Split the scores into parts that fit on a page."""
     scores = [score for score in relations.scores if score.headline]
     cut = [scores[start : start + columns] for start in range(0, len(scores), columns)]
     return [_Part(part, number, len(cut)) for number, part in enumerate(cut, start=1)]
 
 
 def _correlation_cell(relation: Relation, coefficient: Coefficient, systems: int) -> Cell:
-    found: Correlation | None = relation.correlations.get(coefficient)
-    if found is None or found.value is None:
+    correlation: Correlation | None = relation.correlations.get(coefficient)
+    if correlation is None or correlation.value is None:
         return Cell("n/a", "missing")
-    p = "" if found.p is None else f"p {found.p:.3f}" if found.p >= 0.001 else "p < 0.001"
+    p = "" if correlation.p is None else f"p {correlation.p:.3f}" if correlation.p >= 0.001 else "p < 0.001"
     fewer = f"n = {relation.n}" if relation.n < systems else ""
-    detail = " ".join(filter(None, (interval(found.interval), p, fewer)))
-    return Cell(number(found.value), "", detail)
+    detail = " ".join(filter(None, (interval(correlation.interval), p, fewer)))
+    return Cell(number(correlation.value), "", detail)
 
 
 def _count_desirable(relations: Relations) -> str:
-    """How many cells are desirable and undesirable, among those that could be."""
+    """Count desirable and undesirable cells among those that can be."""
     whole = len(relations.systems)
     pairs = [relation for relation in relations.pairs.values() if relation.n == whole]
     judged = [pair for pair in pairs if desirability("+", pair.measure.wanted, pair.score.wanted)]

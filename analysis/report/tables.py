@@ -1,9 +1,10 @@
-"""Tables of the report: one object gives the page, the CSV file and the LaTeX file."""
+"""Tables of the report: one object gives page, CSV and LaTeX."""
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 _LATEX = str.maketrans(
     {
@@ -27,7 +28,7 @@ _LATEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Cell:
-    """What a cell says. `kind` names its look on the page; `detail` is a second, smaller line."""
+    """A cell: its text, a kind that sets its look, and a smaller second line."""
 
     text: str
     kind: str = ""
@@ -35,16 +36,72 @@ class Cell:
 
     @property
     def plain(self) -> str:
+        """Return text and detail on one line."""
         return f"{self.text} {self.detail}".strip()
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table for people and the same facts for programs.
+class Column:
+    """A column of a table, for the page and for the CSV file.
 
-    name: file name without suffix. header: column names; the first column names the rows.
-    data_header, data: the CSV's columns and rows with full precision, None for a missing value; when empty
-    the CSV holds what the page shows. wide: set small. words: columns of text, by position.
+    Attributes:
+        keys: Name in the CSV, or several names for a pair such as an interval; empty for the page only.
+        value: Attribute of a row such as "bca.estimate", or a function of a row; without it the key.
+        heading: Heading on the page; empty for a column of the CSV only.
+        cell: The cell of a row on the page; without it the value as text.
+        is_text: The column holds words rather than numbers.
+    """
+
+    keys: str
+    value: str | Callable[[Any], object] = ""
+    heading: str = ""
+    cell: Callable[[Any], Cell | str] | None = None
+    is_text: bool = False
+
+    def get(self, row: object) -> object:
+        """Return the value of a row in full precision, None if it is missing."""
+        if callable(self.value):
+            return self.value(row)
+        for name in (self.value or self.keys).split("."):
+            row = getattr(row, name) if row is not None else None
+        return row
+
+    def get_all(self, row: object) -> list[object]:
+        """Return a value for each key."""
+        value, keys = self.get(row), self.keys.split()
+        return [value] if len(keys) == 1 else [*value] if isinstance(value, tuple) else [None] * len(keys)
+
+    def show(self, row: object) -> Cell:
+        """Return the cell of a row on the page."""
+        shown = self.cell(row) if self.cell else str(self.get(row))
+        return shown if isinstance(shown, Cell) else Cell(shown)
+
+
+def fields(*names: str) -> list[Column]:
+    """Return columns of the CSV that are named as the attributes of a row."""
+    return [Column(name) for name in names]
+
+
+def csv_rows(columns: Sequence[Column], rows: Iterable[object]) -> tuple[list[str], list[list[object]]]:
+    """Return header and rows of the CSV."""
+    kept = [column for column in columns if column.keys]
+    header = [key for column in kept for key in column.keys.split()]
+    return header, [
+        [value for column in kept for value in column.get_all(row)] for row in rows
+    ] if kept else []
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for people, with the same facts for programs.
+
+    Attributes:
+        name: File name without suffix.
+        header: Headings; the first column names the rows.
+        data_header, data: Columns and rows of the CSV in full precision, None for a missing value; if empty,
+            the CSV holds what the page shows.
+        wide: Set small.
+        words: Positions of columns of text.
     """
 
     name: str
@@ -57,14 +114,33 @@ class Table:
     wide: bool = False
     words: Sequence[int] = ()
 
+    @classmethod
+    def from_columns(
+        cls,
+        name: str,
+        caption: str,
+        rows: Sequence[object],
+        columns: Sequence[Column],
+        notes: Sequence[str] = (),
+        *,
+        shown: Sequence[object] | None = None,
+        wide: bool = False,
+    ) -> "Table":
+        """Build a table; the page leaves out rows that are not `shown`."""
+        headed = [column for column in columns if column.heading]
+        header = [column.heading for column in headed]
+        cells = [[column.show(row) for column in headed] for row in (rows if shown is None else shown)]
+        words = [position for position, column in enumerate(headed) if column.is_text]
+        return cls(name, caption, header, cells, notes, *csv_rows(columns, rows), wide=wide, words=words)
+
     def csv(self) -> str:
-        """CSV text of the data, or of what the page shows where there is none."""
+        """Return the data as CSV, or what the page shows without data."""
         if self.data:
             return csv_text(self.data_header, self.data)
         return csv_text(self.header, [[cell.plain for cell in row] for row in self.rows])
 
     def latex(self) -> str:
-        """A LaTeX table (package booktabs) of what the page shows."""
+        """Return what the page shows as a LaTeX table (package booktabs)."""
         rows = [" & ".join(latex_text(cell.plain) for cell in row) + r" \\" for row in self.rows]
         return "\n".join(
             [
@@ -85,7 +161,7 @@ class Table:
 
 
 def csv_text(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """CSV text, missing values (None) empty, truth values `true` and `false`."""
+    """Format CSV: None is empty, truth values are `true` and `false`."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
@@ -94,12 +170,12 @@ def csv_text(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def latex_text(text: str) -> str:
-    """The text with LaTeX's special characters escaped."""
+    """Escape LaTeX's special characters."""
     return text.translate(_LATEX)
 
 
 def number(value: float | None, decimals: int = 2) -> str:
-    """The number for people, with a true minus sign; an en dash where there is none."""
+    """Format a number with a true minus sign; an en dash for None."""
     if value is None:
         return "–"
     text = f"{value:.{decimals}f}"
@@ -109,8 +185,35 @@ def number(value: float | None, decimals: int = 2) -> str:
 
 
 def interval(bounds: tuple[float, float] | None, decimals: int = 2) -> str:
-    """The interval in brackets, "" where there is none."""
+    """Format an interval in brackets; "" for None."""
     return f"[{number(bounds[0], decimals)}, {number(bounds[1], decimals)}]" if bounds else ""
+
+
+def scale(bounds: tuple[float, float] | None, factor: float) -> tuple[float, float] | None:
+    """Return the bounds times a factor."""
+    return (bounds[0] * factor, bounds[1] * factor) if bounds else None
+
+
+def value_cell(
+    value: float | None,
+    bounds: tuple[float, float] | None = None,
+    factor: float = 1,
+    decimals: int = 2,
+    *,
+    missing: str = "–",
+    reason: str = "",
+) -> Cell:
+    """Format a value times a factor, with its interval; or why it is missing."""
+    if value is None:
+        return Cell(missing, "missing", reason)
+    return Cell(number(value * factor, decimals), detail=interval(scale(bounds, factor), decimals))
+
+
+def p_text(p: float | None) -> str:
+    """Format a p value, never as 0; an en dash if there is none."""
+    if p is None:
+        return "–"
+    return "<\u00a00.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _csv_value(value: object) -> object:

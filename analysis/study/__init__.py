@@ -1,0 +1,1 @@
+"""Analysis of a study: comparisons, models and relations to scores."""

@@ -1,4 +1,4 @@
-"""One study analysed: who and what counts, measures with and without exclusions, systems against people."""
+"""Analysis of a study: retained trials, measures, and systems."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ ROWS_AT_ONCE = 50_000
 
 @dataclass(frozen=True)
 class Options:
-    """What the caller chooses. mode, version: None for the default of `choose_mode`, `choose_version`."""
+    """Options of an analysis; mode and version None choose by default."""
 
     seed: int = 1
     resamples: int = 2000
@@ -74,6 +74,7 @@ class Study:
 
     @property
     def conditions(self) -> list[Condition]:
+        """Return the conditions of the version."""
         return self.version.conditions
 
 
@@ -108,11 +109,11 @@ def analyse(
     kept = trials[[not names for names in exclusions.names]]
     used = scores or bundle.scores
     systems = [arm for arm in version.conditions if arm.system is not None and not arm.ground_truth]
-    known = used.systems if used else {}
+    system_scores = used.systems if used else {}
     questions = question_scores if scores or question_scores is not None else bundle.question_scores
-    replicates = _score_replicates(questions, known, systems, options)
+    replicates = _score_replicates(questions, system_scores, systems, options)
     members = allocation.membership()
-    view = _Viewer(bundle, options, version, members, clock, systems, known, replicates, advance)
+    view = _Viewer(bundle, options, version, members, clock, systems, system_scores, replicates, advance)
     return Study(
         bundle=bundle,
         options=options,
@@ -126,8 +127,8 @@ def analyse(
         trials=trials,
         clock=clock,
         exclusions=exclusions,
-        scores=known,
-        unused_scores=sorted(known.keys() - {arm.system for arm in systems}),
+        scores=system_scores,
+        unused_scores=sorted(system_scores.keys() - {arm.system for arm in systems}),
         systems=systems,
         retained=view(trials if kept.empty else kept),
         everything=view(trials),
@@ -144,7 +145,7 @@ def choose_mode(bundle: Bundle) -> str:
 
 
 def choose_version(bundle: Bundle, mode: str, wanted: int | None = None) -> int:
-    """The wanted version, or the newest in which a trial was submitted in the mode."""
+    """Return the wanted version, or the newest with a trial in the mode."""
     numbers = [version.version for version in bundle.study.versions]
     if wanted is not None and wanted not in numbers:
         raise AnalysisError(f"{bundle.path}: the study has no version {wanted}; it has {numbers}")
@@ -164,14 +165,17 @@ def _rows(trials: pd.DataFrame, version: Version) -> Iterator[dict[Any, Any]]:
 
 def _score_replicates(
     questions: pd.DataFrame | None,
-    known: dict[str, SystemScores],
+    system_scores: dict[str, SystemScores],
     systems: Sequence[Condition],
     options: Options,
 ) -> dict[str, np.ndarray]:
-    """Score to its replicates over questions, resamples × systems; none without questions or resamples."""
+    """Compute replicates of each score over questions, resamples × systems.
+
+    None without questions or resamples.
+    """
     if questions is None:
         return {}
-    check_agreement(questions, {name: entry.scores for name, entry in known.items()})
+    check_agreement(questions, {name: entry.scores for name, entry in system_scores.items()})
     if not options.resamples:
         return {}
     rng = np.random.default_rng([options.seed, 8])
@@ -180,7 +184,7 @@ def _score_replicates(
 
 
 class _Viewer:
-    """Makes a view of a set of trials; both views share everything else, and the seed."""
+    """Builds a view of a set of trials; views share the seed and all else."""
 
     def __init__(
         self,
@@ -270,7 +274,10 @@ def _array(values: Sequence[float | None]) -> np.ndarray:
 
 
 def _people(bundle: Bundle, mode: str, version: int) -> tuple[pd.DataFrame, int]:
-    """Participants who count, and how many withdrew: who withdraws takes back the consent to be analysed."""
+    """Return participants who count, and how many withdrew.
+
+    Withdrawing takes back the consent to be analysed.
+    """
     people = bundle.participants
     people = people[(people["mode"] == mode) & (people["version"] == version)]
     withdrawn = people["status"] == "withdrawn"

@@ -1,9 +1,8 @@
-"""Differences between conditions: bootstrap intervals, tests and effect sizes for a declared family.
+"""Differences between conditions: intervals, tests and effect sizes.
 
 Works on `analysis.participants.estimates.Estimates`, which holds every participant's values and bootstrap
-replicates in
-which all conditions share the drawn items: differences of those columns respect the crossed items. Sources
-are named with each method.
+replicates, in which all conditions share the drawn items: differences of those columns respect the crossed
+items. Sources are named with each method.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +44,7 @@ UNDEFINED_REPLICATES = (
 
 @dataclass(frozen=True)
 class _Methods:
-    """What is computed from the participants' values in two conditions; each gives a `Finding`."""
+    """Methods for values in two conditions; each gives a `Finding`."""
 
     test: Callable[..., Finding]
     g: Callable[..., Finding]
@@ -89,17 +88,19 @@ class Comparison:
 
     @property
     def p(self) -> float | None:
+        """Return the p value of the permutation test, not corrected."""
         return self.permutation.p
 
 
 @dataclass(frozen=True)
 class Family:
-    """The comparisons that were declared together. size: how many; Holm counts refused ones too."""
+    """Comparisons that were declared together; Holm counts refused ones too."""
 
     comparisons: tuple[Comparison, ...]
 
     @property
     def size(self) -> int:
+        """Return the number of comparisons, which Holm corrects for."""
         return len(self.comparisons)
 
 
@@ -124,7 +125,7 @@ def compare_family(
         raise ValueError("family holds a comparison twice")
     margins = margins or {}
     streams = rng.spawn(len(family))
-    found = [
+    comparisons = [
         compare(
             estimates,
             *declared,
@@ -135,8 +136,8 @@ def compare_family(
         )
         for declared, stream in zip(family, streams, strict=True)
     ]
-    adjusted = holm([comparison.p for comparison in found])
-    return Family(tuple(replace(c, adjusted_p=p) for c, p in zip(found, adjusted, strict=True)))
+    adjusted = holm([comparison.p for comparison in comparisons])
+    return Family(tuple(replace(c, adjusted_p=p) for c, p in zip(comparisons, adjusted, strict=True)))
 
 
 def all_pairs(measures: Sequence[str], conditions: Sequence[str]) -> list[tuple[str, str, str]]:
@@ -155,28 +156,31 @@ def compare(
     margin: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> Comparison:
-    """Compares one measure (key) between two conditions in every way that the data support.
+    """Compare a measure between two conditions in every way the data support.
 
     A geometric measure is compared as a ratio; its test and effect sizes are on the log scale. Conditions
-    that the same participants saw are compared within them (`analysis.stats.paired`). rng draws permutations.
-    margin, level: see `equivalence` and `difference`. Raises ValueError.
+    that the same participants saw are compared within them (`analysis.stats.paired`). `rng` draws
+    permutations; `margin` and `level` are those of `equivalence` and `difference`.
+
+    Raises:
+        ValueError: The measure, a condition or the margin is wrong.
     """
-    found, columns = _find(estimates, measure, first, second)
+    definition, columns = _find(estimates, measure, first, second)
     if margin is not None:
-        check_margin(margin, ratio=found.geometric)
-    before, after = _values(estimates, found, columns)
+        check_margin(margin, ratio=definition.geometric)
+    before, after = _values(estimates, definition, columns)
     paired = estimates.paired(first, second)
     methods = WITHIN if paired else BETWEEN
-    scale = np.log if found.geometric else np.asarray
-    timed = found.unit == "seconds" and not (np.concatenate([before, after]) <= 0).any()
+    scale = np.log if definition.geometric else np.asarray
+    timed = definition.unit == "seconds" and not (np.concatenate([before, after]) <= 0).any()
     tost = None
     if margin is not None:
         wide = difference(estimates, measure, first, second, level=0.9)
         tost = equivalence(
-            before, after, margin, interval=wide.interval, ratio=found.geometric, paired=paired
+            before, after, margin, interval=wide.interval, ratio=definition.geometric, paired=paired
         )
     return Comparison(
-        measure=found,
+        measure=definition,
         first=first,
         second=second,
         values=(estimates.get(measure, first).value, estimates.get(measure, second).value),
@@ -202,33 +206,37 @@ def difference(
     level: float = 0.95,
     method: Method = "bca",
 ) -> Finding:
-    """Second minus first condition (over it, for a geometric measure) with a two-way bootstrap interval.
+    """Estimate second minus first condition with a two-way bootstrap interval.
 
-    Where the same participants saw both conditions, it is the mean of their own changes, over those who have
-    both values; participants are drawn with both. Elsewhere participants were drawn within their condition.
-    Items were drawn for all conditions at once (Owen 2007), so what an item does to both conditions alike
-    cancels. The measure's value in a condition is the mean over its participants. The interval is widened for
-    few participants, as those of the measures are (`analysis.stats.bootstrap.few_units_level`).
+    For a geometric measure the difference is a ratio. If the same participants saw both conditions, it is the
+    mean of their own changes, over those who have both values; participants are drawn with both. Otherwise
+    participants are drawn within their condition. Items are drawn for all conditions at once (Owen 2007), so
+    an effect of an item on both conditions alike cancels. The measure's value in a condition is the mean over
+    its participants. The interval is widened for few participants, as those of the measures are
+    (`analysis.stats.bootstrap.few_units_level`).
 
-    Refused below two participants in a condition, where the values vary in neither, without replicates, and
-    where too many replicates are undefined. Raises ValueError for an unknown measure or condition.
+    Refused for fewer than two participants in a condition, if the values vary in neither, without replicates,
+    and if too many replicates are undefined.
+
+    Raises:
+        ValueError: The measure or a condition is unknown.
     """
     check_level(level)
-    found, columns = _find(estimates, measure, first, second)
+    definition, columns = _find(estimates, measure, first, second)
     if estimates.paired(first, second):
-        return _paired_difference(estimates, found, (first, second), level, method)
-    groups = _values(estimates, found, columns)
-    known = tuple(group[~np.isnan(group)] for group in groups)
-    quantity = "ratio of geometric means" if found.geometric else "difference of means"
+        return _paired_difference(estimates, definition, (first, second), level, method)
+    groups = _values(estimates, definition, columns)
+    values = tuple(group[~np.isnan(group)] for group in groups)
+    quantity = "ratio of geometric means" if definition.geometric else "difference of means"
     label = _label(method)
-    n = (len(known[0]), len(known[1]))
-    refused = _missing(estimates, measure, (first, second)) or too_few(known)
+    n = (len(values[0]), len(values[1]))
+    refused = _missing(estimates, measure, (first, second)) or too_few(values)
     if refused:
         return Finding(quantity, n, label, level=level, reason=refused)
-    estimate = float(_contrast(found, *(_mean(found, group) for group in known)))
-    interval, reason = None, constant(known, each=True)
+    estimate = float(_contrast(definition, *(_mean(definition, group) for group in values)))
+    interval, reason = None, constant(values, each=True)
     if not reason:
-        interval, reason = _interval(estimates, found, columns, groups, estimate, level, method)
+        interval, reason = _interval(estimates, definition, columns, groups, estimate, level, method)
     return Finding(
         quantity=quantity,
         n=n,
@@ -244,19 +252,19 @@ def difference(
 def _paired_difference(
     estimates: Estimates, measure: Measure, pair: tuple[str, str], level: float, method: Method
 ) -> Finding:
-    """The mean change of the participants who saw both conditions, as `difference`."""
+    """Estimate the mean change of participants who saw both conditions."""
     before, after = _values(
         estimates, measure, (estimates.conditions.index(pair[0]), estimates.conditions.index(pair[1]))
     )
     change = paired_change(measure, before, after)
-    known = change[~np.isnan(change)]
-    n = (len(known), len(known))
+    values = change[~np.isnan(change)]
+    n = (len(values), len(values))
     quantity = "geometric mean of the participants' own ratios" if measure.geometric else "mean change"
-    refused = _missing(estimates, measure.key, pair) or too_few_pairs(len(known))
+    refused = _missing(estimates, measure.key, pair) or too_few_pairs(len(values))
     if refused:
         return Finding(quantity, n, _label(method), level=level, reason=refused)
-    estimate = float(_back(measure, known.mean()))
-    interval, reason = None, SAME_CHANGE if same(known) else ""
+    estimate = float(_back(measure, values.mean()))
+    interval, reason = None, SAME_CHANGE if same(values) else ""
     if not reason:
         interval, reason = _paired_interval(estimates, measure, pair, change, estimate, level, method)
     return Finding(
@@ -292,8 +300,8 @@ def _paired_interval(
 
     left_out = [_back(measure, leave_one_out_means(change)), in_order(draws.without_item)]
     wide = few_units_level(level, int(np.count_nonzero(~np.isnan(change))))
-    found = bootstrap_interval(in_order(draws.replicates), estimate, left_out, level=wide, method=method)
-    return found, "" if found else UNDEFINED_REPLICATES
+    interval = bootstrap_interval(in_order(draws.replicates), estimate, left_out, level=wide, method=method)
+    return interval, "" if interval else UNDEFINED_REPLICATES
 
 
 def _back(measure: Measure, change: ArrayLike) -> Array:
@@ -306,10 +314,11 @@ def _label(method: Method) -> str:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's adjusted p over a family of m tests: running maximum of min(1, (m − i + 1) p_(i)).
+    """Adjust p values by Holm's method over a family of m tests.
 
-    Keeps the chance of any false rejection at the level, whatever the dependence (Holm 1979). A test that
-    was refused (None) stays None and still counts in m: it was declared.
+    Running maximum of min(1, (m − i + 1) p_(i)). Keeps the chance of any false rejection at the level,
+    whatever the dependence (Holm 1979). A test that was refused (None) stays None and still counts in m: it
+    was declared.
 
     >>> holm([0.01, 0.04, None])
     [0.03, 0.08, None]
@@ -327,19 +336,19 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def _find(estimates: Estimates, measure: str, first: str, second: str) -> tuple[Measure, tuple[int, int]]:
-    found = next((m for m in estimates.measures if m.key == measure), None)
-    if found is None:
+    definition = next((m for m in estimates.measures if m.key == measure), None)
+    if definition is None:
         raise ValueError(f"measure {measure!r} was not estimated")
     for name, condition in (("first", first), ("second", second)):
         if condition not in estimates.conditions:
             raise ValueError(f"{name} is no condition: {condition!r}")
     if first == second:
         raise ValueError(f"first and second are the same condition: {first!r}")
-    return found, (estimates.conditions.index(first), estimates.conditions.index(second))
+    return definition, (estimates.conditions.index(first), estimates.conditions.index(second))
 
 
 def _values(estimates: Estimates, measure: Measure, columns: tuple[int, int]) -> tuple[Array, Array]:
-    """Every participant's value in both conditions, NaN where undefined; none where a condition has none."""
+    """Return every participant's value in both conditions, NaN if undefined."""
     groups = estimates.per_participant.get(measure.key)
     if groups is None or any(
         estimates.get(measure.key, estimates.conditions[c]).value is None for c in columns
@@ -380,10 +389,10 @@ def _interval(
     ]
     replicates = np.asarray(_contrast(measure, draws[:, before], draws[:, after]))
     wide = few_units_level(level, *(int(np.count_nonzero(~np.isnan(group))) for group in groups))
-    found = bootstrap_interval(
+    interval = bootstrap_interval(
         replicates, estimate, [np.asarray(values) for values in left_out], level=wide, method=method
     )
-    return found, "" if found else UNDEFINED_REPLICATES
+    return interval, "" if interval else UNDEFINED_REPLICATES
 
 
 def _mean(measure: Measure, values: Array) -> Array:

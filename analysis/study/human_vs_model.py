@@ -1,4 +1,4 @@
-"""Human measures against model scores, pair by pair: rank relation, correlations, desirability."""
+"""Human measures against model scores: ranks, correlations, desirability."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Quantity:
     headline: bool = True
 
     def interval(self, system: int) -> tuple[float, float] | None:
-        """95 % percentile interval of the system's value; None without replicates of it."""
+        """Return the 95 % interval of a system; None without replicates."""
         return None if self.replicates is None else percentile_interval(self.replicates[:, system])
 
 
@@ -51,7 +51,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class Relations:
-    """Every human measure with every model score over the same systems, in one order."""
+    """Every human measure with every model score over the same systems."""
 
     systems: tuple[str, ...]
     measures: tuple[Quantity, ...]

@@ -1,4 +1,4 @@
-"""What a study says about its conditions: the family of comparisons, and models of single trials."""
+"""Inference on conditions: family of comparisons, and models of trials."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ..models.trial_model import Model, Trials, read_trials
 from ..participants.bundle import Points
 from ..participants.exclusion_rules import CLOCK_COLUMNS
 from ..participants.item_statistics import trial_table
-from ..planning.preregistration import Plan
+from ..planning.declared_plan import Plan
 from .analysis import Study
 from .comparisons import Family, all_pairs, compare_family
 
@@ -31,9 +31,12 @@ FEWEST_PERMUTATIONS = 999
 class Inference:
     """Everything that the report infers about conditions.
 
-    plan: with the number of permutations that were drawn. declared: whether a plan named the family; else it
-    is exploratory. models, bayes: outcome in words to its model, refused ones with their reason; ``bayes`` is
-    empty above `MOST_BAYES_TRIALS`. too_many: trials of a study too large for models here, else 0.
+    Attributes:
+        plan: The plan, with the number of permutations that were drawn.
+        declared: A plan named the family; otherwise it is exploratory.
+        models, bayes: Model by label of its outcome, refused ones with their reason; ``bayes`` is empty above
+            `MOST_BAYES_TRIALS`.
+        too_many: Number of trials of a study too large for models here, otherwise 0.
     """
 
     plan: Plan
@@ -45,9 +48,12 @@ class Inference:
 
 
 def infer(study: Study, plan: Plan | None = None) -> Inference:
-    """Compares the conditions of a study, by the plan's family or all pairs of the main measures.
+    """Compare the conditions of a study.
 
-    Raises AnalysisError where the plan names a measure or condition that the study lacks.
+    The family is that of the plan, or all pairs of the main measures.
+
+    Raises:
+        AnalysisError: The plan names a measure or condition that the study lacks.
     """
     estimates = study.retained.estimates
     used = plan or Plan(
@@ -58,16 +64,16 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     family = list(used.family) or all_pairs(measures, names)
     rng = np.random.default_rng([study.options.seed, 5])
     try:
-        found = compare_family(
+        compared = compare_family(
             estimates, family, rng=rng, permutations=used.permutations, margins=used.margins
         )
     except ValueError as error:
         raise AnalysisError(f"the plan does not fit the study: {error}") from None
     trials = len(study.retained.trials)
     if trials > MOST_TRIALS:
-        return Inference(used, bool(used.family), found, {}, {}, trials)
+        return Inference(used, bool(used.family), compared, {}, {}, trials)
     models, bayes = _models(study, names)
-    return Inference(used, bool(used.family), found, models, bayes)
+    return Inference(used, bool(used.family), compared, models, bayes)
 
 
 def _permutations(people: int, wanted: int) -> int:
@@ -96,7 +102,10 @@ def _models(study: Study, names: Sequence[str]) -> tuple[dict[str, Model], dict[
 
 
 def _adjusted(trials: Trials) -> bool:
-    """Whether to adjust for the place in the order: within people, conditions come at places of their own."""
+    """Return if models adjust for the position of a trial.
+
+    Within participants, conditions come at positions of their own.
+    """
     return trials.repeated and trials.position is not None
 
 
@@ -117,8 +126,8 @@ def _frame(study: Study) -> pd.DataFrame:
 
 def _trials(frame: pd.DataFrame, outcome: str, names: Sequence[str]) -> Trials | None:
     """The trials with the outcome, None where there is none at all."""
-    known = frame[frame[outcome].notna()]
-    if known.empty:
+    answered = frame[frame[outcome].notna()]
+    if answered.empty:
         return None
-    shown = [name for name in names if name in set(known["condition"])]
-    return read_trials(known, outcome, conditions=shown)
+    shown = [name for name in names if name in set(answered["condition"])]
+    return read_trials(answered, outcome, conditions=shown)

@@ -1,7 +1,7 @@
-"""Whether one system alone makes a relation: rank relation and correlations with each system left out.
+"""Relations with each system left out: rank relation and correlations.
 
 With n systems each refit has n − 1. Below four systems that leaves two, where every coefficient is +1 or −1
-and only says which one is ahead: instability is then a finding, stability is not.
+and only says which one is ahead: instability is then a result, stability is not.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,9 +25,11 @@ TOO_FEW = "fewer than three systems have both values, so none can be left out"
 
 @dataclass(frozen=True)
 class Subset:
-    """The relation over some systems. left_out: the system that is not in, "" where all are.
+    """The relation over some systems.
 
-    coefficients: None where undefined (a side is constant).
+    Attributes:
+        left_out: The system that is left out; "" for all systems.
+        coefficients: None if undefined (a side is constant).
     """
 
     left_out: str
@@ -92,13 +94,13 @@ def _robustness(systems: Sequence[str], measure: Quantity, score: Quantity) -> R
 
 def _subsets(left_out: Sequence[str], human: Array, model: Array) -> tuple[Subset, ...]:
     """One for each row of both."""
-    found = {name: statistic(human, model).tolist() for name, statistic in STATISTICS.items()}
+    coefficients = {name: statistic(human, model).tolist() for name, statistic in STATISTICS.items()}
     return tuple(
         Subset(
             name,
             human.shape[1],
             rank_relation(human[row], model[row]).sign,
-            {key: None if np.isnan(values[row]) else values[row] for key, values in found.items()},
+            {key: None if np.isnan(values[row]) else values[row] for key, values in coefficients.items()},
         )
         for row, name in enumerate(left_out)
     )

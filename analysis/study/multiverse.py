@@ -1,11 +1,11 @@
-"""How rank table and correlations change over defensible choices: exclusion rules and aggregations.
+"""Multiverse analysis: rank table and correlations over choices.
 
 A universe is one choice of each: which exclusion rules apply, whether trials are averaged within participants
 first, within items first, or pooled, and by which mean completion times are summarised. Source: Steegen,
 Tuerlinckx, Gelman and Vanpaemel 2016 (Increasing transparency through a multiverse analysis).
 
-The trials are read once. What rules hit is kept as sums per pattern of rules, so that the sums of any subset
-of rules are sums over patterns; only medians look at trials again.
+The trials are read once. Trials are summed per pattern of rules, so that the sums of any subset of rules are
+sums over patterns; only medians look at trials again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -58,16 +58,20 @@ class Universe:
 
     @property
     def defined(self) -> bool:
+        """Return if the ranks have a relation."""
         return self.sign is not None
 
 
 @dataclass(frozen=True)
 class Stability:
-    """One human measure (all summaries) and one model score over all universes.
+    """One human measure (all summaries) and one score over all universes.
 
-    plus, minus, blank: universes with that sign. reference: the universe of all rules, participants first,
-    arithmetic mean. same_sign: share of the defined universes with its sign; same_direction: with Pearson's r
-    on its side of 0; None where the reference is undefined. pearson: smallest and largest r.
+    Attributes:
+        plus, minus, blank: Universes with that sign.
+        reference: The universe of all rules, participants first, arithmetic mean.
+        same_sign: Share of the defined universes with the sign of the reference.
+        same_direction: Share with Pearson's r on its side of 0; None if the reference is undefined.
+        pearson: Smallest and largest r.
     """
 
     measure: str
@@ -102,26 +106,34 @@ class Multiverse:
 def rule_hits(
     grids: Sequence[Grid], trials: pd.DataFrame, names: Sequence[tuple[str, ...]], rules: Sequence[str]
 ) -> list[Bits]:
-    """Which rules hit each trial, as bits in the order of `rules`: one array per grid, participants × items.
+    """Return which rules exclude each trial, as bits in the order of `rules`.
 
-    trials: all submitted trials. names: the rules that hit each (`Exclusions.names`).
+    Args:
+        grids: Grids of conditions.
+        trials: All submitted trials.
+        names: Rules that exclude each trial (`Exclusions.names`).
+        rules: Names of all rules.
 
-    Raises ValueError where names has another length than trials.
+    Returns:
+        One array per grid, participants × items.
+
+    Raises:
+        ValueError: `names` has another length than `trials`.
     """
     if len(names) != len(trials):
         raise ValueError(f"names has {len(names)} entries for {len(trials)} trials")
     place = {rule: 1 << bit for bit, rule in enumerate(rules)}
-    known = {hits: sum(place[rule] for rule in hits) for hits in set(names)}
-    bits = np.array([known[hits] for hits in names], dtype=np.int64)
-    found = []
+    masks = {hits: sum(place[rule] for rule in hits) for hits in set(names)}
+    bits = np.array([masks[hits] for hits in names], dtype=np.int64)
+    hits_by_grid = []
     for grid in grids:
         own = (trials["condition"] == grid.condition).to_numpy()
         rows = pd.Index(grid.participants).get_indexer(pd.Index(trials.loc[own, "participant_id"]))
         columns = pd.Index(grid.items).get_indexer(pd.Index(trials.loc[own, "item_id"]))
         spread = np.zeros(grid.present.shape, dtype=np.int64)
         spread[rows, columns] = bits[own]
-        found.append(spread)
-    return found
+        hits_by_grid.append(spread)
+    return hits_by_grid
 
 
 def multiverse(
@@ -152,7 +164,7 @@ def multiverse(
         family = TIME if m.key in TIME_SUMMARIES else m.key
         for score in scores:
             relation = _relate(human, score.values)
-            for (subset, aggregation), row, found in zip(choices, human, relation, strict=True):
+            for (subset, aggregation), row, result in zip(choices, human, relation, strict=True):
                 universes.append(
                     Universe(
                         named[subset],
@@ -162,7 +174,7 @@ def multiverse(
                         score.key,
                         trials[subset],
                         tuple(map(float, row)),
-                        *found,
+                        *result,
                     )
                 )
     stability = tuple(_stability(list(group), len(rules)) for group in _pairs(universes))
@@ -177,10 +189,10 @@ def rule_subsets(count: int) -> tuple[list[int], bool]:
     ([0, 1, 2, 3], True)
     """
     if 2**count <= MOST_SUBSETS:
-        found = [
+        subsets = [
             sum(1 << bit for bit in c) for size in range(count + 1) for c in combinations(range(count), size)
         ]
-        return found, True
+        return subsets, True
     everything = 2**count - 1
     single = [1 << bit for bit in range(count)]
     return [0, *single, *(everything - one for one in reversed(single)), everything], False
@@ -204,7 +216,7 @@ class _Source:
         return sum(n for p, n in zip(self.patterns, self.counts, strict=True) if not p & subset)
 
     def sums(self, subset: int, aggregation: Aggregation, *, median: bool) -> Sums:
-        """Sums over the trials that the subset leaves, by unit of the aggregation; units × 1 each."""
+        """Sum the trials that the subset leaves, by unit of the aggregation."""
         parts = self.by_item if aggregation == "items" else self.by_person
         kept = [part for p, part in zip(self.patterns, parts, strict=True) if not p & subset]
         units = len(self.grid.items) if aggregation == "items" else len(self.grid.participants)
@@ -223,26 +235,26 @@ class _Source:
             times = times.reshape(1, -1)
         elif aggregation == "items":
             times = times.T
-        found = np.full(len(times), np.nan)
+        medians = np.full(len(times), np.nan)
         some = (~np.isnan(times)).any(axis=1)
-        found[some] = np.nanmedian(times[some], axis=1)
-        return found
+        medians[some] = np.nanmedian(times[some], axis=1)
+        return medians
 
 
 def _values(
     sources: Sequence[_Source], measures: Sequence[Measure], choices: Sequence[tuple[int, Aggregation]]
 ) -> Array:
-    """measures × choices × systems."""
+    """Compute the measures, as measures × choices × systems."""
     median = any(m.key == "time_median" for m in measures)
-    found = np.full((len(measures), len(choices), len(sources)), np.nan)
+    measured = np.full((len(measures), len(choices), len(sources)), np.nan)
     for column, source in enumerate(sources):
         for row, (subset, aggregation) in enumerate(choices):
             sums = source.sums(subset, aggregation, median=median)
             for index, m in enumerate(measures):
                 values = m.formula(sums)
                 mean = over_participants(values, np.ones(values.shape), geometric=m.geometric)
-                found[index, row, column] = mean[0]
-    return found
+                measured[index, row, column] = mean[0]
+    return measured
 
 
 def _missing(measure: Measure, grids: Sequence[Grid]) -> str:
@@ -258,28 +270,34 @@ _Found = tuple[
 
 
 def _relate(human: Array, score: Array) -> list[_Found]:
-    """Relation of each row of the human measure (choices × systems) with the score (systems,)."""
-    known = ~np.isnan(score)
-    x, y = human[:, known], score[None, known]
+    """Relate each row of the measure (choices × systems) to the score."""
+    is_known = ~np.isnan(score)
+    x, y = human[:, is_known], score[None, is_known]
     defined = ~np.isnan(x).any(axis=1)
-    found: list[_Found] = [(None, None, None, None, None)] * len(human)
-    if known.sum() < 2 or not defined.any():
-        return found
+    relations: list[_Found] = [(None, None, None, None, None)] * len(human)
+    if is_known.sum() < 2 or not defined.any():
+        return relations
     x = x[defined]
     r, rho, tau = (statistic(x, y) for statistic in (pearson, spearman, kendall))
     tied = _tied(x) | _tied(y)
     for place, row in enumerate(np.flatnonzero(defined)):
         same, reverse = rho[place] > 1 - 1e-9, rho[place] < -1 + 1e-9
         sign: Literal["+", "-", ""] = "" if tied[place] else "+" if same else "-" if reverse else ""
-        found[row] = (sign, bool(tied[place]), _known(r[place]), _known(rho[place]), _known(tau[place]))
-    return found
+        relations[row] = (
+            sign,
+            bool(tied[place]),
+            _none_if_nan(r[place]),
+            _none_if_nan(rho[place]),
+            _none_if_nan(tau[place]),
+        )
+    return relations
 
 
 def _tied(values: Array) -> NDArray[np.bool_]:
     return np.asarray((np.diff(np.sort(settled(values), axis=1), axis=1) == 0).any(axis=1))
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 

@@ -1,7 +1,7 @@
-"""Visual bias of NLVR2-form data: does an image pair alone give its label away? (Suhr and Artzi 2019)
+"""Visual bias: labels that image pairs of NLVR2-form data give away.
 
-`pairs` measures the data, `systems` scores predictions on the balanced and unbalanced parts, `examples` reads
-both from files, `page` shows them.
+After Suhr and Artzi 2019. `pairs` measures the data, `systems` scores predictions on the balanced and
+unbalanced parts, `examples` reads both from files.
 """
 
 from .pairs import Frequency, VisualBias, analyse

@@ -1,9 +1,10 @@
-"""Examples of the NLVR2 form and predictions for them: from files, each fault with its line and field.
+"""Examples of the NLVR2 form and predictions for them, from files.
 
 Examples are JSON lines, as released, or one JSON list of the same objects: {"identifier", "left_url",
 "right_url", "label", …}. Predictions are CSV lines `identifier,prediction`, as the released evaluation takes
 them; JSON lines or a list of {"identifier", "prediction"}; one JSON object of identifiers and predictions; or
-such an object as "answer" of another one. Labels and predictions are true and false, as JSON or in words.
+such an object as "answer" of another one. Labels and predictions are true and false, as JSON or as text.
+Errors name line and field.
 """
 
 import csv
@@ -26,7 +27,7 @@ Fault = Callable[[int, str, str], AnalysisError]  # of a row (0-based), its fiel
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence about an image pair. pair: addresses of the left and the right image, in this order."""
+    """A sentence about a pair: addresses of the left and the right image."""
 
     identifier: str
     pair: tuple[str, str]
@@ -42,13 +43,21 @@ class _Malformed(ValueError):
 
 
 def read_examples(path: Path) -> list[Example]:
-    """The file's examples, in its order. Raises InputError, naming file, line and field."""
+    """Read the examples of a file, in its order.
+
+    Raises:
+        InputError: A row is wrong; the message names file, line and field.
+    """
     rows, place = _rows(path, _text(path))
     return list(checked_examples(rows, _file_fault(path, place)))
 
 
 def read_predictions(path: Path) -> dict[str, bool]:
-    """Identifier to prediction. Raises InputError, naming file, line and field."""
+    """Read predictions by identifier.
+
+    Raises:
+        InputError: A row is wrong; the message names file, line and field.
+    """
     if path.suffix == ".csv":
         return _csv_predictions(path)
     text = _text(path)
@@ -56,11 +65,11 @@ def read_predictions(path: Path) -> dict[str, bool]:
     if whole is not None and "identifier" not in whole:
         return _object_predictions(path, whole)
     rows, place = _rows(path, text)
-    return dict(_checked(rows, _prediction, lambda made: made[0], _file_fault(path, place)))
+    return dict(_checked(rows, _prediction, lambda prediction: prediction[0], _file_fault(path, place)))
 
 
 def checked_examples(rows: Iterable[object], fault: Fault) -> Iterator[Example]:
-    """The rows as examples; what is wrong with one is raised as `fault` makes it."""
+    """Check the rows and return examples; `fault` makes the errors."""
     return _checked(rows, _example, lambda example: example.identifier, fault)
 
 
@@ -99,10 +108,10 @@ def _field(row: Mapping[str, object], field: str) -> object:
 
 
 def _truth(value: object, field: str) -> bool:
-    found = TRUTH.get(value.strip().lower()) if isinstance(value, str) else value
-    if not isinstance(found, bool):
+    truth = TRUTH.get(value.strip().lower()) if isinstance(value, str) else value
+    if not isinstance(truth, bool):
         raise _Malformed(f"must be true or false, not {_shown(value)}", field)
-    return found
+    return truth
 
 
 def _shown(value: object) -> str:
@@ -114,17 +123,17 @@ def _shown(value: object) -> str:
 def _checked(
     rows: Iterable[object], make: Callable[[object], Made], name: Callable[[Made], str], fault: Fault
 ) -> Iterator[Made]:
-    """What the rows stand for, as `make` takes them; no name may be there twice."""
+    """Convert rows with `make`; an identifier may occur once."""
     seen: set[str] = set()
     for place, row in enumerate(rows):
         try:
-            made = make(row)
+            record = make(row)
         except _Malformed as error:
             raise fault(place, error.field, error.problem) from None
-        if name(made) in seen:
-            raise fault(place, "identifier", f"{name(made)!r} is there twice")
-        seen.add(name(made))
-        yield made
+        if name(record) in seen:
+            raise fault(place, "identifier", f"{name(record)!r} is there twice")
+        seen.add(name(record))
+        yield record
 
 
 def _file_fault(path: Path, place: Callable[[int], int]) -> Fault:
@@ -144,7 +153,7 @@ def _text(path: Path) -> str:
 
 
 def _rows(path: Path, text: str) -> tuple[list[object], Callable[[int], int]]:
-    """The values of a JSON list or of JSON lines, and the line (1-based) that each starts at."""
+    """Return the values of a JSON list or JSON lines, with their lines."""
     if text.lstrip().startswith("["):
         values: list[object] = _parsed(path, text, 0)
         return values, lambda row: _line_of_element(text, row)
@@ -161,7 +170,7 @@ def _parsed(path: Path, text: str, lines_before: int) -> Any:
 
 
 def _line_of_element(text: str, element: int) -> int:
-    """The line at which an element of a list starts; the text is known to be JSON."""
+    """Return the line at which an element of a JSON list starts."""
     decoder = json.JSONDecoder()
     at = text.index("[") + 1
     for _ in range(element):
@@ -175,7 +184,7 @@ def _after_gap(text: str, at: int) -> int:
 
 
 def _whole_object(text: str) -> dict[str, object] | None:
-    """The one JSON object that the text is; None where it is something else, such as several lines."""
+    """Return the text as one JSON object; None for anything else."""
     try:
         whole = json.loads(text)
     except json.JSONDecodeError:
@@ -184,7 +193,7 @@ def _whole_object(text: str) -> dict[str, object] | None:
 
 
 def _object_predictions(path: Path, whole: dict[str, object]) -> dict[str, bool]:
-    """Predictions from {identifier: prediction} or {"answer": {identifier: prediction}, …}."""
+    """Read predictions by identifier, at the top or under "answer"."""
     answers = whole.get("answer", whole)
     if not isinstance(answers, dict):
         raise InputError(path, "must be an object of identifiers and predictions", field="answer")
@@ -195,7 +204,7 @@ def _object_predictions(path: Path, whole: dict[str, object]) -> dict[str, bool]
 
 
 def _csv_predictions(path: Path) -> dict[str, bool]:
-    """Predictions from CSV lines; a first line that starts with `identifier` is a header."""
+    """Read predictions from CSV lines, with or without a header."""
     reader = csv.reader(io.StringIO(_text(path), newline=""))
     numbered = [(reader.line_num, row) for row in reader if row]
     if numbered and numbered[0][1][0] == "identifier":
@@ -205,4 +214,4 @@ def _csv_predictions(path: Path) -> dict[str, bool]:
     for place, (_, row) in enumerate(numbered):
         if len(row) != 2:
             raise fault(place, "", f"has {len(row)} fields where identifier and prediction are 2")
-    return dict(_checked(rows, _prediction, lambda made: made[0], fault))
+    return dict(_checked(rows, _prediction, lambda prediction: prediction[0], fault))

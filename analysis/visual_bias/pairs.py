@@ -1,4 +1,4 @@
-"""How far image pairs give labels away: pairs by frequency, majority label, balanced and unbalanced part.
+"""Label leakage of image pairs: frequency, majority label, balanced part.
 
 Source: Suhr and Artzi 2019 (NLVR2 Visual Bias Analysis). A pair is a left and a right address; the same two
 images the other way round are another pair.
@@ -53,20 +53,20 @@ class VisualBias:
 
     @property
     def majority_labels(self) -> Truth:
-        """Of each example the label that most examples of its pair have; true where both are as many."""
+        """Return the majority label of each example's pair; true for a tie."""
         return (2 * self.trues >= self.sizes)[self.pair]
 
     @property
     def majority_accuracy(self) -> float:
-        """Share of examples that the majority label of their pair is right about.
+        """Return the accuracy of the majority label of each pair.
 
-        What a system could reach at most that looks at the images only and knows all labels.
+        No system that looks at the images only, even one that knows all labels, can exceed it.
         """
         return float(np.mean(self.majority_labels == self.labels))
 
     @property
     def frequencies(self) -> tuple[Frequency, ...]:
-        """A row for each number of examples that a pair occurs in, from 1 to the largest.
+        """Count pairs by the number of their examples, from 1 to the largest.
 
         The published table starts at 2 and, by its loop, leaves out the largest.
         """
@@ -80,7 +80,7 @@ class VisualBias:
 
     @property
     def unbalanced_ids(self) -> tuple[str, ...]:
-        """Examples whose pair occurs several times, always with the same label, in the order given."""
+        """Return examples whose pair occurs several times with one label."""
         return self._ids("unbalanced")
 
     def pairs_of(self, part: Part) -> Truth:

@@ -1,8 +1,8 @@
-"""A system's accuracy on all, balanced and unbalanced examples: intervals, differences, and their tests.
+"""Accuracy of systems on all, balanced and unbalanced examples.
 
 Examples of one image pair depend on each other: a system that goes by the images is right about both or,
-where labels differ, about one. Pairs are therefore what is resampled and permuted, and a pair's examples
-stay together. Sentences are shared by pairs, too, which is not taken into account.
+where labels differ, about one. The bootstrap and the permutations therefore take pairs, and a pair's examples
+stay together. Pairs also share sentences, which is not taken into account.
 """
 
 from collections.abc import Mapping
@@ -53,12 +53,20 @@ def score_system(
     resamples: int = 2000,
     trials: int = 100_000,
 ) -> SystemScores:
-    """Accuracy on all, balanced and unbalanced examples, and differences (Suhr and Artzi 2019, last table).
+    """Score a system on all, balanced and unbalanced examples.
 
-    predictions: by identifier; one for every example, others are not looked at. Intervals are BCa from a
-    bootstrap over image pairs; none with resamples 0. p is of `permutation_p`, none with trials 0.
+    The differences are those of Suhr and Artzi 2019, last table.
 
-    Raises AnalysisError where an example has no prediction, ValueError for negative resamples or trials.
+    Args:
+        bias: The examples.
+        predictions: One for every example, by identifier; others are ignored.
+        rng: Draws the bootstrap and the permutations.
+        resamples: Bootstrap replicates of image pairs for BCa intervals; 0 for none.
+        trials: Permutations for `permutation_p`; 0 for none.
+
+    Raises:
+        AnalysisError: An example has no prediction.
+        ValueError: `resamples` or `trials` is negative.
     """
     if trials < 0:
         raise ValueError(f"trials must be 0 or more, not {trials}")
@@ -66,19 +74,19 @@ def score_system(
     members = {part: bias.pairs_of(part) for part in PARTS}
     accuracies = {part: _accuracy(bias.sizes, right, members[part], part) for part in PARTS}
     differences = {pair: _difference(accuracies[pair[0]], accuracies[pair[1]]) for pair in CONTRASTS}
-    found = quantities({**accuracies, **differences}, rng=rng, resamples=resamples)
+    estimates = quantities({**accuracies, **differences}, rng=rng, resamples=resamples)
     deltas = []
     for first, second in CONTRASTS:
         pool = members[first] | members[second]
-        tested = trials > 0 and found[first, second].value is not None
+        tested = trials > 0 and estimates[first, second].value is not None
         counts = np.stack([right, bias.sizes], axis=1)[pool]
         p = permutation_p(counts, members[first][pool], trials=trials, rng=rng) if tested else None
-        deltas.append(Delta(first, second, found[first, second], p))
-    return SystemScores({part: found[part] for part in PARTS}, tuple(deltas))
+        deltas.append(Delta(first, second, estimates[first, second], p))
+    return SystemScores({part: estimates[part] for part in PARTS}, tuple(deltas))
 
 
 def permutation_p(counts: Index, first: Truth, *, trials: int, rng: np.random.Generator) -> float | None:
-    """Two-sided p of the accuracy on some pairs against the others; None where all or none are chosen.
+    """Test if the accuracy on some pairs differs from that on the others.
 
     counts: pairs × (right, examples). first: which pairs are chosen. That accuracy on a part equals that on
     all examples is the same as that it equals that on the rest, which is what is tested.
@@ -90,6 +98,9 @@ def permutation_p(counts: Index, first: Truth, *, trials: int, rng: np.random.Ge
 
     Pairs with equal counts are interchangeable. How many of each kind a permutation moves to the first part
     is multivariate hypergeometric, so that no single permutation need be made.
+
+    Returns:
+        The two-sided p; None if all pairs or none are chosen.
     """
     if trials < 1:
         raise ValueError(f"trials must be at least 1, not {trials}")
@@ -121,7 +132,10 @@ def _statistic(kinds: Index, available: Index, chosen: Index) -> Array:
 
 
 def _variance(sums: Array) -> Array:
-    """Variance of a ratio of sums over pairs, linearised: Σ (right − accuracy · examples)² / n²."""
+    """Linearise the variance of a ratio of sums over pairs.
+
+    Σ (right − accuracy · examples)² / n².
+    """
     right, n, squares, products, sizes = sums.T
     accuracy = right / n
     return np.maximum(squares - 2 * accuracy * products + accuracy**2 * sizes, 0) / n**2

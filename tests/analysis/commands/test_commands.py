@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.__main__ import main
+import analysis
+from analysis.__main__ import COMMANDS, FAITHFULNESS, main
 from analysis.commands.correlate import relate_tables
 from analysis.scores.hotpotqa import KEYS
 from tests.analysis.bundles import planted_study, scores_file
@@ -157,7 +158,7 @@ def test_correlate_participants(tmp_path):
         assert low <= float(found["value"]) <= high
         widths[shared] = high - low
         html = (out / "report.html").read_text("utf-8")
-        assert "Items cannot be resampled, for the table does not hold" in html
+        assert "Items cannot be resampled because the table does not hold" in html
         assert len((out / "tables/left_out.csv").read_text("utf-8").splitlines()) == 1 + 2 * 5
     # The same people everywhere shift all systems alike, which changes no correlation.
     assert widths[True] < 1e-6 < widths[False]
@@ -181,7 +182,7 @@ def test_correlate_of_one_value_per_system_says_what_it_cannot(tmp_path):
     human, model = write(tmp_path / "h.csv", HUMAN), write(tmp_path / "m.csv", MODEL)
     assert main(["correlate", "--human", human, "--model", model, "--out", str(tmp_path / "o")]) == 0
     html = (tmp_path / "o/report.html").read_text("utf-8")
-    assert "There are no intervals: the table holds one value per system" in html
+    assert "There are no confidence intervals: the table holds one value per system" in html
     assert "No system is left out in turn" in html
     assert "the smallest two-sided p that any ranking could reach is 0.33" in html
 
@@ -223,6 +224,7 @@ def test_correlate_failures(tmp_path, capsys, human, model, words):
     [
         [],
         ["dance"],
+        ["faithfulness"],
         ["report"],
         ["report", "x", "--out", "y", "--resamples", "-1"],
         ["report", "x", "--out", "y", "--mode", "dream"],
@@ -230,18 +232,35 @@ def test_correlate_failures(tmp_path, capsys, human, model, words):
     ],
 )
 def test_bad_usage_is_status_two(arguments, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2
-    assert "usage:" in capsys.readouterr().err
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("error: ")
+    assert len(printed.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("command", [[], ["report"], ["xqa-scores"], ["correlate"]])
+@pytest.mark.parametrize(
+    "command",
+    [[], *([name] for name, *_ in COMMANDS), *(["faithfulness", name] for name, *_ in FAITHFULNESS)],
+)
 def test_every_command_has_help(command, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main([*command, "--help"])
-    assert stop.value.code == 0
-    assert "usage:" in capsys.readouterr().out
+    assert main([*command, "--help"]) == 0
+    assert f"Usage: python -m analysis {' '.join(command)}" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == analysis.__version__
+
+
+def test_commands_are_imported_when_they_run():
+    code = (
+        "import sys; from analysis.__main__ import main; main(['--help']); main(['dance']);"
+        "print(sorted({'numpy', 'pandas', 'scipy', 'matplotlib'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert done.stderr == "error: unknown command 'dance'; --help lists the commands\n"
 
 
 def test_as_a_program_with_light_imports(tmp_path):

@@ -65,6 +65,23 @@ def test_what_makes_no_design_is_one_sentence(capsys, arguments, said):
     assert len(err.strip().splitlines()) == 1
 
 
+def test_interim_analyses_as_json(capsys):
+    status, out, _ = run(capsys, "interim", "--fractions", "0.5,1", "--observed", "1.2,2.1", "--json")
+    assert status == 0
+    values = json.loads(out)
+    assert [round(look["z"], 4) for look in values["looks"]] == [2.9626, 1.9686]
+    assert values["decision"]["stop"]
+    assert values["cost"]["inflation"] > 1
+
+
+def test_a_sample_size_as_json(capsys):
+    status, out, _ = run(capsys, "power", "--effect", "0.1", *ASSUMED, "--simulations", 300, "--json")
+    assert status == 0
+    design = json.loads(out)
+    assert design["sentence"].startswith(f"{design['participants']} participants")
+    assert {row["participants"]: row["power"] for row in design["curve"]}[design["participants"]] > 0.7
+
+
 def test_looks(capsys):
     # O'Brien-Fleming type spending at one half and one: 2.9626 and 1.9686 (ldbounds, gsDesign)
     status, out, _ = run(capsys, "looks", "--fractions", "0.5,1", "--observed", "1.2,2.1")

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from analysis.io.errors import AnalysisError, InputError
+from analysis.planning.declared_plan import Plan
 from analysis.planning.power import Assumed, power
-from analysis.planning.preregistration import Plan, load_frozen, preregistration
+from analysis.planning.preregistration import load_frozen, preregistration
 from analysis.stats.sequential import boundaries
 from tests.analysis.bundles import planted_study, rules
 
@@ -147,8 +148,8 @@ def test_the_text_is_of_one_version(tmp_path):
         ({"margins": {"agreement": (0.1, 0.2)}}, "margin of 'agreement'"),
         ({"margins": {"time_geometric": (-0.1, 0.1)}}, "margin of 'time_geometric'"),
         ({"participants": 1}, "too few"),
-        ({"looks": boundaries([1.0])}, "looks watch one"),
-        ({"looks": boundaries([1.0]), "family": FAMILY[:1], "alpha": 0.01}, "looks spend"),
+        ({"looks": boundaries([1.0])}, "interim analyses test one"),
+        ({"looks": boundaries([1.0]), "family": FAMILY[:1], "alpha": 0.01}, "interim analyses spend"),
     ],
 )
 def test_an_impossible_plan_is_refused(tmp_path, change, words):

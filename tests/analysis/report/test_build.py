@@ -39,8 +39,8 @@ def study(tmp_path_factory):
 @pytest.fixture
 def no_drawing(monkeypatch):
     """Leaves the figures empty, for tests of the words: drawing takes most of the time."""
-    for module in ("figures", "distributions"):  # where it is called from
-        monkeypatch.setattr(f"analysis.{module}.drawn", lambda canvas: ("<svg></svg>", b""))
+    for module in ("figures", "distribution_figures"):  # where it is called from
+        monkeypatch.setattr(f"analysis.report.{module}.drawn", lambda canvas: ("<svg></svg>", b""))
 
 
 @pytest.fixture(scope="module")
@@ -330,6 +330,6 @@ def test_one_participant_in_all(tmp_path):
 def test_without_resamples_there_are_no_intervals_and_the_page_says_so(tmp_path):
     study = analyse(load_bundle(planted_study(tmp_path, scores=scores())), Options(resamples=0))
     html = render(build_report(study))
-    assert html.count("No intervals were asked for.") == 4
+    assert html.count("Confidence intervals were switched off (--resamples 0).") == 4
     assert "In brackets" not in html
     assert study.retained.estimates.get("agreement", "one").interval is None

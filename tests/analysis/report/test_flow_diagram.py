@@ -43,7 +43,7 @@ def test_the_description_says_all_that_the_picture_says():
     description = parsed(flow).find(f"{SVG}desc").text
     assert description == describe_flow(flow)
     picture = " ".join(words(parsed(flow)))
-    for fact in description.removeprefix("45 people consented. ").replace(". ", "; ").split("; "):
+    for fact in description.removeprefix("45 participants consented. ").replace(". ", "; ").split("; "):
         assert fact.removesuffix(".") in picture
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.commands.planning import from_pilot
+from analysis.commands.power import from_pilot
 from analysis.io.errors import AnalysisError
 from analysis.models.bayesian_logistic import bayes_logistic
 from analysis.models.linear_mixed import mixed_log_time

@@ -7,7 +7,8 @@ import pytest
 
 from analysis.participants.attrition import completion_test, participant_flow, position_test
 from analysis.participants.bundle import load_bundle
-from analysis.planning.preregistration import Plan, load_frozen, preregistration
+from analysis.planning.declared_plan import Plan
+from analysis.planning.preregistration import load_frozen, preregistration
 from analysis.report.flow_diagram import flow_svg
 from analysis.study.analysis import Options, analyse
 from studyapp.exports.bundle import write_bundle

@@ -1,0 +1,249 @@
+"""The command ``power``: sample size by simulated power analysis."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure as Canvas
+
+from ..io.errors import AnalysisError
+from ..participants.bundle import Bundle, load_bundle
+from ..participants.learning_curves import ratings_right
+from ..participants.trial_grid import Grid
+from ..planning.power import Population, fitted
+from ..planning.power import pilot as read_pilot
+from ..planning.sample_size import Design, assumed, design_sentence, plan_size, rate_text
+from ..report.figures import COLOURS, INK, STYLE, drawn
+from ..report.page import Block, Figure, Page, Section, Text, write_page
+from ..report.tables import Cell, Table, number
+from ..stats.arrays import Array
+from ..study.analysis import Options, analyse
+from .options import Count, Mode, Numbers, Positive, Sizes, print_json
+
+Measure: TypeAlias = Literal[
+    "agreement", "fraction_correct", "fp", "over_estimation", "time_geometric", "certainty", "helpfulness"
+]
+
+
+CURVE = ("participants", "power", "error", "low", "high")  # columns of the power curve
+
+
+@dataclass(frozen=True)
+class Trait:
+    """A measure of a trial.
+
+    Attributes:
+        values: Participants × items of a grid, NaN if unknown.
+        unit: Unit of an effect.
+    """
+
+    values: Callable[[Grid], Array]
+    unit: str
+
+
+def _false_positives(grid: Grid) -> Array:
+    right, rated = ratings_right(grid), grid.answers_to("correctness_rating")
+    return np.where(np.isnan(right), np.nan, (rated == 1) & (right == 0))
+
+
+def _over_estimation(grid: Grid) -> Array:
+    return grid.answers_to("correctness_rating") - grid.system_correct
+
+
+TRAITS: dict[Measure, Trait] = {
+    "agreement": Trait(lambda grid: grid.answers_to("correctness_rating"), "share"),
+    "fraction_correct": Trait(ratings_right, "share"),
+    "fp": Trait(_false_positives, "share"),
+    "over_estimation": Trait(_over_estimation, "share"),
+    "time_geometric": Trait(lambda grid: grid.log_seconds, "log ratio: 0.1 is 10.5 % longer"),
+    "certainty": Trait(lambda grid: grid.answers_to("certainty"), "points"),
+    "helpfulness": Trait(lambda grid: grid.answers_to("helpfulness"), "points"),
+}
+
+
+def print_sample_size(
+    *,
+    effect: Numbers,
+    pilot: Path | None = None,
+    normal: bool = False,
+    measure: Measure = "agreement",
+    items: Positive | None = None,
+    participants: Sizes = (),
+    target: float = 0.8,
+    alpha: float = 0.05,
+    simulations: Positive = 2000,
+    participant_sd: float | None = None,
+    residual_sd: float | None = None,
+    mean_share: float | None = None,
+    item_sd: float = 0.0,
+    mode: Mode | None = None,
+    study_version: Count | None = None,
+    seed: Count = 1,
+    out: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Find the sample size by simulation, from a pilot or from assumptions.
+
+    Args:
+        effect: Difference to detect, or one per condition, separated by commas; 0.1 is ten points of a share.
+        pilot: Bundle of a pilot to draw participants and trials from.
+        normal: Simulate normal participants with the spreads of the pilot, for small pilots.
+        measure: Measure of a trial.
+        items: Items per participant; without it those of the pilot, or 25.
+        participants: Sample sizes of the curve, separated by commas; without it around the result.
+        target: Power to reach.
+        alpha: Two-sided level, with Holm's correction over the contrasts.
+        simulations: Number of simulated studies.
+        participant_sd: Without a pilot, standard deviation between participants.
+        residual_sd: Standard deviation of single trials; not for a yes-or-no measure.
+        mean_share: Mean of a yes-or-no measure.
+        item_sd: Standard deviation between items.
+        mode: Participants of the pilot to use.
+        study_version: Version of the pilot to use.
+        seed: Seed of the simulation.
+        out: Folder for a page with the curve.
+        json: Print the design as JSON.
+    """
+    if pilot is not None:
+        options = Options(seed, 0, mode, study_version)
+        population, pilot_items, source = from_pilot(load_bundle(pilot), measure, options, normal=normal)
+    else:
+        population, source = assumed(participant_sd, item_sd, residual_sd, mean_share)
+        pilot_items = 25
+    design = plan_size(
+        population,
+        effects=effect if len(effect) > 1 else [0.0, *effect],
+        items=items or pilot_items,
+        target=target,
+        alpha=alpha,
+        simulations=simulations,
+        seed=seed,
+        source=source,
+        unit=TRAITS[measure].unit,
+        participants=participants,
+    )
+    page = write_page(build_power_page(design), out)[0] if out is not None else None
+    if json:
+        print_json(_as_values(design))
+        return
+    sys.stdout.write(f"{design_sentence(design)}\n")
+    if page is not None:
+        sys.stdout.write(f"{page}\n")
+
+
+def from_pilot(
+    bundle: Bundle, measure: Measure, options: Options, *, normal: bool
+) -> tuple[Population, int, str]:
+    """Read the population, the number of items and a description from a pilot.
+
+    Args:
+        bundle: Bundle of the pilot.
+        measure: Measure of a trial.
+        options: Mode and version of the pilot.
+        normal: Simulate normal participants with the pilot's spreads instead of drawing its participants.
+
+    Raises:
+        AnalysisError: The pilot cannot give the measure.
+    """
+    study = analyse(bundle, options)
+    if study.allocation.design != "between":
+        raise AnalysisError(
+            f"{bundle.path}: the pilot's participants saw several conditions each; power is simulated for "
+            "conditions between participants only. Give --participant-sd and the other assumptions instead"
+        )
+    grids = [grid for grid in study.retained.grids if grid.participants]
+    try:
+        source = read_pilot(grids, TRAITS[measure].values)
+    except ValueError as error:
+        raise AnalysisError(f"{bundle.path}: {error}") from None
+    people = len(source.people)
+    how = "normal people with the spreads of" if normal else "people drawn from"
+    items = len(study.retained.grids[0].items)
+    return (fitted(source) if normal else source), items, f"{how} the {people} participants of the pilot"
+
+
+def _as_values(design: Design) -> dict[str, object]:
+    """Return what the page shows, as plain values."""
+    return {
+        "sentence": design_sentence(design),
+        "participants": design.smallest.participants,
+        "target": design.smallest.target,
+        "effects": design.effects,
+        "items": design.items,
+        "alpha": design.alpha,
+        "simulations": design.simulations,
+        "source": design.source,
+        "unit": design.unit,
+        "method": design.curve[0].method,
+        "curve": [dict(zip(CURVE, row, strict=True)) for row in _curve_rows(design)],
+    }
+
+
+def _curve_rows(design: Design) -> list[tuple[float, ...]]:
+    return [
+        (power.participants, power.all.value, power.all.error, *power.all.interval)
+        for power in design.curve
+        if power.all
+    ]
+
+
+def build_power_page(design: Design) -> Page:
+    """Build the page of a sample size, with curve and table."""
+    method = design.curve[0].method
+    rows = [
+        [
+            Cell(str(one.participants)),
+            Cell(str(one.participants * len(design.effects))),
+            Cell(rate_text(one.all)),
+        ]
+        for one in design.curve
+    ]
+    header = ["Participants per condition", "In all", "Power, 95 % of the simulation"]
+    blocks: list[Block] = [
+        Text(design_sentence(design)),
+        _curve_figure(design),
+        Table(
+            "power",
+            "Power by sample size",
+            header,
+            rows,
+            [f"Analysed as: {method}."],
+            CURVE,
+            _curve_rows(design),
+        ),
+        Text(
+            "Plant the smallest effect that would matter, not the one that the pilot showed, and plan with "
+            "a range of spreads: those of a small pilot are uncertain. An effect that differs from item to "
+            "item needs more items, not more people."
+        ),
+    ]
+    facts = {"Target": f"{design.smallest.target:g}", "Items": str(design.items)}
+    return Page("Sample size", "", facts, [Section("power", "Power by simulation", blocks)])
+
+
+def _curve_figure(design: Design) -> Figure:
+    rates = [(one.participants, one.all) for one in design.curve if one.all]
+    sizes = [size for size, _ in rates]
+    with mpl.rc_context(STYLE):
+        canvas = Canvas(figsize=(6.4, 3.6), layout="constrained")
+        axes = canvas.subplots()
+        axes.fill_between(
+            sizes, [r.interval[0] for _, r in rates], [r.interval[1] for _, r in rates], color=COLOURS[0],
+            alpha=0.2, linewidth=0,
+        )  # fmt: skip
+        axes.plot(sizes, [r.value for _, r in rates], color=COLOURS[0], marker="o", markersize=5)
+        axes.axhline(design.smallest.target, color=INK, linewidth=0.9, linestyle="--")
+        if design.smallest.participants is not None:
+            axes.axvline(design.smallest.participants, color=INK, linewidth=0.9, linestyle=":")
+        axes.set_ylim(0, 1.02)
+        axes.set_xlabel("Participants per condition")
+        axes.set_ylabel("Power")
+        axes.grid(color="#e3e7ec", linewidth=0.8)
+        svg, png = drawn(canvas)
+    spoken = "; ".join(f"{size} participants {number(rate.value)}" for size, rate in rates)
+    caption = "Power by participants per condition; the band is the simulation's 95 %, dashes are the target."
+    return Figure("power-curve", caption, f"Power curve: {spoken}.", svg, png=png)

@@ -1,0 +1,22 @@
+"""The command ``preregister``: a pre-registration from a frozen study."""
+
+import sys
+from pathlib import Path
+
+from ..planning.declared_plan import Plan, load_plan
+from ..planning.preregistration import load_frozen, preregistration
+from .options import Count
+
+
+def print_preregistration(
+    bundle: Path, /, *, plan: Path | None = None, study_version: Count | None = None
+) -> None:
+    """Print a pre-registration of a frozen study, as Markdown.
+
+    Args:
+        bundle: Folder with study_version.json.
+        plan: Declared plan (JSON): comparisons, margins, sample size and interim analyses.
+        study_version: Version to register; without it the newest.
+    """
+    declared = load_plan(plan) if plan else Plan()
+    sys.stdout.write(preregistration(load_frozen(bundle, study_version), declared))

@@ -1,0 +1,38 @@
+"""The command ``xqa-scores``: HotpotQA's official scores."""
+
+from pathlib import Path
+
+from ..io.errors import AnalysisError, InputError
+from ..io.whole_files import read_json, write_text
+from ..report.tables import csv_text
+from ..scores.hotpotqa import score, score_each
+from .options import print_json
+
+
+def print_xqa_scores(
+    *, gold: Path, predictions: Path, questions: Path | None = None, system: str = "system"
+) -> None:
+    """Print HotpotQA's official scores as JSON.
+
+    Args:
+        gold: Questions with gold answers, in the official JSON form.
+        predictions: Answers and facts of a system, in the official JSON form.
+        questions: CSV file to write with the contribution of each question, for the report.
+        system: Name of the system in that file.
+    """
+    gold_questions, predicted = read_json(gold), read_json(predictions)
+    if not isinstance(gold_questions, list):
+        raise InputError(gold, "must be a JSON list of questions")
+    try:
+        scores = score(gold_questions, predicted)
+    except ValueError as error:
+        raise AnalysisError(f"{gold} with {predictions}: {error}") from None
+    if questions:
+        rows = [(system, name, *own.values()) for name, own in score_each(gold_questions, predicted)]
+        write_text(questions, csv_text(("system", "question_id", *scores), rows))
+    total, notes = len(gold_questions), []
+    for key, label in (("answer", "answer"), ("sp", "fact list")):
+        missing = sum(question["_id"] not in predicted.get(key, {}) for question in gold_questions)
+        if missing:
+            notes.append(f"{missing} of {total} questions have no {label}; they count 0")
+    print_json(scores, notes)

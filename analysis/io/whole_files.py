@@ -1,0 +1,88 @@
+"""Whole files: JSON, JSON lines, hashes, and writing without half-written files."""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .errors import InputError
+
+Record = TypeVar("Record")
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        InputError: The file is missing, unreadable, or not JSON (with line and column).
+    """
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise InputError(path, "there is no such file") from None
+    except OSError as error:
+        raise InputError(path, error.strerror or "cannot be read") from None
+    except UnicodeDecodeError as error:
+        raise InputError(path, f"is not UTF-8 (byte {error.start})") from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise InputError(path, f"is not JSON: {error.msg}", where=where) from None
+
+
+def read_lines(path: Path, read: Callable[[int, bytes], Record], *, what: str) -> list[Record]:
+    """Read every line that is not blank.
+
+    Args:
+        path: File of one record a line.
+        read: Turns a line into a record; takes its number (from 1) and its bytes.
+        what: Name of the records, for the error about an empty file.
+
+    Raises:
+        InputError: The file is missing, unreadable or empty.
+    """
+    try:
+        with path.open("rb") as file:
+            records = [read(number, line) for number, line in enumerate(file, 1) if line.strip()]
+    except FileNotFoundError:
+        raise InputError(path, "there is no such file") from None
+    except OSError as error:
+        raise InputError(path, error.strerror or "cannot be read") from None
+    if not records:
+        raise InputError(path, f"holds no {what}")
+    return records
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file as a hex digest."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    try:
+        replace_file(path, text.encode())
+    except OSError as error:
+        raise InputError(path, f"cannot be written: {error.strerror}") from None
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all, and its folders."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        file.write(data)
+    os.chmod(file.name, 0o666 & ~_umask())
+    os.replace(file.name, path)
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

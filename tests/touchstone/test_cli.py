@@ -1,0 +1,136 @@
+"""The command `touchstone`: what it offers in a checkout and when only the analysis is installed."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import analysis
+from analysis.__main__ import COMMANDS
+from tests.paths import ROOT
+from touchstone.cli import MODEL_SERVER, main
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder that holds what the distribution installs: the analysis inside touchstone."""
+    folder = tmp_path_factory.mktemp("site-packages")
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "touchstone", folder / "touchstone", ignore=ignore)
+    shutil.copytree(ROOT / "analysis", folder / "touchstone/analysis", ignore=ignore)
+    return folder
+
+
+def run(folder, *arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "touchstone", *arguments],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_help_groups_the_commands(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/touchstone"])
+    assert main(["--help"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("Usage: touchstone COMMAND")
+    for title in ("Analysis", "Model server", "Site", "--version", "--install-completion"):
+        assert title in printed
+    for name in (*(name for name, *_ in COMMANDS), *MODEL_SERVER, "site"):
+        assert f"│ {name} " in printed
+
+
+def test_it_offers_the_commands_of_the_model_server():
+    command = [sys.executable, "-m", "modelserver", "--help"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    offered = set(re.findall(r"^(?:│ |    )([a-z][\w-]*)(?= |$)", done.stdout, re.MULTILINE))
+    assert offered == set(MODEL_SERVER)
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == analysis.__version__
+
+
+def test_help_imports_no_heavy_library():
+    code = (
+        "import sys; from touchstone.cli import main; main(['--help']);"
+        "print(sorted({'torch', 'django', 'pandas', 'numpy', 'matplotlib'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("arguments", [[], ["dance"], ["report"], ["faithfulness"]])
+def test_bad_usage_is_status_two(arguments, capsys):
+    assert main(arguments) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_a_failed_command_is_status_one(tmp_path, capsys):
+    assert main(["preregister", str(tmp_path)]) == 1
+    assert "study_version.json" in capsys.readouterr().err
+
+
+def test_the_analysis_runs(capsys):
+    assert main(["interim", "--fractions", "0.5,1"]) == 0
+    assert "2.9626" in capsys.readouterr().out
+
+
+def test_the_model_server_gets_all_arguments():
+    done = run(ROOT, "list")
+    assert done.returncode == 0, done.stderr
+    assert "qi2019" in done.stdout
+    done = run(ROOT, "serve", "--help")
+    assert done.returncode == 0, done.stderr
+    assert "--max-batch-tokens" in done.stdout
+    assert run(ROOT, "serve", "--port", "x").returncode == 2
+
+
+def test_the_site_gets_all_arguments():
+    settings = {"SECRET_KEY": "for the test", "DEBUG": "true"}
+    done = run(ROOT, "site", "create_study", "--help", **settings)
+    assert done.returncode == 0, done.stderr
+    assert "create_study" in done.stdout
+    assert run(ROOT, "site", "check", "--nonsense", **settings).returncode == 2
+
+
+def test_a_checkout_is_found_from_any_folder(tmp_path):
+    done = run(tmp_path, "list", PYTHONPATH=str(ROOT))
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_distribution_offers_the_analysis(installed):
+    done = run(installed, "--version")
+    assert done.stdout.strip() == analysis.__version__
+    done = run(installed, "interim", "--fractions", "0.5,1")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run(installed, "report", "nowhere", "--out", "out")
+    assert done.returncode == 1
+    assert "is not a folder" in done.stderr
+    assert "Usage: python -m touchstone report" in run(installed, "report", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [["serve"], ["train", "qi2019", "--out", "x"], ["site", "migrate", "--help"]]
+)
+def test_the_distribution_names_what_it_lacks(installed, arguments):
+    done = run(installed, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: the model server and the site are not part of this installation")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_shell_completion(tmp_path):
+    code = "import sys; from touchstone.cli import main; sys.argv[0] = 'touchstone'; sys.exit(main())"
+    environment = os.environ | {"HOME": str(tmp_path), "SHELL": "/bin/bash"}
+    command = [sys.executable, "-c", code, "--install-completion"]
+    subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
+    scripts = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any("compare-faithfulness" in path.read_text("utf-8") for path in scripts)
