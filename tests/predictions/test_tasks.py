@@ -13,8 +13,7 @@ from jobs.model_gateway import served_system
 from modelserver.serving.fake_server import FakeModelServer
 from predictions import tasks
 from predictions.actions.predictions import start_run
-from predictions.models import PredictionRun
-from studyapp.models import Event
+from predictions.models import Event, PredictionRun
 from tests.studyapp.questions import entries
 from tests.studyapp.serving import eager, made_dataset, model_server
 

@@ -15,7 +15,7 @@ from modelserver.wire.schema import ItemError, QAPrediction
 from predictions.actions import predictions
 from predictions.actions.model_server import Outcome, ask
 from predictions.actions.predictions import cancel_run, compute_slice, fail_run, finish_run, start_run
-from predictions.models import Dataset, Prediction, PredictionRun
+from predictions.models import Dataset, Event, Prediction, PredictionRun
 from predictions.queries.predictions import (
     is_complete,
     latest_run,
@@ -26,7 +26,6 @@ from predictions.queries.predictions import (
     slices,
 )
 from predictions.tasks import enqueue_missing
-from studyapp.models import Event
 from tests.studyapp.questions import entries, entry
 from tests.studyapp.serving import eager, failing, made_dataset, model_server, no_model_server
 
