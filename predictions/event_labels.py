@@ -2,9 +2,9 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from foundation.event_labels import EventWords
+from foundation.event_labels import EventLabels
 
-WORDS = EventWords(
+EVENT_LABELS = EventLabels(
     kinds={
         "dataset_imported": _("Dataset imported"),
         "predictions_imported": _("Predictions imported"),

@@ -135,7 +135,8 @@ def farm_scores(
     without_irrelevant: Mapping[int, Mapping[str, str]],
 ) -> Scores:
     """FaRM, c_rel and c_irr for each k, from the raw answers by question (see
-    ``analysis.scores.farm_loca.farm``)."""
+    ``analysis.scores.farm_loca.farm``).
+    """
     result = farm_loca.farm(answers, without_relevant, without_irrelevant)
     scores = Scores()
     for name in ("farm", "c_rel", "c_irr"):

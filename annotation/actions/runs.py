@@ -21,7 +21,7 @@ from annotation.parsed_items import kind_of
 from annotation.queries.runs import is_complete, missing
 from annotation.schemas import SystemRecord
 from foundation.errors import RunFailed
-from foundation.image_files import folder
+from foundation.image_files import image_folder
 from foundation.import_fields import first_error
 from modelserver.wire.errors import ModelServerError, Unavailable
 from modelserver.wire.schema import Execution, ItemError, ModuleImage, ModuleItem
@@ -125,7 +125,7 @@ def _image(name: str, file: ImageFile | None) -> ModuleImage:
     if file is None or not file.path:
         return ModuleImage(name=name)
     try:
-        content = (folder() / file.path).read_bytes()
+        content = (image_folder() / file.path).read_bytes()
     except OSError as error:
         raise ValueError(f"images: {name}: {error.strerror or error}") from error
     return ModuleImage(name=name, data=base64.b64encode(content))

@@ -82,7 +82,7 @@ def parse_mix(text: str) -> dict[str, float]:
 
 def make_bots(people: Sequence[tuple[str, str]], mix: Mapping[str, float], *, seed: int) -> list[Bot]:
     """A bot for each name and password, in the shares of ``mix``, each with its own generator."""
-    kinds = behaviour_mix.deal(len(people), mix, seed=seed)
+    kinds = behaviour_mix.draw_behaviours(len(people), mix, seed=seed)
     return [
         Bot(name, password, kind, random.Random(f"{seed}/{number}"))
         for number, ((name, password), kind) in enumerate(zip(people, kinds, strict=True))

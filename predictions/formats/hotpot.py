@@ -52,15 +52,15 @@ class _Entry(BaseModel):
     supporting_facts: Annotated[list[GoldFact] | None, BeforeValidator(_paired("title", "sent_id"))]
 
 
-def read_hotpot(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[QuestionRecord]:
+def read_hotpot(path: Path, *, on_progress: Callable[[int], None] | None = None) -> Iterator[QuestionRecord]:
     """Yield the questions of a file in its order.
 
-    ``told`` is called with the number of bytes read so far. Raises BadFile, which names file, line, entry
+    ``on_progress`` is called with the number of bytes read so far. Raises BadFile, which names file, line, entry
     and field, at the first that is wrong, or when an id occurs a second time.
     """
     seen: dict[str, int] = {}
     number = 0
-    for number, (line, entry) in enumerate(_entries(path, told), start=1):
+    for number, (line, entry) in enumerate(_entries(path, on_progress), start=1):
         record = _record(path, line, number, entry)
         first = seen.setdefault(record.external_id, number)
         if first != number:
@@ -72,8 +72,8 @@ def read_hotpot(path: Path, *, told: Callable[[int], None] | None = None) -> Ite
         raise BadFile(path, "holds no questions")
 
 
-def _entries(path: Path, told: Callable[[int], None] | None) -> Iterator[tuple[int, Any]]:
-    for line, value in read_values(path, told=told):
+def _entries(path: Path, on_progress: Callable[[int], None] | None) -> Iterator[tuple[int, Any]]:
+    for line, value in read_values(path, on_progress=on_progress):
         if isinstance(value, dict) and isinstance(value.get("id"), list):
             yield from ((line, row) for row in _rows(path, line, value))
         else:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from analysis.scores import hotpotqa
 from foundation.messages import say
-from foundation.translated_messages import in_words, told
+from foundation.translated_messages import translated, translated_error
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
 from predictions.queries.predictions import latest_run
 from studyapp.definition.freezing import FrozenStudy
@@ -106,13 +106,13 @@ class Look:
 
 def look(draft: Draft) -> Look:
     """What a launch would freeze now, or as much of it as can be shown."""
-    found = [Problem(one.location, in_words(one.message)) for one in problems(draft)]
+    found = [Problem(one.location, translated(one.message)) for one in problems(draft)]
     definition = sample.rest(draft)
     try:
         return Look(found, design(definition).content)
     except StudyRefused as error:
-        refused = Problem(error.location, told(error))
-        return Look(found or [refused], sample.content(definition), told(error))
+        refused = Problem(error.location, translated_error(error))
+        return Look(found or [refused], sample.content(definition), translated_error(error))
 
 
 @dataclass(frozen=True)

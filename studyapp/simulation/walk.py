@@ -118,7 +118,7 @@ def make_bots(n: int, mix: Mapping[str, float], *, seed: int, spread: float = 0.
 
     spread: standard deviation of how bots differ in all their answers, in the unit of `Effect`.
     """
-    kinds = behaviour_mix.deal(n, mix, seed=seed)
+    kinds = behaviour_mix.draw_behaviours(n, mix, seed=seed)
     return [
         Bot(
             number,
