@@ -6,7 +6,6 @@ TouchstoneError
 ├── NoBroker         the work queue cannot be reached
 ├── Conflict         new data contradict the stored data
 ├── NotFound         there is nothing of that name
-├── PredictionsError (predictions.errors)
 ├── StudyappError    (studyapp.errors)
 └── AnnotationError  (annotation.errors)
 """

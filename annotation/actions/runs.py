@@ -12,7 +12,6 @@ from accounts.models import User
 from analysis.programs import ProgramError
 from annotation import states
 from annotation.actions import audit
-from annotation.actions.model_server import Outcome, ask
 from annotation.actions.outputs import columns_of
 from annotation.errors import Conflict
 from annotation.formats.checks import program_of_text
@@ -23,6 +22,7 @@ from annotation.schemas import SystemRecord
 from foundation.errors import RunFailed
 from foundation.image_files import image_folder
 from foundation.import_fields import first_error
+from jobs.model_gateway import execute_items
 from modelserver.wire.errors import ModelServerError, Unavailable
 from modelserver.wire.schema import Execution, ItemError, ModuleImage, ModuleItem
 
@@ -81,8 +81,8 @@ def compute_slice(*, run_id: int, first: int, last: int) -> int:
     return len(items)
 
 
-def _answers(run: OutputRun, items: Sequence[ModuleItem]) -> list[Outcome]:
-    return ask(system=run.system, revision=run.revision, items=items) if items else []
+def _answers(run: OutputRun, items: Sequence[ModuleItem]) -> list[Execution | ItemError]:
+    return execute_items(system=run.system, revision=run.revision, items=items) if items else []
 
 
 def _wires(
@@ -132,7 +132,7 @@ def _image(name: str, file: ImageFile | None) -> ModuleImage:
 
 
 @transaction.atomic
-def _store(run: OutputRun, pairs: Sequence[tuple[Item, Outcome]]) -> None:
+def _store(run: OutputRun, pairs: Sequence[tuple[Item, Execution | ItemError]]) -> None:
     """Store a slice. Rows go in by ascending key, so that two workers at once cannot deadlock."""
     outputs, failures = [], []
     for item, outcome in sorted(pairs, key=lambda pair: pair[0].pk):

@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from accounts.models import User
 from foundation.errors import BadFile, RunFailed
+from jobs.model_gateway import predict_items
 from modelserver.wire.errors import ModelServerError, Unavailable
 from modelserver.wire.schema import SCHEMA_VERSION, ItemError, QAPrediction
 from predictions import states
 from predictions.actions import events
-from predictions.actions.model_server import Outcome, ask
 from predictions.formats.predictions import PredictionsFile
 from predictions.formats.records import stray_facts
 from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System
@@ -62,7 +62,7 @@ def compute_slice(*, run_id: int, first: int, last: int) -> int:
     if questions:
         items = [question.wire() for question in questions]
         try:
-            outcomes = ask(system=run.system.name, revision=run.revision, items=items)
+            outcomes = predict_items(system=run.system.name, revision=run.revision, items=items)
         except Unavailable:
             raise
         except (ModelServerError, RunFailed) as error:
@@ -74,7 +74,9 @@ def compute_slice(*, run_id: int, first: int, last: int) -> int:
 
 
 @transaction.atomic
-def _store(run: PredictionRun, questions: Sequence[Question], outcomes: Sequence[Outcome]) -> None:
+def _store(
+    run: PredictionRun, questions: Sequence[Question], outcomes: Sequence[QAPrediction | ItemError]
+) -> None:
     """Store a slice; where two workers had it and one failed on a question, the prediction counts.
 
     The run is locked first, so that neither misses what the other stores.

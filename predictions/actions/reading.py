@@ -12,11 +12,10 @@ from accounts.models import User
 from analysis.counterfactuals.instances import Instance, Version, Weight
 from analysis.counterfactuals.records import record
 from foundation.errors import NotFound, RunFailed
-from modelserver.wire.errors import ModelServerError, Unavailable
-from modelserver.wire.schema import Explanation, ItemError, QAItem, SaliencyOptions
+from jobs.model_gateway import explain_items, predict_items
+from modelserver.wire.errors import InvalidRequest, ModelServerError, Unavailable
+from modelserver.wire.schema import Explanation, ItemError, QAItem, QAPrediction, SaliencyOptions
 from predictions.actions import events
-from predictions.actions.model_server import Outcome, ask, ask_why
-from predictions.errors import NoSaliency
 from predictions.models import Dataset, ReadingInstance, ReadingProbe, ReadingRecord, System
 from predictions.queries.reading import pending
 from predictions.saliency import method_name
@@ -124,13 +123,13 @@ def _results(probe: ReadingProbe, instances: Sequence[Instance]) -> list[dict[st
     originals = {text_key(one.original): _item(one.original) for one in instances}
     items = originals | {text_key(one.counterfactual): _item(one.counterfactual) for one in instances}
     who = {"system": probe.system.name, "revision": probe.revision}
-    answers = dict(zip(items, ask(items=list(items.values()), **who), strict=True))
+    answers = dict(zip(items, predict_items(items=list(items.values()), **who), strict=True))
     if probe.saliency is None:
         return [_result(probe, instance, answers, {}) for instance in instances]
     options = SaliencyOptions.model_validate(probe.saliency)
     try:
-        told: Sequence[Why | str] = ask_why(items=list(originals.values()), options=options, **who)
-    except NoSaliency as error:
+        told: Sequence[Why | str] = explain_items(items=list(originals.values()), options=options, **who)
+    except InvalidRequest as error:  # the system has no saliency
         told = [str(error)] * len(originals)
     reasons = dict(zip(originals, told, strict=True))
     return [_result(probe, instance, answers, reasons) for instance in instances]
@@ -147,7 +146,10 @@ def _item(version: Version) -> QAItem:
 
 
 def _result(
-    probe: ReadingProbe, instance: Instance, answers: Mapping[str, Outcome], reasons: Mapping[str, Why | str]
+    probe: ReadingProbe,
+    instance: Instance,
+    answers: Mapping[str, QAPrediction | ItemError],
+    reasons: Mapping[str, Why | str],
 ) -> dict[str, Any] | str:
     """Return the record of an instance, or why there is none."""
     given = []

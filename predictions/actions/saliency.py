@@ -4,11 +4,10 @@ from django.db import transaction
 
 from accounts.models import User
 from foundation.errors import Conflict, RunFailed
+from jobs.model_gateway import explain_items
 from modelserver.wire.errors import ModelServerError, Unavailable
 from modelserver.wire.schema import ItemError, SaliencyOptions
 from predictions.actions import events
-from predictions.actions.model_server import ask_why
-from predictions.errors import NoSaliency
 from predictions.models import Prediction, PredictionRun
 from predictions.queries.saliency import without_weights
 from predictions.saliency import method_name, weights
@@ -55,10 +54,10 @@ def compute_weights(*, run_id: int, first: int, last: int) -> int:
     options = SaliencyOptions.model_validate(run.saliency)
     items = [one.question.wire() for one in lacking]
     try:
-        told = ask_why(system=run.system.name, revision=run.revision, items=items, options=options)
+        told = explain_items(system=run.system.name, revision=run.revision, items=items, options=options)
     except Unavailable:
         raise
-    except (ModelServerError, RunFailed, NoSaliency) as error:  # no retry heals it now
+    except (ModelServerError, RunFailed) as error:  # no retry heals it now
         told = [ItemError(id=item.id, error="prediction_failed", message=str(error)) for item in items]
     for prediction, item, why in zip(lacking, items, told, strict=True):
         rows = Prediction.objects.filter(pk=prediction.pk, explanation_weights__isnull=True)

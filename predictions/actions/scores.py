@@ -10,12 +10,11 @@ from django.utils import timezone
 from accounts.models import User
 from analysis.scores.farm_loca import REMOVALS
 from foundation.errors import RunFailed
-from jobs.model_gateway import served_system
+from jobs.model_gateway import predict_items, served_system
 from modelserver.wire.errors import ModelServerError
-from modelserver.wire.schema import ItemError, QAItem
+from modelserver.wire.schema import ItemError, QAItem, QAPrediction
 from predictions import scoring
 from predictions.actions import events
-from predictions.actions.model_server import Outcome, ask
 from predictions.models import Prediction, PredictionRun, QuestionScore, ReducedAnswer, Score
 from predictions.queries.reductions import reduced, with_known_answers, with_question
 
@@ -53,12 +52,14 @@ def compute_reductions(*, run_id: int, first: int, last: int) -> int:
     """Answer what is still unanswered of the reduced inputs of the predictions ``first`` to ``last``.
 
     Returns how many inputs that were. Doing it twice, or twice at once, stores nothing twice. Raises what
-    ``model_server.ask`` raises.
+    `predict_items` raises.
     """
     run = PredictionRun.objects.select_related("system").get(pk=run_id)
     lacking = _unanswered(run, first, last)
     if lacking:
-        outcomes = ask(system=run.system.name, revision=run.revision, items=[item for _, _, item in lacking])
+        outcomes = predict_items(
+            system=run.system.name, revision=run.revision, items=[item for _, _, item in lacking]
+        )
         _store(
             [
                 _row(prediction, digest, outcome)
@@ -81,7 +82,7 @@ def _unanswered(run: PredictionRun, first: int, last: int) -> list[tuple[Predict
     ]
 
 
-def _row(prediction: Prediction, digest: str, outcome: Outcome) -> ReducedAnswer:
+def _row(prediction: Prediction, digest: str, outcome: QAPrediction | ItemError) -> ReducedAnswer:
     if isinstance(outcome, ItemError):
         return ReducedAnswer(
             prediction=prediction, digest=digest, error=f"{outcome.error}: {outcome.message}"

@@ -7,13 +7,12 @@ import pytest
 from django.db import connection
 from pytest_django.fixtures import Settings
 
-from jobs.model_gateway import served_system
+from jobs.model_gateway import predict_items, served_system
 from modelserver.serving.fake_server import FAILS, INVALID, FakeModelServer, FakeSystem
 from modelserver.serving.http import ServerLimits
 from modelserver.wire.errors import Unavailable
 from modelserver.wire.schema import ItemError, QAPrediction
 from predictions.actions import predictions
-from predictions.actions.model_server import Outcome, ask
 from predictions.actions.predictions import cancel_run, compute_slice, fail_run, finish_run, start_run
 from predictions.models import Dataset, Event, Prediction, PredictionRun
 from predictions.queries.predictions import (
@@ -110,20 +109,20 @@ def test_a_question_that_failed_on_one_of_two_workers_counts_once(
     monkeypatch: pytest.MonkeyPatch, first: int
 ):
     run = start_run(dataset=made_dataset("films", entries(1)), system="fake", revision="1")
-    answers: list[Outcome] = [
+    answers: list[QAPrediction | ItemError] = [
         ItemError(id="q0", error="out_of_memory", message="full"),
         QAPrediction(id="q0", answer="a", facts=[]),
     ]
     begun: list[int] = []
 
-    def asked(**_: Any) -> list[Outcome]:
+    def asked(**_: Any) -> list[QAPrediction | ItemError]:
         begun.append(1)
         if len(begun) > 1:
             return [answers[first]]
         compute_slice(**whole(run))  # by another worker, meanwhile
         return [answers[1 - first]]
 
-    monkeypatch.setattr(predictions, "ask", asked)
+    monkeypatch.setattr(predictions, "predict_items", asked)
     compute_slice(**whole(run))
     assert (run.predictions.count(), run.failures.count(), progress(run).done) == (1, 0, 1)
 
@@ -170,7 +169,7 @@ def test_a_grown_dataset_is_taken_up_again(model_server: FakeModelServer):
 def test_a_server_that_is_away_leaves_the_run_as_it_is(
     model_server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("predictions.actions.model_server.PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("jobs.model_gateway.PATIENCE_SECONDS", 0.0)
     run = started(made_dataset("films", entries(3)))
     with model_server.outage(), pytest.raises(Unavailable):
         compute_slice(**whole(run))
@@ -248,11 +247,11 @@ def test_the_server_is_never_asked_inside_a_transaction(
 ):
     inside = []
 
-    def watched(**question: Any) -> list[Outcome]:
+    def watched(**question: Any) -> list[QAPrediction | ItemError]:
         inside.append(connection.in_atomic_block)
-        return ask(**question)
+        return predict_items(**question)
 
-    monkeypatch.setattr(predictions, "ask", watched)
+    monkeypatch.setattr(predictions, "predict_items", watched)
     compute_slice(**whole(started(made_dataset("films", entries(3)))))
     assert inside == [False]
 
@@ -333,11 +332,11 @@ def test_a_slice_that_was_under_way_is_kept_and_does_not_finish_a_cancelled_run(
 ):
     run = started(made_dataset("films", entries(3)))
 
-    def cancelled_meanwhile(**question: Any) -> list[Outcome]:
+    def cancelled_meanwhile(**question: Any) -> list[QAPrediction | ItemError]:
         cancel_run(run_id=run.pk)
-        return ask(**question)
+        return predict_items(**question)
 
-    monkeypatch.setattr(predictions, "ask", cancelled_meanwhile)
+    monkeypatch.setattr(predictions, "predict_items", cancelled_meanwhile)
     assert compute_slice(**whole(run)) == 3
     run.refresh_from_db()
     assert (run.status, run.predictions.count()) == ("cancelled", 3)
