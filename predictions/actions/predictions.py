@@ -9,77 +9,43 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from foundation.errors import BadFile, RunFailed
+from foundation.errors import BadFile
 from jobs.model_gateway import predict_items
-from modelserver.wire.errors import ModelServerError, Unavailable
+from jobs.sliced_runs import RunKind
 from modelserver.wire.schema import SCHEMA_VERSION, ItemError, QAPrediction
-from predictions import states
 from predictions.actions import events
 from predictions.formats.predictions import PredictionsFile
 from predictions.formats.records import stray_facts
 from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System
-from predictions.queries.predictions import is_complete, missing
+from predictions.queries.predictions import missing
 
 BATCH = 500
-Status = PredictionRun.Status
 
 
 @transaction.atomic
 def start_run(*, dataset: Dataset, system: str, revision: str, by: User | None = None) -> PredictionRun:
-    """Return the run of this revision, made or resumed; what it lacks is then to be enqueued.
-
-    A run that is complete stays as it is. Otherwise questions that failed before are tried again.
-    """
+    """Return the started or resumed run of this revision; see `RunKind.start`."""
     run, _ = PredictionRun.objects.get_or_create(
         dataset=dataset,
         system=System.objects.get_or_create(name=system)[0],
         revision=revision,
         defaults={"schema_version": SCHEMA_VERSION, "source": PredictionRun.Source.SERVER},
     )
-    run = PredictionRun.objects.select_for_update(no_key=True).get(pk=run.pk)
-    if run.status == Status.RUNNING:
-        return run
-    retried, _ = run.failures.all().delete()
-    if run.status == Status.DONE and is_complete(run):
-        return run
-    run.status = states.next_status(states.RUN, "start", run.status)
-    run.error, run.finished_at, run.progressed_at = "", None, timezone.now()
-    run.save(update_fields=["status", "error", "finished_at", "progressed_at"])
-    events.record(kind="run_started", by=by, data=_named(run) | {"retried": retried})
-    return run
+    return RUNS.start(run, by=by)
 
 
-def compute_slice(*, run_id: int, first: int, last: int) -> int:
-    """Predict what the run still lacks among the questions ``first`` to ``last``; return how many that were.
-
-    Doing it twice, or twice at once, stores nothing twice. Raises Unavailable when the server cannot
-    answer now; an error that no retry can heal ends the run instead.
-    """
-    run = PredictionRun.objects.select_related("system").get(pk=run_id)
-    if run.status != Status.RUNNING:
-        return 0
-    questions = list(missing(run).filter(pk__range=(first, last)).order_by("pk"))
-    if questions:
-        items = [question.wire() for question in questions]
-        try:
-            outcomes = predict_items(system=run.system.name, revision=run.revision, items=items)
-        except Unavailable:
-            raise
-        except (ModelServerError, RunFailed) as error:
-            fail_run(run_id=run_id, error=str(error))
-            return 0
-        _store(run, questions, outcomes)
-    finish_run(run_id=run_id)
-    return len(questions)
+def _answer(run: PredictionRun, questions: list[Question]) -> None:
+    items = [question.wire() for question in questions]
+    _store(run, questions, predict_items(system=run.system.name, revision=run.revision, items=items))
 
 
 @transaction.atomic
 def _store(
     run: PredictionRun, questions: Sequence[Question], outcomes: Sequence[QAPrediction | ItemError]
 ) -> None:
-    """Store a slice; where two workers had it and one failed on a question, the prediction counts.
+    """Store a slice. Of two workers that computed a question, the prediction wins.
 
-    The run is locked first, so that neither misses what the other stores.
+    The run is locked first, so that neither worker misses what the other stores.
     """
     PredictionRun.objects.select_for_update(no_key=True).only("pk").get(pk=run.pk)
     pairs = list(zip(questions, outcomes, strict=True))
@@ -101,50 +67,25 @@ def _store(
         ],
         ignore_conflicts=True,
     )
-    PredictionRun.objects.filter(pk=run.pk).update(progressed_at=timezone.now())
+    RUNS.note_progress(run)
 
 
-def finish_run(*, run_id: int) -> bool:
-    """Mark a running run as done when nothing is missing; return whether this call did it.
-
-    Called after the slice is stored, not within: two workers that store the last two slices at once would
-    each miss the other's rows. What a running run has it never loses, so the look needs no transaction.
-    """
-    run = PredictionRun.objects.get(pk=run_id)
-    if run.status != Status.RUNNING or not is_complete(run):
-        return False
-    return _end(run_id, "finish", finished_at=timezone.now())
+_EVENT_KINDS = {
+    "start": "run_started",
+    "finish": "run_finished",
+    "fail": "run_failed",
+    "cancel": "run_cancelled",
+    "sweep": "run_swept",
+}
 
 
-def fail_run(*, run_id: int, error: str) -> bool:
-    """End a running run with a reason; ``start_run`` takes it up again. Return whether this call did it."""
-    return _end(run_id, "fail", error=error)
+def _log(act: str, run: PredictionRun, by: User | None, details: dict[str, Any]) -> None:
+    events.record(kind=_EVENT_KINDS[act], by=by, data=_named(run) | details)
 
 
-def cancel_run(*, run_id: int, by: User | None = None) -> bool:
-    """End a running run for now; ``start_run`` takes it up again. Return whether this call did it.
-
-    What is stored stays, and so does a slice that is under way; slices that wait do nothing any more.
-    """
-    return _end(run_id, "cancel", by=by)
-
-
-@transaction.atomic
-def _end(run_id: int, act: str, *, by: User | None = None, **columns: Any) -> bool:
-    status = states.next_status(states.RUN, act, Status.RUNNING)
-    running = PredictionRun.objects.filter(pk=run_id, status=Status.RUNNING)
-    claimed = running.update(status=status, **columns)
-    if claimed:
-        run = PredictionRun.objects.select_related("dataset", "system").get(pk=run_id)
-        told = {key: value for key, value in columns.items() if key == "error"}
-        kind = {"finish": "run_finished", "fail": "run_failed", "cancel": "run_cancelled"}[act]
-        events.record(kind=kind, by=by, data=_named(run) | told)
-    return bool(claimed)
-
-
-def record_sweep(*, run: PredictionRun, slices: int) -> None:
-    """Note that lost slices of a run were enqueued again."""
-    events.record(kind="run_swept", data=_named(run) | {"run": run.pk, "slices": slices})
+RUNS = RunKind(model=PredictionRun, missing=missing, answer=_answer, log=_log)
+compute_slice, finish_run = RUNS.compute_slice, RUNS.finish_run
+fail_run, cancel_run = RUNS.fail_run, RUNS.cancel_run
 
 
 @dataclass(frozen=True)
@@ -181,7 +122,7 @@ def import_predictions(
         defaults={
             "schema_version": SCHEMA_VERSION,
             "source": PredictionRun.Source.FILE,
-            "status": Status.DONE,
+            "status": PredictionRun.Status.DONE,
             "finished_at": timezone.now(),
         },
     )

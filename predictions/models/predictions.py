@@ -4,6 +4,7 @@ from typing import Any, cast
 
 from django.db import models
 
+from jobs.models import SlicedRun
 from modelserver.wire.schema import AnswerLocation, AnswerType, FactProbability, QAPrediction, TokenWeight
 from predictions.models.data import Dataset, Question
 
@@ -20,22 +21,16 @@ class System(models.Model):
         return self.name
 
 
-class PredictionRun(models.Model):
+class PredictionRun(SlicedRun):
     """The predictions of one revision of a system on one dataset.
 
-    The missing predictions of a run are its pending work: any worker may compute them, twice does no harm.
-    ``saliency`` are the options by which its explanation weights are computed, in the wire form; NULL where
-    nobody asked for that.
+    ``saliency`` holds the options of its explanation weights as ``modelserver.wire.schema`` defines them; NULL
+    means that nobody asked for weights.
     """
 
-    class Status(models.TextChoices):
-        PENDING = "pending"
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
-        CANCELLED = "cancelled"
-
     class Source(models.TextChoices):
+        """The origin of the predictions."""
+
         SERVER = "server"
         FILE = "file"
 
@@ -44,11 +39,6 @@ class PredictionRun(models.Model):
     revision = models.CharField(max_length=64)
     schema_version = models.PositiveSmallIntegerField()
     source = models.CharField(max_length=10, choices=Source)
-    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
-    error = models.TextField(blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    progressed_at = models.DateTimeField(null=True)
-    finished_at = models.DateTimeField(null=True)
     saliency = models.JSONField(null=True)
 
     class Meta:

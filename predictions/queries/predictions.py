@@ -1,15 +1,12 @@
 """Reading prediction runs: what they hold, what they lack, and which one counts."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db.models import Exists, OuterRef, QuerySet, TextField
 from django.db.models.functions import Cast, Length
 
-from predictions.models import Dataset, Event, Prediction, PredictionFailure, PredictionRun, Question
-
-Slice = tuple[int, int]
+from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question
 
 CHARACTERS_PER_TOKEN = 4  # of English, about; the brackets and quotes of the stored context count too
 
@@ -43,15 +40,6 @@ def missing(run: PredictionRun) -> QuerySet[Question]:
     return Question.objects.filter(~Exists(predicted), ~Exists(failed), dataset=run.dataset_id)
 
 
-def is_complete(run: PredictionRun) -> bool:
-    """Whether a run lacks nothing.
-
-    Looks from the last question on: slices are computed in ascending order, so that whatever is missing is
-    found at once, where the first missing one lies behind all that are done.
-    """
-    return missing(run).order_by("-pk").values_list("pk").first() is None
-
-
 def missing_sizes(run: PredictionRun) -> Iterator[tuple[int, int]]:
     """Key and estimated tokens of each question that a run lacks, in the order of the keys.
 
@@ -63,38 +51,10 @@ def missing_sizes(run: PredictionRun) -> Iterator[tuple[int, int]]:
     return ((key, count // CHARACTERS_PER_TOKEN) for key, count in rows)
 
 
-def slices(sizes: Iterable[tuple[int, int]], *, tokens: int, most: int) -> list[Slice]:
-    """Cut (key, tokens) in ascending order of keys into ranges (first key, last key), ends included.
-
-    A range holds at most ``most`` keys and ``tokens`` tokens, or one key that has more by itself.
-    """
-    parts: list[Slice] = []
-    count = total = 0
-    for key, size in sizes:
-        if parts and count < most and total + size <= tokens:
-            parts[-1] = (parts[-1][0], key)
-            count, total = count + 1, total + size
-        else:
-            parts.append((key, key))
-            count, total = 1, size
-    return parts
-
-
-def stalled_runs(before: datetime) -> QuerySet[PredictionRun]:
-    """Running runs that have not come forward since a time, nor been started."""
-    running = PredictionRun.objects.filter(status=PredictionRun.Status.RUNNING, progressed_at__lt=before)
-    return running.select_related("dataset", "system").order_by("pk")
-
-
 def running_runs(dataset: Dataset, system_name: str) -> QuerySet[PredictionRun]:
     """The running runs of a system on a dataset, one for each revision."""
     running = PredictionRun.objects.filter(status=PredictionRun.Status.RUNNING, dataset=dataset)
     return running.filter(system__name=system_name).select_related("dataset", "system").order_by("pk")
-
-
-def sweeps(run: PredictionRun) -> int:
-    """How many times lost slices of a run were enqueued again since it last came forward."""
-    return Event.objects.filter(kind="run_swept", data__run=run.pk, at__gt=run.progressed_at).count()
 
 
 def latest_run(dataset: Dataset, system_name: str) -> PredictionRun | None:

@@ -6,9 +6,10 @@ from typing import Any
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast, Length
 
+from jobs.queue import Slice, cut_slices
 from modelserver.wire.schema import SaliencyOptions
 from predictions.models import Dataset, Question, ReadingProbe, ReadingRecord
-from predictions.queries.predictions import CHARACTERS_PER_TOKEN, Slice, slices
+from predictions.queries.predictions import CHARACTERS_PER_TOKEN
 from predictions.queries.saliency import passes_tokens
 
 CHUNK = 500
@@ -39,7 +40,7 @@ def pending_slices(probe: ReadingProbe, *, tokens: int, most: int) -> list[Slice
     characters = Length(Cast("instance__content", TextField()))
     rows = pending(probe).values_list("pk", characters).iterator()
     sizes = ((key, _work(probe, count // (2 * CHARACTERS_PER_TOKEN))) for key, count in rows)
-    return slices(sizes, tokens=tokens, most=most)
+    return cut_slices(sizes, most_tokens=tokens, most=most)
 
 
 def _work(probe: ReadingProbe, tokens: int) -> int:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from foundation.errors import RunFailed
+from jobs.queue import Slice, cut_slices
 from modelserver.wire.schema import Context
 from predictions.farm_contexts import Reductions, reductions
 from predictions.models import Prediction, PredictionRun, ReducedAnswer
-from predictions.queries.predictions import CHARACTERS_PER_TOKEN, Slice, slices
+from predictions.queries.predictions import CHARACTERS_PER_TOKEN
 
 CHUNK = 200
 
@@ -60,7 +61,7 @@ def pending_reductions(run: PredictionRun, *, tokens: int, most: int) -> Pending
         asked = [context for digest, context in contexts.items() if digest not in known]
         if asked:
             lacking.append((prediction.pk, sum(map(_characters, asked)) // CHARACTERS_PER_TOKEN))
-    return PendingReductions(total, slices(lacking, tokens=tokens, most=most))
+    return PendingReductions(total, cut_slices(lacking, most_tokens=tokens, most=most))
 
 
 def _characters(context: Context) -> int:

@@ -3,9 +3,10 @@
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast, Length
 
+from jobs.queue import Slice, cut_slices
 from modelserver.wire.schema import SaliencyOptions
 from predictions.models import Prediction, PredictionRun
-from predictions.queries.predictions import CHARACTERS_PER_TOKEN, Slice, slices
+from predictions.queries.predictions import CHARACTERS_PER_TOKEN
 
 
 def without_weights(run: PredictionRun) -> QuerySet[Prediction]:
@@ -19,7 +20,7 @@ def weight_slices(run: PredictionRun, *, tokens: int, most: int) -> list[Slice]:
     characters = Length(Cast("question__context", TextField())) + Length("question__text")
     rows = without_weights(run).values_list("pk", characters).iterator()
     sizes = ((key, passes_tokens(options, count // CHARACTERS_PER_TOKEN)) for key, count in rows)
-    return slices(sizes, tokens=tokens, most=most)
+    return cut_slices(sizes, most_tokens=tokens, most=most)
 
 
 def passes_tokens(options: SaliencyOptions, tokens: int) -> int:

@@ -175,8 +175,8 @@ def _probed(
     job = Job(
         run_id=probe.pk,
         task=read_slice,
-        done=lambda: done(probe),
-        finished=lambda now: now >= total,
+        count_done=lambda: done(probe),
+        is_finished=lambda now: now >= total,
         enqueue=lambda: enqueue_records(probe, size=size),
     )
     total = probe.records.count()

@@ -12,11 +12,12 @@ from foundation.whole_files import require_folder, write_whole
 from jobs.base_command import JobCommand, count, system_name
 from jobs.progress import Job, wait
 from jobs.progress_bar import Bar
+from jobs.queue import Slice
 from predictions import scoring
 from predictions.actions.scores import farm_obstacle, retry_failed_reductions, score_run, server_obstacle
 from predictions.models import Dataset, PredictionRun, Score
 from predictions.queries.data import dataset_named
-from predictions.queries.predictions import Slice, latest_run, latest_runs
+from predictions.queries.predictions import latest_run, latest_runs
 from predictions.queries.reductions import PendingReductions, answered, pending_reductions
 from predictions.score_document import scores_document
 from predictions.tasks import SLICE, SLICE_TOKENS, enqueue_reductions, reduce_slice
@@ -98,8 +99,8 @@ def _answer_reductions(run: PredictionRun, size: int) -> None:
     job = Job(
         run_id=run.pk,
         task=reduce_slice,
-        done=lambda: answered(run),
-        finished=lambda done: done >= pending.total,
+        count_done=lambda: answered(run),
+        is_finished=lambda done: done >= pending.total,
         enqueue=lambda: enqueue(_pending(run, size).slices),
     )
     with Bar(f"{run.system.name}: reduced contexts", pending.total) as bar:

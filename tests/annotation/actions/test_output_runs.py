@@ -13,12 +13,13 @@ from annotation.actions.data import import_items
 from annotation.actions.outputs import import_outputs
 from annotation.actions.runs import cancel_run, compute_slice, finish_run, start_run
 from annotation.models import ImageFile, Item, OutputFailure, OutputRun, Project, SystemOutput
-from annotation.queries.runs import progress, slices
+from annotation.queries.runs import progress
 from annotation.schemas import SystemRecord
 from annotation.tasks import enqueue_missing, sweep_output_runs
 from foundation.errors import RunFailed
-from jobs import model_gateway
+from jobs import model_gateway, sliced_runs
 from jobs.model_gateway import served_system
+from jobs.queue import LOST_LIMIT
 from modelserver.serving.fake_modular_system import FAILS
 from modelserver.serving.fake_server import FakeModelServer, FakeModularSystem, FakeSystem
 from modelserver.wire.errors import Unavailable, UnknownSystem
@@ -267,8 +268,8 @@ class TestSweep:
     @pytest.fixture(autouse=True)
     def idle(self, monkeypatch, settings) -> None:
         settings.RUN_SWEEP_SECONDS = 0
-        monkeypatch.setattr(tasks, "workers", lambda: ["worker"])
-        monkeypatch.setattr(tasks, "under_way", lambda *_: False)
+        monkeypatch.setattr(sliced_runs, "workers", lambda: ["worker"])
+        monkeypatch.setattr(sliced_runs, "under_way", lambda *_: False)
 
     def test_a_run_that_stands_still_is_taken_up(self, server, eager) -> None:
         project = make_project()
@@ -283,16 +284,11 @@ class TestSweep:
         make_items(project)
         run = begun(project)
         monkeypatch.setattr(tasks, "publish", lambda *_: None)
-        for _ in range(tasks.LOST_LIMIT + 1):
+        for _ in range(LOST_LIMIT + 1):
             sweep_output_runs()
         run.refresh_from_db()
         assert run.status == "failed"
         assert "never came back" in run.error
-
-
-def test_slices() -> None:
-    assert slices([2, 3, 7, 9, 10], 2) == [(2, 3), (7, 9), (10, 10)]
-    assert slices([], 2) == []
 
 
 def test_an_empty_project_is_done_at_once(server) -> None:
