@@ -43,7 +43,7 @@ from annotation.actions.bots import enlist_bots, open_sessions
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
 from annotation.models import Membership
-from annotation.payloads import ItemRecord
+from annotation.schemas import ItemRecord
 
 works = {{}}
 for record in map(ItemRecord.model_validate_json, Path({path!r}).read_text().splitlines()):

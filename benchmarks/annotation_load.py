@@ -40,7 +40,7 @@ from annotation.actions.bots import enlist_bots, open_sessions
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
 from annotation.formats.texts import tokenize
-from annotation.payloads import ItemRecord
+from annotation.schemas import ItemRecord
 
 passage = " ".join(f"In week {{n}} Ada kicked a {{20 + n}}-yard field goal ." for n in range(1, 13))
 first = ItemRecord(

@@ -78,7 +78,7 @@ def clients(pairs: int) -> list[Client]:
     from annotation.actions.bots import enlist_bots, open_sessions
     from annotation.actions.data import import_items
     from annotation.actions.projects import create_project
-    from annotation.bots import Plan, make_bots, parse_mix, walk
+    from annotation.bots import Plan, make_bots, walk
     from annotation.formats.texts import tokenize
     from annotation.schemas import ItemRecord
     from config.wsgi import application
@@ -95,7 +95,7 @@ def clients(pairs: int) -> list[Client]:
     )
     people = enlist_bots(project=project, n=PEOPLE)
     sessions = open_sessions(names=[name for name, _password in people])
-    bots = make_bots([(name, "") for name in sessions], parse_mix("fast"), seed=1)
+    bots = make_bots([(name, "") for name in sessions], {"fast": 1.0}, seed=1)
     for bot in bots:
         bot.session = sessions[bot.name]
     return [Client(application, walk(bot, Plan("pair")), bot.session) for bot in bots]

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from annotation.bots import Answer, Ask, Bot, BotError, Plan, make_bots, parse_mix, walk
+from annotation.bots import BEHAVIOURS, Answer, Ask, Bot, BotError, Plan, make_bots, walk
+from foundation.behaviour_mix import parse_mix
 from scripts.walkers import Connection, Tally, Unexpected
 
 FORM = "application/x-www-form-urlencoded"
@@ -158,7 +159,7 @@ def main() -> int:
     parser.add_argument("--server", type=int, metavar="PID", help="of the web server, to count its work")
     options = parser.parse_args()
     sessions = json.load(sys.stdin)
-    bots = make_bots([(name, "") for name in sessions], parse_mix(options.behaviour), seed=options.seed)
+    bots = make_bots([(name, "") for name in sessions], parse_mix(options.behaviour, BEHAVIOURS), seed=options.seed)
     for bot in bots:
         bot.session = sessions[bot.name]
 

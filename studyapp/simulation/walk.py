@@ -4,7 +4,6 @@ A walk is a generator of requests, so that the same walk runs on any client. Wha
 page that it was served: a field that the page lacks is an error, never made up.
 """
 
-import asyncio
 import random
 import re
 import time
@@ -17,6 +16,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 
 from foundation import behaviour_mix
+from foundation.simulated_people import BotError, Think, run_walks
 from studyapp.definition.questionnaires import Answer, Question
 from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
 from studyapp.simulation.behaviours import BEHAVIOURS, Behaviour, answer_freely, choose, clock, form_value
@@ -102,15 +102,6 @@ class Bot:
     @property
     def behaviour(self) -> Behaviour:
         return BEHAVIOURS[self.kind]
-
-
-class BotError(Exception):
-    """The site showed a bot something else than a participant should see; the message says where."""
-
-
-def parse_mix(text: str) -> dict[str, float]:
-    """Shares by behaviour from ``honest=0.7,random=0.3``. Raises ValueError with a sentence."""
-    return behaviour_mix.parse_mix(text, BEHAVIOURS)
 
 
 def make_bots(n: int, mix: Mapping[str, float], *, seed: int, spread: float = 0.0) -> list[Bot]:
@@ -260,12 +251,6 @@ class Post(NamedTuple):
     form: Form
 
 
-class Think(NamedTuple):
-    """Wait before the next page."""
-
-    share: float
-
-
 Walk = Generator[Get | Post | Think, httpx.Response | None, None]
 _Open = Generator[Get | Post | Think, httpx.Response | None, Page]
 
@@ -347,53 +332,40 @@ async def run_bots(
     *,
     concurrency: int,
     think: float = 0.0,
-    finished: Callable[[Bot], None] = lambda bot: None,
+    on_finish: Callable[[Bot], None] = lambda bot: None,
     planted: Planted | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> None:
-    """Have all bots walk, at most ``concurrency`` at once, pausing ``think`` seconds a page on average.
+    """Have all bots walk through a study; see `run_walks`.
 
-    A bot that meets something unexpected ends with its ``error`` set; the others go on. Each has cookies of
-    its own; connections are shared.
+    Args:
+        bots: The participants.
+        link: The participation link.
+        plan: The pages of the study.
+        concurrency: The number of bots at a time.
+        think: The mean pause in seconds on each page.
+        on_finish: Called with each bot whose walk has ended.
+        planted: The effects to plant.
+        transport: Replaces the network in tests.
     """
-    limits = httpx.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
-    shared = transport or httpx.AsyncHTTPTransport(limits=limits)
-    places = asyncio.Semaphore(concurrency)
 
-    async def one(bot: Bot) -> None:
-        async with places:
-            # Not closed here: that would close the shared transport.
-            client = httpx.AsyncClient(transport=shared, timeout=60, trust_env=False)
-            await _drive(bot, walk(bot, link, plan), client, think, planted)
-        finished(bot)
+    async def send(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
+        response = await _request(bot, step, client)
+        cookie = client.cookies.get(PARTICIPANT_COOKIE)
+        if planted and cookie and (planted.varies or not bot.condition):
+            bot.condition = await planted.condition_of(cookie)
+            bot.effect = planted.effects.get(bot.condition, {})
+        return response
 
-    async with shared, asyncio.TaskGroup() as group:
-        for bot in bots:
-            group.create_task(one(bot))
-
-
-async def _drive(
-    bot: Bot, steps: Walk, client: httpx.AsyncClient, think: float, planted: Planted | None
-) -> None:
-    response: httpx.Response | None = None
-    try:
-        while True:
-            step = steps.send(response)
-            if isinstance(step, Think):
-                response = None
-                await asyncio.sleep(think * step.share)
-            else:
-                response = await _request(bot, step, client)
-                cookie = client.cookies.get(PARTICIPANT_COOKIE)
-                if planted and cookie and (planted.varies or not bot.condition):
-                    bot.condition = await planted.condition_of(cookie)
-                    bot.effect = planted.effects.get(bot.condition, {})
-    except StopIteration:
-        return
-    except BotError as error:
-        bot.error = str(error)
-    except httpx.HTTPError as error:
-        bot.error = f"{type(error).__name__}: {error}".rstrip(": ")
+    await run_walks(
+        bots,
+        lambda bot: walk(bot, link, plan),
+        send,
+        concurrency=concurrency,
+        think=think,
+        on_finish=on_finish,
+        transport=transport,
+    )
 
 
 async def _request(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
