@@ -24,7 +24,7 @@ MOST = 100  # deliveries of a webhook at a time; the next sweep takes the rest
 
 @shared_task(ignore_result=True)
 def deliver_webhooks() -> None:
-    """Start a task for each webhook with due deliveries. Celery's beat calls it."""
+    """Start a task for each webhook with due deliveries; called by beat."""
     for webhook in due_webhooks():
         deliver_to.apply_async((webhook,), retry=False)
 
@@ -41,7 +41,7 @@ def deliver_to(webhook: int) -> None:
 
 @shared_task(bind=True, max_retries=None)
 def execute_slice(self: Task[Any, Any], run_id: int, first: int, last: int) -> None:
-    """Execute the programs of the missing items ``first`` to ``last`` of a run."""
+    """Execute the programs of a run's missing items ``first`` to ``last``."""
     attempt(
         self,
         partial(compute_slice, run_id=run_id, first=first, last=last),

@@ -38,7 +38,7 @@ SIZE = (1280, 860)
 SEED = """
 import json
 from pathlib import Path
-from annotation.actions import places
+from annotation.actions import assignments
 from annotation.actions.bots import enlist_bots, open_sessions
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
@@ -51,7 +51,7 @@ for record in map(ItemRecord.model_validate_json, Path({path!r}).read_text().spl
     import_items(records=[record], project=project, image_folder=Path({path!r}).parent)
     [(name, password)] = enlist_bots(project=project, n=1)
     member = Membership.objects.select_related("project", "user").get(project=project, user__username=name)
-    works[record.kind] = (places.next_work(member=member).pk, open_sessions(names=[name])[name])
+    works[record.kind] = (assignments.next_work(member=member).pk, open_sessions(names=[name])[name])
 print(json.dumps(works))
 """
 

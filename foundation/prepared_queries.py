@@ -45,7 +45,7 @@ def slot(name: str, model: type[models.Model], field: str = "id") -> Slot:
 
 
 class _Statement(NamedTuple):
-    """SQL, its parameters with slots among them, and how rows become objects (of a SELECT)."""
+    """SQL with parameters and slots; ``read`` turns rows into objects."""
 
     sql: str
     params: Sequence[Any]

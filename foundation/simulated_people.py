@@ -1,4 +1,4 @@
-"""Drive simulated people through a site, many at once over HTTP. No Django.
+"""Run simulated people against a site, many at once. No Django.
 
 A walk is a generator of requests and pauses, so that the same walk runs on
 any client.
@@ -42,7 +42,9 @@ async def run_walks(
     cookies: Callable[[Bot], Mapping[str, str]] = lambda bot: {},
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> None:
-    """Run the walks of all bots. Each bot has its own cookies; connections are shared.
+    """Run the walks of all bots.
+
+    Each bot has its own cookies; connections are shared.
 
     A bot whose walk raises BotError, or whose request fails, ends with its ``error`` set. The others go on.
 

@@ -42,8 +42,8 @@ def predict_items(*, system: str, revision: str, items: Sequence[QAItem]) -> lis
     Raises:
         RunFailed: The server has another revision than ``revision``.
         MixedRevisions: Two servers have different revisions.
-        ModelServerError: As ``ModelClient.predict``, but an item that the server refuses becomes an ItemError.
-            InvalidRequest remains if the server refuses the system and not an item.
+        ModelServerError: As ``ModelClient.predict``. An item that the server refuses becomes an ItemError;
+            InvalidRequest remains if the server refuses the system.
     """
     with connected(patience=PATIENCE_SECONDS) as client:
 
@@ -95,6 +95,7 @@ def _send_in_parts(
     send: Callable[[Sequence[Item]], tuple[str, Sequence[Answer | ItemError]]],
     items: Sequence[Item],
 ) -> list[Answer | ItemError]:
+    """Send items and require the revision; halve what the server refuses."""
     try:
         answered_by, answers = send(items)
     except InvalidRequest as error:
@@ -147,8 +148,8 @@ def served_system(name: str, kind: SystemKind = "reader") -> SystemInfo:
             if system.name == name:
                 _require_kind(system, kind)
                 return system if system.revision else client.load(name)
-    known = ", ".join(sorted(system.name for system in systems)) or "none"
-    raise UnknownSystem(f"the model server at {client.base_url} does not serve {name!r}; it serves: {known}")
+    names = ", ".join(sorted(system.name for system in systems)) or "none"
+    raise UnknownSystem(f"the model server at {client.base_url} does not serve {name!r}; it serves: {names}")
 
 
 def served_names(kind: SystemKind) -> list[str]:
@@ -181,7 +182,11 @@ def _require_kind(system: SystemInfo, kind: SystemKind) -> None:
 
 @contextmanager
 def connected(*, patience: float) -> Iterator[ModelClient]:
-    """Yield a client of the model servers that retries for ``patience`` seconds."""
+    """Yield a client of the model servers that retries for a while.
+
+    Args:
+        patience: For how many seconds; 0 for a single try.
+    """
     url: str = settings.MODEL_SERVER_URL
     # Loading the certificates for TLS takes longer than a small request, and a plain URL needs none.
     with httpx.Client(trust_env=False, verify="https:" in url) as http:
@@ -192,5 +197,5 @@ def connected(*, patience: float) -> Iterator[ModelClient]:
 
 @cache
 def _servers(urls: str) -> Servers:
-    """Return the servers of this process, so that slices share what it learned about them."""
+    """Return this process's servers; slices share what it learned of them."""
     return Servers(urls)

@@ -44,7 +44,7 @@ class Job:
 def run_job(
     run: SlicedRun, task: Task[Any, Any], *, count_done: Callable[[], int], enqueue: Callable[[], int]
 ) -> Job:
-    """Return the job of a sliced run, which is finished when its status says so."""
+    """Return the job of a sliced run; its status says when it is finished."""
 
     def is_finished(_done: int) -> bool:
         run.refresh_from_db(fields=["status", "error"])

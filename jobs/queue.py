@@ -87,7 +87,7 @@ def publish(task: Task[Any, Any], calls: Iterable[tuple[int, ...]]) -> None:
 
 
 def workers() -> list[str]:
-    """Return the names of the workers that answer in a second. Raises NoBroker."""
+    """Return the workers that answer within a second. Raises NoBroker."""
     try:
         return [name for reply in current_app.control.ping(timeout=1.0) or [] for name in reply]
     except BrokerError as error:

@@ -73,7 +73,8 @@ class RunKind(Generic[Run, Unit]):
     def compute_slice(self, *, run_id: int, first: int, last: int) -> int:
         """Compute what a run lacks among the keys ``first`` to ``last``.
 
-        Calling it twice, or twice at once, stores nothing twice. An error that no retry can heal ends the run.
+        Calling it twice, or twice at once, stores nothing twice. An error that no retry can heal ends the
+        run.
 
         Returns:
             The number of units computed.
@@ -102,10 +103,11 @@ class RunKind(Generic[Run, Unit]):
         return self.missing(run).order_by("-pk").values_list("pk").first() is None
 
     def finish_run(self, *, run_id: int) -> bool:
-        """Mark a running run as done if it is complete; return whether this call did.
+        """Mark a running run as done if complete; return whether this call did.
 
-        Call it after a slice is stored and outside its transaction: two workers that store the last two slices
-        at once would each miss the other's rows. A running run never loses results, so no lock is needed.
+        Call it after a slice is stored and outside its transaction: two workers that store the last two
+        slices at once would each miss the other's rows. A running run never loses results, so no lock is
+        needed.
         """
         run = self.model._default_manager.get(pk=run_id)
         if run.status != Status.RUNNING or not self.is_complete(run):
@@ -117,7 +119,7 @@ class RunKind(Generic[Run, Unit]):
         return self._end(run_id, "fail", error=error)
 
     def cancel_run(self, *, run_id: int, by: User | None = None) -> bool:
-        """Stop a running run until it is started again; return whether this call did.
+        """Stop a run until it is started again; return whether this call did.
 
         Stored results stay, and a slice in progress is still stored. Waiting slices do nothing.
         """
@@ -138,7 +140,7 @@ class RunKind(Generic[Run, Unit]):
         self.model._default_manager.filter(pk=run.pk).update(progressed_at=timezone.now(), sweeps=0)
 
     def sweep(self, task: Task[Any, Any], enqueue: Callable[[Run], int]) -> None:
-        """Enqueue the lost slices of stalled runs again; after a few sweeps fail the run.
+        """Enqueue lost slices again, and fail a run that loses them repeatedly.
 
         Slices get lost if their worker is killed by its time limit or together with the broker. A run of
         which a slice waits or is being computed is left alone.

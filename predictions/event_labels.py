@@ -1,4 +1,7 @@
-"""The labels for the log of datasets and runs. ``actions.events`` records no kind that is not here."""
+"""Labels of the log of datasets and runs.
+
+``actions.events`` records no kind without a label.
+"""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,4 @@
-"""Tasks of the workers: slices of prediction runs, reduced inputs and probes.
+"""Tasks of the workers: slices of runs, reduced inputs and probes.
 
 A slice computes what is missing in a range of keys. Any worker may run it, running it twice does no harm, and
 a lost slice only waits until what is missing is enqueued again.

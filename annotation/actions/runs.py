@@ -66,7 +66,7 @@ def _refusal(item: Item, message: str) -> ItemError:
 
 
 def _request(item: Item, files: Mapping[str, ImageFile]) -> ModuleItem:
-    """Return an item as the model server takes it. Raise ValueError if it cannot."""
+    """Return an item for the model server. Raise ValueError if impossible."""
     if not item.program:
         raise ValueError("program: the item has none")
     return ModuleItem(

@@ -1,4 +1,4 @@
-"""Predictions of a system on a dataset: runs, their slices, and predictions that come from a file."""
+"""Actions on prediction runs, and predictions imported from files."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ def _answer(run: PredictionRun, questions: list[Question]) -> None:
 def _store(
     run: PredictionRun, questions: Sequence[Question], outcomes: Sequence[QAPrediction | ItemError]
 ) -> None:
-    """Store a slice. Of two workers that computed a question, the prediction wins.
+    """Store a slice. Of two workers' results, a prediction wins.
 
     The run is locked first, so that neither worker misses what the other stores.
     """
@@ -90,11 +90,17 @@ fail_run, cancel_run = RUNS.fail_run, RUNS.cancel_run
 
 @dataclass(frozen=True)
 class FileReport:
-    """What the import of a predictions file did; all but ``run`` are counts.
+    """Counts of an import of a predictions file.
 
-    ``unknown``: ids of the file that the dataset lacks. ``without_prediction``: questions of the dataset
-    that the file lacks. ``without_answer``, ``without_facts``: stored with an empty answer, no facts.
-    ``stray_facts``: predicted facts that name no sentence of the question's articles, stored all the same.
+    Attributes:
+        run: The run that holds the predictions.
+        added: Predictions stored now.
+        unchanged: Predictions stored before.
+        unknown: Ids in the file that the dataset lacks.
+        without_prediction: Questions of the dataset that the file lacks.
+        without_answer: Predictions stored with an empty answer.
+        without_facts: Predictions stored without facts.
+        stray_facts: Predicted facts that name no sentence of the question's articles; they are stored too.
     """
 
     run: PredictionRun
@@ -111,9 +117,12 @@ class FileReport:
 def import_predictions(
     *, file: PredictionsFile, dataset: Dataset, system: str, by: User | None = None
 ) -> FileReport:
-    """Store the predictions of a file as a finished run, all or none; the same file again adds nothing.
+    """Store the predictions of a file as a finished run, all or none.
 
-    Raises BadFile when no id of the file is in the dataset, or an answer lies outside of the articles.
+    Importing the same file again adds nothing.
+
+    Raises:
+        BadFile: No id of the file is in the dataset, or an answer lies outside of the articles.
     """
     run, _ = PredictionRun.objects.get_or_create(
         dataset=dataset,
@@ -129,14 +138,14 @@ def import_predictions(
     report = FileReport(run=run)
     for batch in _question_batches(dataset):
         report = _import_batch(file, run, batch, report)
-    found = report.added + report.unchanged
-    if not found:
+    matched = report.added + report.unchanged
+    if not matched:
         raise BadFile(
             file.path, f"none of its {len(file.ids)} ids is a question of the dataset {dataset.name!r}"
         )
     if report.added:
         events.record(kind="predictions_imported", by=by, data=_named(run) | {"added": report.added})
-    return replace(report, unknown=len(file.ids) - found)
+    return replace(report, unknown=len(file.ids) - matched)
 
 
 def _question_batches(dataset: Dataset) -> Iterator[list[Question]]:
@@ -153,24 +162,24 @@ def _import_batch(
             "question_id", flat=True
         )
     )
-    told = [question for question in batch if question.external_id in file.ids]
-    made = {question: file.prediction(question.external_id, question.context) for question in told}
+    listed = [question for question in batch if question.external_id in file.ids]
+    read = {question: file.prediction(question.external_id, question.context) for question in listed}
     new = [
         Prediction(run=run, question=question, **Prediction.columns(prediction))
-        for question, prediction in made.items()
+        for question, prediction in read.items()
         if question.pk not in stored
     ]
     Prediction.objects.bulk_create(new)
-    ids = {question.external_id for question in told}
+    ids = {question.external_id for question in listed}
     return replace(
         report,
         added=report.added + len(new),
-        unchanged=report.unchanged + len(told) - len(new),
-        without_prediction=report.without_prediction + len(batch) - len(told),
+        unchanged=report.unchanged + len(listed) - len(new),
+        without_prediction=report.without_prediction + len(batch) - len(listed),
         without_answer=report.without_answer + len(ids - file.content.answer.keys()),
         without_facts=report.without_facts + len(ids - file.content.sp.keys()),
         stray_facts=report.stray_facts
-        + sum(len(stray_facts(question.context, one.facts)) for question, one in made.items()),
+        + sum(len(stray_facts(question.context, one.facts)) for question, one in read.items()),
     )
 
 

@@ -1,4 +1,6 @@
-"""Question files in the form of SQuAD, which Quoref has too: a passage is one sentence of one article.
+"""Read question files in the form of SQuAD, which Quoref shares.
+
+A passage is one sentence of one article.
 
 Sources: Rajpurkar et al. 2016, Dasigi et al. 2019. There are no supporting facts in this form.
 """
@@ -39,7 +41,7 @@ class _File(BaseModel):
 
 
 def read_quoref(path: Path, *, on_progress: Callable[[int], None] | None = None) -> Iterator[QuestionRecord]:
-    """As `read_squad`, but several answers are parts of one, and such a question is left out."""
+    """Yield the questions of a file, without those of several answers."""
     return read_squad(path, on_progress=on_progress, parts=True)
 
 
@@ -48,10 +50,15 @@ def read_squad(
 ) -> Iterator[QuestionRecord]:
     """Yield the questions of a file in its order.
 
-    The first answer is the gold answer; a question without any, which the text does not answer, is left
-    out. ``parts``: several answers are parts of one, and the question is left out too. ``on_progress`` is called
-    with the number of bytes once they are read. Raises BadFile, which names file and field, at the first that
-    is wrong, and when an id occurs a second time.
+    The first answer is the gold answer. A question without an answer in the text is left out.
+
+    Args:
+        path: The file.
+        on_progress: Called once with the number of bytes.
+        parts: Several answers are parts of one; such a question is left out.
+
+    Raises:
+        BadFile: A field is wrong or an id is repeated; names file and field.
     """
     try:
         content = path.read_bytes()

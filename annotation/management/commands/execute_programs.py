@@ -18,8 +18,8 @@ from jobs.progress_bar import Bar
 
 class Command(JobCommand):
     help = (
-        "Have workers send a project's items to a modular network of the model server and store the output of "
-        "each module. Stored outputs are not computed again."
+        "Have workers send a project's items to a modular network of the model server and store the output "
+        "of each module. Stored outputs are not computed again."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -63,7 +63,7 @@ class Command(JobCommand):
             self._compute_saliency(run, options["saliency"], options["slice"])
 
     def _compute_saliency(self, run: PredictionRun, method: SaliencyMethod, size: int) -> None:
-        """Wait for the saliency of all predictions. Raise RunFailed if none has any."""
+        """Wait for the saliency of all predictions; RunFailed if none has any."""
         run = start_saliency(run=run, options=highlighting(method))
         total = run.predictions.count()
         job = Job(
