@@ -1,7 +1,7 @@
-"""Simulated participants: they walk the real pages over HTTP and answer by a named behaviour. No Django.
+"""Simulated participants, who walk the real pages over HTTP. No Django.
 
-A walk is a generator of requests, so that the same walk runs on any client. What a bot sends comes from the
-page that it was served: a field that the page lacks is an error, never made up.
+A walk is a generator of requests, so that the same walk runs on any client. A bot fills the fields of the
+page that it was served; a missing field is an error.
 """
 
 import random
@@ -31,10 +31,14 @@ Effect = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Planted:
-    """Effects by condition, and how a bot learns its condition: from its participant cookie.
+    """Effects by condition, and how a bot learns its condition.
 
-    No page says which condition it belongs to, so bots could not do otherwise by what they see. ``varies``:
-    where a participant sees several conditions, it is asked for every page.
+    The site looks it up by the participant cookie, because no page names its condition.
+
+    Attributes:
+        effects: The effect of each condition.
+        condition_of: Returns the condition for a participant cookie.
+        varies: A participant sees several conditions, so it is looked up for each page.
     """
 
     effects: Mapping[str, Effect]
@@ -51,12 +55,16 @@ Knowledge = Mapping[tuple[str, str], bool | None]
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """What bots expect of the pages of a study, and what they know of its answers.
+    """The pages of a study, and the correctness of its answers.
 
-    ``items`` counts the pages with items, practice and attention items included. ``stages`` are the pages
-    before them, in order. ``heeded`` has the answers that pass a check, by stage, or by the question shown of
-    an attention item, and key. ``item_spread`` is the standard deviation of how items differ for all bots, in
-    the unit of `Effect`.
+    Attributes:
+        items: The number of pages with items, practice and attention items included.
+        item_questions: The questions of an item.
+        post_survey: The questions after the items.
+        knowledge: The correctness of the shown answers.
+        stages: The pages before the items, in order.
+        heeded: The answers that pass a check, by key, for each stage or shown question of an attention item.
+        item_spread: The standard deviation of item effects that all bots share, in the unit of `Effect`.
     """
 
     items: int
@@ -68,18 +76,20 @@ class StudyPlan:
     item_spread: float = 0.0
 
     def leaning(self, question: str) -> float:
-        """What an item adds to every bot's answers: drawn once for its question."""
+        """Return the effect of an item on every bot, drawn from its question."""
         return random.Random(f"item/{question}").gauss(0.0, self.item_spread)
 
 
 @dataclass
 class Bot:
-    """One simulated participant and what became of it. ``seconds`` has one entry per request.
+    """One simulated participant and its record.
 
-    ``ended``: the site sent it away before the items, by a check or for want of a place. ``leaning`` is what
-    this bot adds to all its answers, in the unit of `Effect`; ``tilt`` that with what the item adds.
-
-    ``condition`` is known, and ``effect`` set, only where effects are planted.
+    Attributes:
+        ended: The site sent it away before the items, by a check or because the study was full.
+        leaning: The effect of this bot on all its answers, in the unit of `Effect`.
+        tilt: ``leaning`` plus the effect of the present item.
+        condition: Known only if effects are planted, as is ``effect``.
+        seconds: The duration of each request.
     """
 
     number: int
@@ -101,13 +111,18 @@ class Bot:
 
     @property
     def behaviour(self) -> Behaviour:
+        """Return the behaviour of the bot."""
         return BEHAVIOURS[self.kind]
 
 
 def make_bots(n: int, mix: Mapping[str, float], *, seed: int, spread: float = 0.0) -> list[Bot]:
-    """``n`` bots in the shares of ``mix`` (largest remainders), shuffled, each with its own generator.
+    """Return bots with their own generators (largest remainder method).
 
-    spread: standard deviation of how bots differ in all their answers, in the unit of `Effect`.
+    Args:
+        n: The number of bots.
+        mix: The share of each behaviour.
+        seed: The seed of all generators.
+        spread: The standard deviation of bot effects on all answers, in the unit of `Effect`.
     """
     kinds = behaviour_mix.draw_behaviours(n, mix, seed=seed)
     return [
@@ -136,9 +151,10 @@ _CODE = re.compile(r'<p class="code">([^<]+)</p>')
 
 @dataclass(frozen=True)
 class Page:
-    """A page as a bot sees it: hidden fields with their values, and choices (radio groups, boxes, buttons).
+    """A page as a bot sees it: hidden fields, and controls to fill.
 
-    What is to be written, a number or a text, is a choice with its present value.
+    ``choices`` holds the values of radio groups, boxes and buttons, and the present value of a text or
+    number.
     """
 
     url: str
@@ -148,7 +164,10 @@ class Page:
 
     @property
     def place(self) -> str:
-        """The last part of the address: "consent", a stage, the position of an item, "survey", "done"."""
+        """Return the last part of the address, which names the page.
+
+        It is "consent", a stage, the position of an item, "survey" or "done".
+        """
         return urlsplit(self.url).path.rstrip("/").rpartition("/")[2]
 
     def __str__(self) -> str:
@@ -157,7 +176,7 @@ class Page:
 
 
 def read_page(url: str, text: str) -> Page:
-    """Read the one form with a page key; a page without it has neither fields nor choices."""
+    """Read the form with a page key; a page without it has no controls."""
     fields: dict[str, str] = {}
     choices: dict[str, list[str]] = {}
     for form in _FORM.findall(text):
@@ -176,7 +195,7 @@ def read_page(url: str, text: str) -> Page:
 
 
 def question_on(page: Page) -> str:
-    """The question that an item page shows."""
+    """Return the question that an item page shows."""
     question = _QUESTION.search(page.text)
     if question is None:
         raise BotError(f"{page} shows no question")
@@ -184,7 +203,7 @@ def question_on(page: Page) -> str:
 
 
 def is_right(page: Page, knowledge: Knowledge) -> bool | None:
-    """Whether the answer on an item page is correct, as the site's own database has it."""
+    """Return the stored correctness of the answer on an item page."""
     question, answer = _QUESTION.search(page.text), _ANSWER.search(page.text)
     if question is None or answer is None:
         raise BotError(f"{page} shows no question with an answer")
@@ -202,7 +221,7 @@ Form = dict[str, str | list[str]]
 
 
 def answer(question: Question, bot: Bot, right: bool | None, wanted: Wanted) -> str | list[str]:
-    """The form value of a bot for a question; ``wanted`` is what a check asks for."""
+    """Return a bot's form value; ``wanted`` has the answers a check needs."""
     if question.key in wanted and bot.rng.random() < bot.behaviour.heeds:
         return form_value(question, wanted[question.key])
     if question.kind in ("yes_no", "likert"):
@@ -221,9 +240,9 @@ def fill(
     chosen = {question.key: answer(question, bot, right, wanted or {}) for question in questions}
     written = {question.key for question in questions if question.kind in ("number", "text")}
     for key, value in chosen.items():
-        for one in value if isinstance(value, list) else [value]:
-            if key not in page.choices or (key not in written and one not in page.choices[key]):
-                raise BotError(f"{page} lacks the choice {one!r} of the question {key!r}")
+        for choice in value if isinstance(value, list) else [value]:
+            if key not in page.choices or (key not in written and choice not in page.choices[key]):
+                raise BotError(f"{page} lacks the choice {choice!r} of the question {key!r}")
     unknown = sorted(page.choices.keys() - chosen.keys() - {HONEYPOT_FIELD})  # which stays empty
     if unknown:
         raise BotError(f"{page} asks {unknown[0]!r}, which is no question of the study")
@@ -256,7 +275,10 @@ _Open = Generator[Get | Post | Think, httpx.Response | None, Page]
 
 
 def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
-    """From the entry link to the completion code, or as far as the behaviour goes. Fills in ``bot``."""
+    """Walk from the entry link to the completion code. Fills in ``bot``.
+
+    The behaviour may end the walk earlier.
+    """
     page = yield from _ask(Get(link))
     if "yes" not in page.choices.get("consent", []):
         raise BotError(f"{page} asks for no consent")
@@ -298,7 +320,10 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
 def _send(
     page: Page, bot: Bot, questions: Sequence[Question], right: bool | None, wanted: Wanted | None = None
 ) -> _Open:
-    """Send a page as often as the bot has tabs; all but the first are too late and must change nothing."""
+    """Send a page once for each tab of the bot.
+
+    All but the first are too late and must change nothing.
+    """
     tabs, place = [page], page.place
     for _tab in range(bot.behaviour.tabs - 1):
         tabs.append((yield from _ask(Get(page.url))))
@@ -369,7 +394,7 @@ async def run_bots(
 
 
 async def _request(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
-    """Send one request and follow its redirects one by one, so that each is timed by itself."""
+    """Send a request and follow its redirects, timing each by itself."""
     method, url, form = "GET", step.url, None
     if isinstance(step, Post):
         method, form = "POST", step.form

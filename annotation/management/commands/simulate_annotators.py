@@ -1,4 +1,4 @@
-"""Has simulated annotators work on a project of a running site."""
+"""Have simulated annotators annotate a project on a running site."""
 
 import argparse
 import asyncio
@@ -90,13 +90,16 @@ class Command(SimulationCommand):
         )
 
     def _compare(self, project: Project, crowd: Sequence[Bot], before: set[tuple[int, str]]) -> None:
-        """What the bots were told is stored must be in the database, once, and nothing else of theirs."""
+        """Require that the database holds each acknowledged operation once.
+
+        It must hold nothing else of the bots.
+        """
         names = [bot.name for bot in crowd]
         stored = stored_operations(project, names)
-        told = {operation for bot in crowd for operation in bot.saved}
-        lost = told - stored.keys()
+        acknowledged = {operation for bot in crowd for operation in bot.saved}
+        lost = acknowledged - stored.keys()
         doubled = sum(times > 1 for times in stored.values())
-        unheard = stored.keys() - told - before
+        unheard = stored.keys() - acknowledged - before
         submitted = {work for bot in crowd for work in bot.submitted} - submitted_works(project, names)
         failed = sum(bool(bot.error) for bot in crowd)
         if lost or doubled or submitted or (unheard and not failed):
@@ -104,7 +107,7 @@ class Command(SimulationCommand):
                 f"the database lacks {len(lost)} operations and {len(submitted)} items that were "
                 f"acknowledged, holds {doubled} twice and {len(unheard)} that nobody sent"
             )
-        self.stdout.write(f"stored: all {len(told)} operations, each once, and nothing else")
+        self.stdout.write(f"stored: all {len(acknowledged)} operations, each once, and nothing else")
         self.require_success(failed, len(crowd))
 
 

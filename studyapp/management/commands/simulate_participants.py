@@ -1,4 +1,4 @@
-"""Has simulated participants walk through a study on a running site."""
+"""Have simulated participants walk through a study on a running site."""
 
 import argparse
 import asyncio
@@ -80,7 +80,10 @@ class Command(SimulationCommand):
         self._compare(crowd, link)
 
     def _warn(self, study: Study, think: float) -> None:
-        """Bots are quick on the server's clock, and what is too quick is excluded from the report."""
+        """Warn if rules of the study would exclude bots as too fast.
+
+        Bots are fast on the server's clock.
+        """
         version = latest_version(study)
         assert version is not None  # there is a plan
         for rule in frozen(version).rules:
@@ -106,8 +109,8 @@ class Command(SimulationCommand):
         )
 
     def _compare(self, crowd: Sequence[Bot], link: EntryLink) -> None:
-        """What the bots sent and were told is stored must be in the database, neither less nor more."""
-        found = stored(link)
+        """Require that the database holds exactly what the bots saw accepted."""
+        counts_by_name = stored(link)
         sent = {
             "participants": sum(bot.consented for bot in crowd),
             "stages": sum(bot.stages for bot in crowd),
@@ -116,8 +119,8 @@ class Command(SimulationCommand):
             "completed": sum(bool(bot.code) for bot in crowd),
             "ended": sum(bot.ended for bot in crowd),
         }
-        counts = ", ".join(f"{number} {name}" for name, number in found.items())
-        if found != sent:
+        counts = ", ".join(f"{number} {name}" for name, number in counts_by_name.items())
+        if counts_by_name != sent:
             expected = ", ".join(f"{number} {name}" for name, number in sent.items())
             raise CommandError(f"the database holds {counts}, but the bots saw {expected}")
         self.stdout.write(f"stored: {counts}; the same as the bots saw")
@@ -127,7 +130,7 @@ class Command(SimulationCommand):
 def _planted(
     study: Study, given: Sequence[tuple[str, Effect]], mix: Mapping[str, float], plan: StudyPlan
 ) -> Planted | None:
-    """The effects to plant, checked against the frozen study; None where there are none."""
+    """Return the effects to plant, checked against the study, or None."""
     if not given:
         return None
     effects = dict(given)
@@ -144,7 +147,11 @@ def _planted(
 
 
 def _link(study: Study, url: str) -> tuple[EntryLink, str]:
-    """A link for bots and its address at the site, which must answer and know it."""
+    """Create a link for bots and check that the site knows it.
+
+    Returns:
+        The link and its address.
+    """
     get_status(url + reverse("studyapp:home"), url)
     try:
         check_admission(EntryLink(study=study))
