@@ -253,7 +253,8 @@ def line(result: dict[str, Any]) -> str:
     return (
         f"{result['kind']:>5}, {result['act']:<20} {result['frames_a_second']:5.1f} frames/s (bar 60), "
         f"ms median {result['median_ms']:.1f}, 95 % {result['p95_ms']:.1f}, "
-        f"longest {result['longest_ms']:.0f}; {result['halts']} of {HALT_MS:.0f} ms or more; load {result['machine_load']:.1f}"
+        f"longest {result['longest_ms']:.0f}; {result['halts']} of {HALT_MS:.0f} ms or more; "
+        f"load {result['machine_load']:.1f}"
     )
 
 
