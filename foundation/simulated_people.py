@@ -32,7 +32,7 @@ Response = TypeVar("Response")
 
 async def run_walks(
     bots: Sequence[Bot],
-    walk: Callable[[Bot], Generator[Request | Think, Response | None, None]],
+    walk: Callable[[Bot], Generator[Any, Response | None, None]],
     send: Callable[[Bot, Request, httpx.AsyncClient], Awaitable[Response]],
     *,
     concurrency: int,

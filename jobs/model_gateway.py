@@ -104,7 +104,7 @@ def _send_in_parts(
         if len(items) == 1:
             return [ItemError(id=items[0].id, error="invalid_item", message=str(error))]
         # Too much at once, or one bad item: halving finds out which and loses no other item.
-        half = len(items) // 2
+        half: int = len(items) // 2
         return [
             *_send_in_parts(client, system, revision, send, items[:half]),
             *_send_in_parts(client, system, revision, send, items[half:]),
