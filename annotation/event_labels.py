@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Gold, Kind, Role
-from foundation.event_labels import EventWords
+from foundation.event_labels import EventLabels
 
 _KINDS = {
     "adjudication_started": _("Adjudication started"),
@@ -37,7 +37,7 @@ _KINDS = {
 }
 _YES_OR_NO = {"True": _("yes"), "False": _("no")}  # settings are recorded as text
 
-WORDS = EventWords(
+EVENT_LABELS = EventLabels(
     kinds=_KINDS,
     details={
         "active": _("active"),

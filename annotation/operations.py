@@ -46,7 +46,8 @@ class Change(Payload):
 
 class Edit(Change):
     """One act of a person: a change of one node, the changes that follow from it, and the statement
-    about the program (``problem``, which only counts where it is given; None takes it back)."""
+    about the program (``problem``, which only counts where it is given; None takes it back).
+    """
 
     node: Position = 0
     problem: Problem | None = None

@@ -2,7 +2,7 @@
 
 from foundation.state_machine import ForbiddenTransition, Transition, next_status
 
-__all__ = ["PROJECT", "RUN", "WORK", "ForbiddenTransition", "next_status"]
+__all__ = ["PROJECT", "WORK", "ForbiddenTransition", "next_status"]
 
 PROJECT = (
     Transition("close", ("open",), "closed"),
@@ -20,11 +20,4 @@ WORK = (
     Transition("expire", ("reserved",), "expired"),
     Transition("release", ("reserved", "returned"), "released"),
     Transition("resume", ("expired", "released"), "reserved"),
-)
-
-RUN = (
-    Transition("start", ("done", "failed", "cancelled"), "running"),
-    Transition("finish", ("running",), "done"),
-    Transition("fail", ("running",), "failed"),
-    Transition("cancel", ("running",), "cancelled"),
 )

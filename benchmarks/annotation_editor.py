@@ -1,4 +1,6 @@
-"""Frames a second of the annotation editor: ``python -m benchmarks.annotation_editor``.
+"""Measure the editor's frames a second.
+
+Run ``python -m benchmarks.annotation_editor``.
 
 A real browser, without a graphics card, on an image with 1,000 boxes and on a passage of 10,000 tokens with
 2,000 spans. While a box is dragged, while one is drawn, while the passage scrolls, and while a selection is
@@ -38,12 +40,12 @@ SIZE = (1280, 860)
 SEED = """
 import json
 from pathlib import Path
-from annotation.actions import places
+from annotation.actions import assignments
 from annotation.actions.bots import enlist_bots, open_sessions
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
 from annotation.models import Membership
-from annotation.payloads import ItemRecord
+from annotation.schemas import ItemRecord
 
 works = {{}}
 for record in map(ItemRecord.model_validate_json, Path({path!r}).read_text().splitlines()):
@@ -51,7 +53,7 @@ for record in map(ItemRecord.model_validate_json, Path({path!r}).read_text().spl
     import_items(records=[record], project=project, image_folder=Path({path!r}).parent)
     [(name, password)] = enlist_bots(project=project, n=1)
     member = Membership.objects.select_related("project", "user").get(project=project, user__username=name)
-    works[record.kind] = (places.next_work(member=member).pk, open_sessions(names=[name])[name])
+    works[record.kind] = (assignments.next_work(member=member).pk, open_sessions(names=[name])[name])
 print(json.dumps(works))
 """
 
@@ -69,7 +71,7 @@ WATCH = """() => {
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
-    """Both items, each with a draft that its annotator finds there; the pictures are put into the folder."""
+    """Return two items with drafts, and write their pictures."""
     Image.new("RGB", (800, 600), "#dde").save(folder / "left.png")
     Image.new("RGB", (800, 600), "#ded").save(folder / "right.png")
     boxes = {
@@ -91,24 +93,24 @@ def records(folder: Path) -> list[dict[str, Any]]:
 
 
 def _boxes(chance: random.Random) -> list[dict[str, Any]]:
-    """All of them in the left image. The first lies by itself in the corner, to be taken hold of."""
-    found = [{"id": "b0", "image": 0, "box": [0.0, 0.0, 0.08, 0.08]}]
+    """Return the boxes of the left image; the first lies alone in a corner."""
+    boxes_drawn = [{"id": "b0", "image": 0, "box": [0.0, 0.0, 0.08, 0.08]}]
     for number in range(1, BOXES):
         left, top, size = chance.uniform(0.1, 0.9), chance.uniform(0.1, 0.9), chance.uniform(0.02, 0.1)
-        found.append({"id": f"b{number}", "image": 0, "box": [left, top, left + size, top + size]})
-    return found
+        boxes_drawn.append({"id": f"b{number}", "image": 0, "box": [left, top, left + size, top + size]})
+    return boxes_drawn
 
 
 def _spans(chance: random.Random, text: str, bounds: list[tuple[int, int]]) -> list[dict[str, Any]]:
-    found = []
+    drawn = []
     for number in range(SPANS):
         first = chance.randrange(TOKENS - 10)
         beyond = first + chance.randint(1, 8)
         start, end = bounds[first][0], bounds[beyond - 1][1]
-        found.append(
+        drawn.append(
             {"id": f"s{number}", "span": [start, end], "tokens": [first, beyond], "quote": text[start:end]}
         )
-    return found
+    return drawn
 
 
 def seeded(site: Site) -> dict[str, tuple[int, str]]:
@@ -116,13 +118,14 @@ def seeded(site: Site) -> dict[str, tuple[int, str]]:
     path = site.var / "editor" / "items.jsonl"
     path.parent.mkdir()
     path.write_text("".join(json.dumps(record) + "\n" for record in records(path.parent)), encoding="utf-8")
-    found: dict[str, tuple[int, str]] = json.loads(
+    seeds: dict[str, tuple[int, str]] = json.loads(
         site.manage("shell", "--no-imports", "--command", SEED.format(path=str(path))).splitlines()[-1]
     )
-    return found
+    return seeds
 
 
 def opened(browser: Browser, site: Site, work: int, session: str) -> Page:
+    """Open the editor of a work in a new page."""
     page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
     page.context.add_cookies([{"name": "sessionid", "value": session, "url": site.url}])
     page.on("pageerror", lambda error: print(f"the page fails: {error}", file=sys.stderr))
@@ -134,7 +137,7 @@ def opened(browser: Browser, site: Site, work: int, session: str) -> Page:
 
 
 def moved(page: Page, seconds: float, move: Callable[[float], None]) -> list[float]:
-    """Call ``move`` with the time in seconds a hundred times a second; returns each frame's milliseconds."""
+    """Call ``move`` 100 times a second; return each frame's milliseconds."""
     page.evaluate("window.frames.length = 0")
     begun = time.perf_counter()
     while (now := time.perf_counter() - begun) < seconds:
@@ -216,8 +219,8 @@ def _saved(page: Page) -> None:
 
 def edits(site: Site) -> dict[str, int]:
     """How many edits the site has stored, by kind."""
-    found: dict[str, int] = json.loads(site.manage("shell", "--no-imports", "--command", COUNT))
-    return found
+    counts: dict[str, int] = json.loads(site.manage("shell", "--no-imports", "--command", COUNT))
+    return counts
 
 
 STAGES = (
@@ -231,6 +234,7 @@ STAGES = (
 
 
 def summary(kind: str, act: str, frames: list[float]) -> dict[str, Any]:
+    """Return frames a second and the longest frames of an act."""
     ordered = sorted(frames)
     return {
         "kind": kind,
@@ -239,20 +243,23 @@ def summary(kind: str, act: str, frames: list[float]) -> dict[str, Any]:
         "median_ms": ordered[len(ordered) // 2],
         "p95_ms": ordered[int(0.95 * len(ordered))],
         "longest_ms": ordered[-1],
-        "halts": sum(one >= HALT_MS for one in frames),
+        "halts": sum(result >= HALT_MS for result in frames),
         "machine_load": os.getloadavg()[0],
     }
 
 
-def line(one: dict[str, Any]) -> str:
+def line(result: dict[str, Any]) -> str:
+    """Format a result as a line of the table."""
     return (
-        f"{one['kind']:>5}, {one['act']:<20} {one['frames_a_second']:5.1f} frames/s (bar 60), ms median "
-        f"{one['median_ms']:.1f}, 95 % {one['p95_ms']:.1f}, longest {one['longest_ms']:.0f}; "
-        f"{one['halts']} of {HALT_MS:.0f} ms or more; load {one['machine_load']:.1f}"
+        f"{result['kind']:>5}, {result['act']:<20} {result['frames_a_second']:5.1f} frames/s (bar 60), "
+        f"ms median {result['median_ms']:.1f}, 95 % {result['p95_ms']:.1f}, "
+        f"longest {result['longest_ms']:.0f}; {result['halts']} of {HALT_MS:.0f} ms or more; "
+        f"load {result['machine_load']:.1f}"
     )
 
 
 def measure(browser: Browser, site: Site, seconds: float) -> list[dict[str, Any]]:
+    """Measure every act on both kinds of items."""
     works = seeded(site)
     pages = {kind: opened(browser, site, *works[kind]) for kind in works}
     results = []
@@ -282,8 +289,10 @@ def main() -> int:
         browser.close()
     if options.out:
         options.out.write_text(json.dumps({"stages": results}, indent=1) + "\n")
-    missed = [one for one in results if one["frames_a_second"] < LEAST_FRAMES]
-    print("\n".join(f"Missed: {one['kind']}, {one['act']}" for one in missed) or "The bar is reached.")
+    missed = [result for result in results if result["frames_a_second"] < LEAST_FRAMES]
+    print(
+        "\n".join(f"Missed: {result['kind']}, {result['act']}" for result in missed) or "The bar is reached."
+    )
     return 1 if missed else 0
 
 

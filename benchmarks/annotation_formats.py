@@ -1,4 +1,6 @@
-"""Reading and writing items of annotation: ``python -m benchmarks.annotation_formats``.
+"""Measure reading and writing of annotation items.
+
+Run ``python -m benchmarks.annotation_formats``.
 
 Items are made with gold: an image pair with seven objects in two layers, or a passage of 300 tokens with nine
 spans in three; for writing, also with the work of one person. Each reader and writer runs in a process of its
@@ -45,13 +47,13 @@ SPAN_FORMATS = ("jsonl", "labelstudio", "w3c", "parquet", "brat")
 def box_item(number: int, works: int) -> ItemRecord:
     """An image pair: five dogs, two of them chosen."""
     rng = random.Random(number)
-    found = []
+    spans = []
     for place in range(5):
         left, top = round(rng.random() * 0.6, 4), round(rng.random() * 0.6, 4)
         box = [left, top, left + 0.25, top + 0.3]
-        found.append({"id": f"a{place}", "image": place % 2, "box": box})
+        spans.append({"id": f"a{place}", "image": place % 2, "box": box})
     chosen = [{"id": f"c{place}", "ref": f"a{place}"} for place in range(2)]
-    layers = {2: {"state": "done", "objects": found}, 4: {"state": "done", "objects": chosen}}
+    layers = {2: {"state": "done", "objects": spans}, 4: {"state": "done", "objects": chosen}}
     images = [{"name": f"{number}-{side}.png", "width": 640, "height": 480} for side in (0, 1)]
     return _item(
         number,
@@ -71,8 +73,8 @@ def span_item(number: int, works: int) -> ItemRecord:
     tokens = tokenize(passage)
 
     def span(name: str, first: int, **more: Any) -> dict[str, Any]:
-        made = span_of(name, tokens[first][0], tokens[first + 3][1], passage, tokens)
-        return {**made.model_dump(), **more}
+        built = span_of(name, tokens[first][0], tokens[first + 3][1], passage, tokens)
+        return {**built.model_dump(), **more}
 
     events = [span(f"e{place}", 40 * place) for place in range(4)]
     chosen = [{"id": f"c{place}", "ref": f"e{place}"} for place in range(3)]
@@ -104,6 +106,7 @@ def _item(number: int, works: int, layers: dict[int, Any], *, program: str, **fi
 
 
 def items(kind: str, count: int, works: int) -> Iterator[ItemRecord]:
+    """Yield generated items of one kind."""
     make = box_item if kind == "boxes" else span_item
     return (make(number, works) for number in range(count))
 
@@ -138,34 +141,37 @@ def measure(job: str, name: str, kind: str, path: Path) -> dict[str, float]:
 
 
 def alone(*job: str) -> dict[str, float]:
-    """What a job measures in a fresh process."""
+    """Run a job in a fresh process and return its measurements."""
     command = [sys.executable, "-m", "benchmarks.annotation_formats", "--job", *job]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
 
 
 # --- the table ---------------------------------------------------------------------------------------
 
 
-def show(job: str, name: str, kind: str, found: dict[str, float]) -> None:
-    rate = found["items"] / found["seconds"]
-    numbers = f"{found['items']:>8,.0f} {found['seconds']:>9.2f} {found['wall']:>8.2f} {rate:>12,.0f}"
-    print(f"{job:<6} {name:<13} {kind:<6} {numbers} {found['peak_mb']:>8.0f}", flush=True)
+def show(job: str, name: str, kind: str, measured: dict[str, float]) -> None:
+    """Print the measurements of a job."""
+    rate = measured["items"] / measured["seconds"]
+    numbers = (
+        f"{measured['items']:>8,.0f} {measured['seconds']:>9.2f} {measured['wall']:>8.2f} {rate:>12,.0f}"
+    )
+    print(f"{job:<6} {name:<13} {kind:<6} {numbers} {measured['peak_mb']:>8.0f}", flush=True)
 
 
 def reading(folder: Path) -> bool:
-    """Read JSON lines of both kinds, then what the writers left; whether the bars were reached."""
+    """Read JSON lines and the written files; return if the bars were met."""
     reached = True
     for kind in ("boxes", "spans"):
         peaks = []
         for count in (ITEMS, 4 * ITEMS):
             path = folder / f"{kind}-{count}.jsonl"
             write_jsonl(items(kind, count, 0), path)
-            found = alone("read", "jsonl", kind, str(path))
-            show("read", "jsonl", kind, found)
-            peaks.append(found["peak_mb"])
-            reached &= found["items"] / found["seconds"] >= READ_PER_SECOND
+            measured = alone("read", "jsonl", kind, str(path))
+            show("read", "jsonl", kind, measured)
+            peaks.append(measured["peak_mb"])
+            reached &= measured["items"] / measured["seconds"] >= READ_PER_SECOND
         reached &= peaks[1] - peaks[0] <= MORE_MEMORY_MB
     for name in ("labelstudio", "coco", "faithful-nmn"):
         show("read", name, "boxes", alone("read", name, "boxes", str(folder / f"boxes-{name}")))
@@ -177,10 +183,10 @@ def writing(folder: Path) -> bool:
     reached = True
     for kind, names in (("boxes", BOX_FORMATS), ("spans", SPAN_FORMATS)):
         for name in names:
-            found = alone("write", name, kind, str(folder / f"{kind}-{name}"))
-            show("write", name, kind, found)
+            measured = alone("write", name, kind, str(folder / f"{kind}-{name}"))
+            show("write", name, kind, measured)
             if name != "brat":  # 40,000 small files: the file system's time, not ours
-                reached &= found["seconds"] < WRITE_SECONDS
+                reached &= measured["seconds"] < WRITE_SECONDS
     return reached
 
 
@@ -197,9 +203,9 @@ def main() -> int:
     print(f"{'':<6} {'format':<13} {'kind':<6} {columns}")
     with tempfile.TemporaryDirectory() as folder:
         written, read = writing(Path(folder)), reading(Path(folder))
-    said = {True: "reached", False: "MISSED"}
-    print(f"bars: {READ_PER_SECOND:,} items/s from JSON lines in constant memory: {said[read]}")
-    print(f"      {ITEMS:,} items in every single file under {WRITE_SECONDS:.0f} s: {said[written]}")
+    verdicts = {True: "reached", False: "MISSED"}
+    print(f"bars: {READ_PER_SECOND:,} items/s from JSON lines in constant memory: {verdicts[read]}")
+    print(f"      {ITEMS:,} items in every single file under {WRITE_SECONDS:.0f} s: {verdicts[written]}")
     return 0 if written and read else 1
 
 

@@ -1,4 +1,6 @@
-"""Items into a project and out again: ``python -m benchmarks.annotation_import``.
+"""Measure import and export of a project's items.
+
+Run ``python -m benchmarks.annotation_import``.
 
 Plain passages, image pairs, and image pairs with gold, as JSON lines: read, checked and stored on SQLite,
 then written out as JSON lines. Beside it what the database alone needs for the same rows, which is 1: one
@@ -35,7 +37,7 @@ PASSAGE = "Ada kicked a 30-yard goal. Bo kicked a 40-yard goal."
 
 
 def lines(kind: str, count: int) -> Iterator[str]:
-    """Items of one kind, as JSON lines; every image pair has images of its own."""
+    """Yield items of one kind as JSON lines; image pairs share no images."""
     for number in range(count):
         yield json.dumps(_spans(number) if kind == "spans" else _boxes(number, kind)) + "\n"
 
@@ -60,13 +62,13 @@ def _boxes(number: int, kind: str) -> dict[str, Any]:
     }  # fmt: skip
     if kind == "boxes with gold":
         drawn = [{"id": name, "image": side, "box": [0.1, 0.1, 0.3, 0.5]} for side, name in enumerate("ab")]
-        found = {"state": "done", "objects": drawn}
-        item["gold"] = {"layers": {"3": found, "2": {"state": "done", "objects": [{"id": "c", "ref": "a"}]}}}
+        layer = {"state": "done", "objects": drawn}
+        item["gold"] = {"layers": {"3": layer, "2": {"state": "done", "objects": [{"id": "c", "ref": "a"}]}}}
     return item
 
 
 def child(path: Path, count: int) -> None:
-    """In a process of its own: import, export, and print seconds and peak memory as JSON."""
+    """Import and export in this process; print seconds and peak memory."""
     import django
 
     django.setup()
@@ -89,7 +91,7 @@ def child(path: Path, count: int) -> None:
 
 
 def measure(kind: str, count: int) -> dict[str, float]:
-    """Import items into an empty database, and insert the same rows into another one past Django."""
+    """Import items, and insert the same rows past Django for comparison."""
     with tempfile.TemporaryDirectory(prefix="touchstone-bench-") as name:
         folder = Path(name)
         env = _environment(folder)
@@ -109,8 +111,8 @@ def measure(kind: str, count: int) -> dict[str, float]:
             str(count),
         ]
         done = subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True, text=True)
-        found: dict[str, float] = json.loads(done.stdout)
-        return {**found, "bare": _bare(database, bare)}
+        measured: dict[str, float] = json.loads(done.stdout)
+        return {**measured, "bare": _bare(database, bare)}
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -121,7 +123,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _bare(source: Path, target: Path) -> float:
-    """Processor seconds that the database alone needs for the rows of the import."""
+    """Return the database's own processor seconds for the imported rows."""
     seconds = 0.0
     with closing(sqlite3.connect(source)) as full, closing(sqlite3.connect(target)) as empty:
         empty.execute("PRAGMA foreign_keys=OFF")  # the project that they belong to is not there
@@ -138,12 +140,12 @@ def _bare(source: Path, target: Path) -> float:
 
 def report(kind: str, count: int) -> bool:
     """Measure one kind, print it, and say whether it reached the bars."""
-    small, found = measure(kind, count // 10), measure(kind, count)
-    rate, out = count / found["cpu"], found["out"] * 10_000 / count
+    small, large = measure(kind, count // 10), measure(kind, count)
+    rate, out = count / large["cpu"], large["out"] * 10_000 / count
     print(
-        f"{kind:<16} {rate:8,.0f} items/s ({count / found['seconds']:,.0f} by the clock), "
-        f"{found['cpu'] / found['bare']:4.1f} × the database alone, "
-        f"peak {small['peak']:.0f} MB with {count // 10:,}, {found['peak']:.0f} MB with {count:,}; "
+        f"{kind:<16} {rate:8,.0f} items/s ({count / large['seconds']:,.0f} by the clock), "
+        f"{large['cpu'] / large['bare']:4.1f} × the database alone, "
+        f"peak {small['peak']:.0f} MB with {count // 10:,}, {large['peak']:.0f} MB with {count:,}; "
         f"10,000 items out in {out:.2f} s",
         flush=True,
     )

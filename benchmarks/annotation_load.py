@@ -1,4 +1,6 @@
-"""Annotators' waiting times and saves a second: ``python -m benchmarks.annotation_load``.
+"""Measure annotators' waiting times and saves a second.
+
+Run ``python -m benchmarks.annotation_load``.
 
 Annotators walk the real pages of a real web server, in a project of 100,000 passages: one alone at the near
 end of the project and one at its far end, 20 as fast as they can, and 50 who think about two seconds before
@@ -40,7 +42,7 @@ from annotation.actions.bots import enlist_bots, open_sessions
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
 from annotation.formats.texts import tokenize
-from annotation.payloads import ItemRecord
+from annotation.schemas import ItemRecord
 
 passage = " ".join(f"In week {{n}} Ada kicked a {{20 + n}}-yard field goal ." for n in range(1, 13))
 first = ItemRecord(
@@ -99,6 +101,7 @@ class Benchmark:
         self.load("warm-up", 2, seconds=1.0)
 
     def shell(self, code: str) -> str:
+        """Run code in the site's shell and return its output."""
         return self.site.manage("shell", "--no-imports", "--command", code)
 
     def load(
@@ -110,7 +113,7 @@ class Benchmark:
         behaviour: str = "fast",
         think: float = 0.0,
     ) -> dict[str, Any]:
-        """Run annotators in a process of their own. Raises SystemExit when something acknowledged is lost."""
+        """Run annotators in another process; SystemExit if anything is lost."""
         command = [sys.executable, "-m", "scripts.annotators", self.site.url, "load"]
         command += ["--seconds", str(seconds or self.seconds), "--think", str(think)]
         command += ["--behaviour", behaviour, "--server", str(self.site.parts.pids["web server"])]
@@ -125,9 +128,9 @@ class Benchmark:
     def _check(self, name: str, result: dict[str, Any]) -> None:
         path = self.site.var / "told.json"
         path.write_text(json.dumps({key: result.pop(key) for key in ("saved", "submitted")}))
-        found = json.loads(self.shell(CHECK.format(path=str(path))))
-        if any(found.values()):
-            raise SystemExit(f"{name}: {found}")
+        stored = json.loads(self.shell(CHECK.format(path=str(path))))
+        if any(stored.values()):
+            raise SystemExit(f"{name}: {stored}")
 
     def stages(self) -> list[dict[str, Any]]:
         """Every stage, printed as it ends."""
@@ -147,6 +150,7 @@ class Benchmark:
 
 
 def line(result: dict[str, Any]) -> str:
+    """Format a stage as a line of the table."""
     ms, took = result["ms"], result["seconds"]
     parts = [f"{act} {ms[act]['p50']:.1f}/{ms[act]['p95']:.1f}" for act in ("all", "item", "next", "open",
              "save", "submit") if act in ms]  # fmt: skip
@@ -163,9 +167,9 @@ def missed(results: list[dict[str, Any]]) -> list[str]:
     sentences = []
 
     def at_most(result: dict[str, Any], act: str, bar: float) -> None:
-        found = result["ms"][act]["p95"]
-        if found > bar:
-            sentences.append(f"{result['name']}: {act} p95 {found:.1f} ms, bar {bar:.0f} ms")
+        p95 = result["ms"][act]["p95"]
+        if p95 > bar:
+            sentences.append(f"{result['name']}: {act} p95 {p95:.1f} ms, bar {bar:.0f} ms")
 
     for result in results:
         if result["users"] == 1:
@@ -182,7 +186,7 @@ def missed(results: list[dict[str, Any]]) -> list[str]:
 
 
 def main() -> int:
-    """Print the stages, write the figures where asked, and return 1 when a bar was missed."""
+    """Print the stages, write the figures, return 1 if a bar was missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.annotation_load", description="Annotators.")
     parser.add_argument("--postgres", action="store_true", help="on PostgreSQL instead of SQLite")
     parser.add_argument("--items", type=int, default=ITEMS)

@@ -1,4 +1,6 @@
-"""What a pair of requests costs the processor: ``python -m benchmarks.annotation_pair``.
+"""Measure the processor time of a pair of requests.
+
+Run ``python -m benchmarks.annotation_pair``.
 
 An annotator saves a whole item with one request and hands it in with another, which answers with the next
 one. Twenty take turns at that in this process, on the site's WSGI application and SQLite, without a web
@@ -26,7 +28,7 @@ ORIGIN = "http://127.0.0.1:8000"
 
 
 def request(ask: Any, cookies: str) -> dict[str, Any]:
-    """What a web server hands to the application for a bot's request."""
+    """Return the WSGI environment of a bot's request."""
     body, kind = b"", ""
     if ask.form is not None:
         body, kind = urlencode(ask.form).encode(), "application/x-www-form-urlencoded"
@@ -52,23 +54,23 @@ class Client:
         self.cookies = {"sessionid": session}
 
     def step(self) -> tuple[str, float]:
-        """Send the next request; what it was for, and the processor time in seconds."""
+        """Send the next request; return its kind and processor seconds."""
         from annotation.bots import Answer  # only once Django is set up
 
         ask = self.walk.send(self.answer)
         environ = request(ask, "; ".join(f"{name}={value}" for name, value in self.cookies.items()))
-        told: list[Any] = []
+        statuses: list[Any] = []
         begun = time.process_time()
-        response = self.application(environ, lambda status, fields: told.extend((status, fields)))
+        response = self.application(environ, lambda status, fields: statuses.extend((status, fields)))
         body = b"".join(response)
         response.close()
         took = time.process_time() - begun
-        fields = [(name.lower(), value) for name, value in told[1]]
+        fields = [(name.lower(), value) for name, value in statuses[1]]
         for name, value in fields:
             if name == "set-cookie":
                 key, _, content = value.partition(";")[0].partition("=")
                 self.cookies[key] = content
-        self.answer = Answer(int(told[0].split()[0]), dict(fields).get("location", ""), body)
+        self.answer = Answer(int(statuses[0].split()[0]), dict(fields).get("location", ""), body)
         return ask.act, took
 
 
@@ -78,7 +80,7 @@ def clients(pairs: int) -> list[Client]:
     from annotation.actions.bots import enlist_bots, open_sessions
     from annotation.actions.data import import_items
     from annotation.actions.projects import create_project
-    from annotation.bots import Plan, make_bots, parse_mix, walk
+    from annotation.bots import Plan, make_bots, walk
     from annotation.formats.texts import tokenize
     from annotation.schemas import ItemRecord
     from config.wsgi import application
@@ -95,7 +97,7 @@ def clients(pairs: int) -> list[Client]:
     )
     people = enlist_bots(project=project, n=PEOPLE)
     sessions = open_sessions(names=[name for name, _password in people])
-    bots = make_bots([(name, "") for name in sessions], parse_mix("fast"), seed=1)
+    bots = make_bots([(name, "") for name in sessions], {"fast": 1.0}, seed=1)
     for bot in bots:
         bot.session = sessions[bot.name]
     return [Client(application, walk(bot, Plan("pair")), bot.session) for bot in bots]
@@ -148,13 +150,15 @@ def main() -> int:
         from django.core.management import call_command
 
         call_command("prepare_site", verbosity=0)
-        found = measure(options.pairs)
+        measured = measure(options.pairs)
     median, lowest = (
-        {act: 1000 * seconds[place(len(seconds))] for act, (seconds, _queries) in found.items()}
+        {act: 1000 * seconds[place(len(seconds))] for act, (seconds, _queries) in measured.items()}
         for place in (lambda length: length // 2, lambda length: 0)
     )
     for act in ACTS:
-        print(f"{act:>6}: {median[act]:5.2f} ms median, {lowest[act]:5.2f} lowest; {found[act][1]} queries")
+        print(
+            f"{act:>6}: {median[act]:5.2f} ms median, {lowest[act]:5.2f} lowest; {measured[act][1]} queries"
+        )
     print(f"  pair: {sum(median.values()):5.2f} ms median, {sum(lowest.values()):5.2f} lowest")
     return 0
 

@@ -1,13 +1,15 @@
-"""How even the conditions end in a study that loses participants: ``python -m benchmarks.assignment``.
+"""Measure how balanced conditions are after drop-out.
 
-Each run recruits 120 participants for 4 conditions whose drop-out probabilities are 10, 20, 30 and 40 %,
-in shuffled order. Arrivals are uniform over the recruitment time. Who stays takes 20 to 40 minutes; who drops
-out was last seen somewhere within that time, and counts as active until the stale window of 60 minutes is
+Run ``python -m benchmarks.assignment``.
+
+Each run recruits 120 participants for 4 conditions with drop-out probabilities of 10, 20, 30 and 40 %, in
+shuffled order. Arrivals are uniform over the recruitment time. Participants who stay take 20 to 40 minutes.
+Those who drop out do so at some time within that, and count as active until the stale window of 60 minutes is
 over. The spread is the largest minus the smallest number of completes of a condition.
 
-Two rules are compared: ours, which counts completes and those active within the stale window, and balance on
-starts. Recruitment that is over within the stale window cannot be balanced by any rule that learns of a
-drop-out by its silence, so the table goes down to one hour.
+Two rules are compared: ours, which counts completes and participants active within the stale window, and
+balance on starts. No rule that learns of a drop-out by silence can balance a recruitment shorter than the
+stale window, so the table stops at one hour.
 """
 
 import argparse
@@ -51,11 +53,12 @@ def simulate(*, seed: int, rule: Rule = "complete + active", hours: float = RECR
 
 
 def percentile(values: Sequence[int], percent: int) -> int:
-    """The smallest value that at least ``percent`` of the values do not exceed."""
+    """Return the smallest value that ``percent`` of values do not exceed."""
     return sorted(values)[math.ceil(len(values) * percent / 100) - 1]
 
 
 def main() -> None:
+    """Simulate both rules and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--runs", type=int, default=200)
     runs = parser.parse_args().runs

@@ -1,4 +1,6 @@
-"""Two-way bootstrap of all measures, and as a plain pandas loop: ``python -m benchmarks.bootstrap``.
+"""Compare the two-way bootstrap with a plain pandas loop.
+
+Run ``python -m benchmarks.bootstrap``.
 
 1,000 participants in 4 conditions, 25 items each, 2,000 replicates. The loop draws the same samples and gives
 the same measures with group-by sums, not with a Python function per participant; it is timed over a few
@@ -34,7 +36,10 @@ KEYS = [measure.key for measure in MEASURES]
 
 
 def study(participants: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Random trials and post surveys, one row per participant and item, and one per participant."""
+    """Return random trials and post surveys.
+
+    There is one row per participant and item, and one per participant.
+    """
     rng = np.random.default_rng(seed)
     who = np.repeat(np.arange(participants), ITEMS)
     count = len(who)
@@ -58,6 +63,7 @@ def study(participants: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def grids_of(trials: pd.DataFrame, people: pd.DataFrame) -> list[Grid]:
+    """Return the grids of all conditions."""
     return build_grids(
         trials,
         people,
@@ -132,16 +138,16 @@ def formulas(s: pd.DataFrame, median: pd.Series) -> pd.DataFrame:
 
 
 def draw(grids: list[Grid], rng: np.random.Generator) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Names of the items and of each condition's participants, drawn with replacement."""
+    """Draw items, and participants of each condition, with replacement."""
     items = np.array(grids[0].items)
     people = {grid.condition: np.array(grid.participants) for grid in grids}
     return rng.choice(items, len(items)), {name: rng.choice(who, len(who)) for name, who in people.items()}
 
 
 def check_same(
-    grids: list[Grid], found: pd.DataFrame, items: np.ndarray, drawn: dict[str, np.ndarray]
+    grids: list[Grid], results: pd.DataFrame, items: np.ndarray, drawn: dict[str, np.ndarray]
 ) -> None:
-    """Raises SystemExit where the vectorised code gives other values for the same draws."""
+    """Raise SystemExit if the vectorised code disagrees with the loop."""
     counts = np.array([[np.count_nonzero(items == item)] for item in grids[0].items], dtype=float)
     for grid in grids:
         sums = weighted_sums(grid, counts)
@@ -150,22 +156,22 @@ def check_same(
         people = np.array([[weights.get(name, 0)] for name in grid.participants], dtype=float)
         for measure in MEASURES:
             value = over_participants(measure.formula(sums), people, geometric=measure.geometric)[0]
-            expected = float(found[measure.key].to_dict()[grid.condition])
+            expected = float(results[measure.key].to_dict()[grid.condition])
             if not np.isclose(value, expected, equal_nan=True):
                 raise SystemExit(f"{measure.key} in {grid.condition}: {value} against the loop's {expected}")
 
 
 def measure(participants: int, resamples: int, loop: int) -> tuple[float, float, float]:
-    """All replicates, vectorised: seconds of the clock and of the processor; the loop's for one replicate."""
+    """Return the seconds of all vectorised replicates and of one loop."""
     trials, people = study(participants, seed=1)
     grids, prepared, rng = grids_of(trials, people), prepare(trials), np.random.default_rng(2)
     taken = []
     for _ in range(loop):
         items, drawn = draw(grids, rng)
         start = time.process_time()
-        found = loop_replicate(prepared, people, items, drawn)
+        replicate = loop_replicate(prepared, people, items, drawn)
         taken.append(time.process_time() - start)
-        check_same(grids, found, items, drawn)
+        check_same(grids, replicate, items, drawn)
     start, start_cpu = time.perf_counter(), time.process_time()
     estimate(grids, MEASURES, rng=rng, resamples=resamples)
     return time.perf_counter() - start, time.process_time() - start_cpu, float(np.median(taken))

@@ -1,4 +1,6 @@
-"""How often intervals hold the truth, and tests reject where nothing is: ``python -m benchmarks.coverage``.
+"""Simulate coverage of intervals and error rates of tests.
+
+Run ``python -m benchmarks.coverage``.
 
 Simulated studies with crossed participants and items: people differ in trust, pace and certainty, items in
 how believable, long and clear they are, so that trials of one person, and on one item, belong together. Each
@@ -76,10 +78,12 @@ class Rate:
 
     @property
     def share(self) -> float:
+        """Return the share of studies."""
         return self.hits / self.studies if self.studies else float("nan")
 
     @property
     def bounds(self) -> tuple[float, float]:
+        """Return the Wilson confidence interval of the share."""
         low, high = wilson_interval(np.array([float(self.hits)]), np.array([float(self.studies)]))[:, 0]
         return float(low), float(high)
 
@@ -93,7 +97,10 @@ class World:
         self.correct = rng.random(items) < 0.6
 
     def condition(self, people: int, name: str = "a", shift: float = 0.0) -> Grid:
-        """A condition in which `shift` raises the log odds of the rating "correct" and slows people down."""
+        """Simulate a condition; `shift` raises the log odds of "correct".
+
+        It slows participants down too.
+        """
         rng, shape = self.rng, (people, self.items)
         trust, pace, sure = rng.normal(0, (0.7, 0.35, 0.6), (people, 3)).T[:, :, None]
         odds = 0.3 + shift + trust + self.believable + np.where(self.correct, 0.8, -0.8)
@@ -120,58 +127,67 @@ class World:
 
 
 def measures(rng: np.random.Generator, size: Size, resamples: int) -> Found:
+    """Estimate the measures of one condition."""
     grid = World(rng, size.items).condition(size.people)
-    found = estimate([grid], MEASURED, rng=rng, resamples=resamples)
-    own = {m.key: found.get(m.key, "a") for m in MEASURED}
-    return {f"measure: {key}": (one.value, one.interval) for key, one in own.items()}
+    estimates = estimate([grid], MEASURED, rng=rng, resamples=resamples)
+    own = {m.key: estimates.get(m.key, "a") for m in MEASURED}
+    return {f"measure: {key}": (result.value, result.interval) for key, result in own.items()}
 
 
 def differences(rng: np.random.Generator, size: Size, resamples: int) -> Found:
+    """Estimate the differences of two conditions."""
     world = World(rng, size.items)
     grids = [world.condition(size.people), world.condition(size.people, "b", SHIFT)]
-    found = estimate(grids, MEASURED, rng=rng, resamples=resamples)
+    estimates = estimate(grids, MEASURED, rng=rng, resamples=resamples)
     labels: Found = {}
     for key in ("agreement", "fp", "time_geometric"):
         for method in get_args(Method):
-            one = difference(found, key, "a", "b", method=method)
-            labels[f"difference, {method}: {key}"] = (one.estimate, one.interval)
+            result = difference(estimates, key, "a", "b", method=method)
+            labels[f"difference, {method}: {key}"] = (result.estimate, result.interval)
     return labels
 
 
 def calibrations(rng: np.random.Generator, size: Size, resamples: int) -> Found:
+    """Estimate the calibration errors of one condition."""
     grid = World(rng, size.items).condition(size.people)
-    [one, _] = calibration([grid], 5, rng=rng, resamples=resamples, probabilities=STATED)
-    named = {"share right at level 3": one.levels[2].right, "slope": one.slope, "AUROC": one.auroc}
-    named |= {"gamma": one.gamma, "error": one.error}
+    [result, _] = calibration([grid], 5, rng=rng, resamples=resamples, probabilities=STATED)
+    named = {"share right at level 3": result.levels[2].right, "slope": result.slope, "AUROC": result.auroc}
+    named |= {"gamma": result.gamma, "error": result.error}
     return {f"calibration: {name}": (mean.value, mean.interval) for name, mean in named.items()}
 
 
 def positions(rng: np.random.Generator, size: Size, resamples: int) -> Found:
+    """Estimate the learning curves of one condition."""
     grid = World(rng, size.items).condition(size.people)
     places = np.argsort(rng.random(grid.present.shape), axis=1).astype(float) + 1
     grid.seconds[:] = grid.seconds * np.exp(-0.02 * places)
-    found = {one.trait: one for one in learning([grid], [places], rng=rng, resamples=resamples)[::-1]}
+    estimates = {
+        result.trait: result for result in learning([grid], [places], rng=rng, resamples=resamples)[::-1]
+    }
     labels: Found = {}
     for trait in ("log_seconds", "fraction_correct"):
         for name in ("change", "slope"):
-            mean = getattr(found[trait], name)
+            mean = getattr(estimates[trait], name)
             labels[f"learning: {name} of {trait}"] = (mean.value, mean.interval)
     [_, _, level, _, _] = time_at_certainty([grid], 5, rng=rng, resamples=resamples)
     return labels | {"time at certainty 3": (level.seconds, level.interval)}
 
 
 def correlations(rng: np.random.Generator, size: Size, resamples: int) -> Found:
-    """Systems that differ, more or less as their scores do; the truth is over these same systems."""
+    """Return correlations with systems whose scores differ.
+
+    The truth is over these same systems.
+    """
     labels: Found = {}
     for n in (3, 6):
         world = World(rng, size.items)
         grids = [world.condition(size.people, f"s{k}", shift) for k, shift in enumerate(_shifts(n))]
-        found = estimate(grids, MEASURED[:1], rng=rng, resamples=resamples)
-        values = [found.get("agreement", grid.condition).value for grid in grids]
-        draws = found.replicates["agreement"] if resamples else None
+        estimates = estimate(grids, MEASURED[:1], rng=rng, resamples=resamples)
+        values = [estimates.get("agreement", grid.condition).value for grid in grids]
+        draws = estimates.replicates["agreement"] if resamples else None
         for coefficient in COEFFICIENTS:
-            one = correlate(np.array(values, float), SCORES[:n], coefficient, replicates=draws, rng=rng)
-            labels[f"correlation over {n} systems: {coefficient}"] = (one.value, one.interval)
+            result = correlate(np.array(values, float), SCORES[:n], coefficient, replicates=draws, rng=rng)
+            labels[f"correlation over {n} systems: {coefficient}"] = (result.value, result.interval)
     return labels
 
 
@@ -188,7 +204,7 @@ LIMITS = ("calibration: error", "correlation over")  # whose truth is that of ma
 def truths(
     study: Callable[[np.random.Generator, Size, int], Found], size: Size, studies: int
 ) -> dict[str, float]:
-    """Mean of each statistic over studies of a thousand participants; of `LIMITS`, with many items."""
+    """Return the mean of each statistic over very large studies."""
     own = _means(study, Size(1000, size.items), studies, seed=11)
     if any(label.startswith(LIMITS) for label in own):
         many = _means(study, Size(1000, 600), max(3, studies // 40), seed=12)
@@ -200,10 +216,10 @@ def _means(
     study: Callable[[np.random.Generator, Size, int], Found], size: Size, studies: int, seed: int
 ) -> dict[str, float]:
     rng = np.random.default_rng(seed)
-    found = [study(rng, size, 0) for _ in range(studies)]
+    estimates = [study(rng, size, 0) for _ in range(studies)]
     return {
-        label: float(np.mean([one[label][0] for one in found if one[label][0] is not None]))
-        for label in found[0]
+        label: float(np.mean([result[label][0] for result in estimates if result[label][0] is not None]))
+        for label in estimates[0]
     }
 
 
@@ -218,12 +234,12 @@ def cover(
 ) -> list[Rate]:
     """How often each interval of the study holds its truth."""
     rng = np.random.default_rng([seed, *size])
-    found = [study(rng, size, resamples) for _ in range(studies)]
+    estimates = [study(rng, size, resamples) for _ in range(studies)]
     rates = []
     for label, value in truth.items():
-        known = [interval for one in found if (interval := one[label][1]) is not None]
-        hits = sum(low - 1e-9 <= value <= high + 1e-9 for low, high in known)
-        rates.append(Rate(label, size, hits, len(known), studies - len(known)))
+        intervals = [interval for result in estimates if (interval := result[label][1]) is not None]
+        hits = sum(low - 1e-9 <= value <= high + 1e-9 for low, high in intervals)
+        rates.append(Rate(label, size, hits, len(intervals), studies - len(intervals)))
     return rates
 
 
@@ -234,9 +250,9 @@ def nulls(rng: np.random.Generator, size: Size) -> dict[str, float | None]:
     """Three conditions alike, over the same items."""
     world = World(rng, size.items)
     grids = [world.condition(size.people, name) for name in ("a", "b", "c")]
-    found = estimate(grids, MEASURED, rng=rng, resamples=0)
-    first, second = (found.per_participant["agreement"][column] for column in (0, 1))
-    pair = compare(found, "agreement", "a", "b", rng=rng, permutations=199)
+    estimates = estimate(grids, MEASURED, rng=rng, resamples=0)
+    first, second = (estimates.per_participant["agreement"][column] for column in (0, 1))
+    pair = compare(estimates, "agreement", "a", "b", rng=rng, permutations=199)
     trials = _trials(rng, grids)
     two = _trials(rng, grids[:2])
     binary, timed, rated = trials("correctness_rating"), trials("seconds"), trials("certainty")
@@ -287,10 +303,10 @@ def _trials(rng: np.random.Generator, grids: Sequence[Grid]) -> Callable[[str], 
 def reject(size: Size, studies: int, *, seed: int = 2, alpha: float = 0.05) -> list[Rate]:
     """How often each test rejects at `alpha`."""
     rng = np.random.default_rng([seed, *size])
-    found = pd.DataFrame([nulls(rng, size) for _ in range(studies)]).astype(float)
+    frame = pd.DataFrame([nulls(rng, size) for _ in range(studies)]).astype(float)
     return [
         Rate(label, size, int((own <= alpha).sum()), len(own), studies - len(own))
-        for label, own in ((label, found[label].dropna()) for label in found.columns)
+        for label, own in ((label, frame[label].dropna()) for label in frame.columns)
     ]
 
 
@@ -298,7 +314,7 @@ def reject(size: Size, studies: int, *, seed: int = 2, alpha: float = 0.05) -> l
 
 
 def missed(rate: Rate, *, interval: bool) -> bool:
-    """Whether the share is beyond the bar by more than chance; not with few participants."""
+    """Return if the share is beyond the bar by more than chance."""
     if not rate.studies or rate.size.people < FEW:
         return False
     if interval:

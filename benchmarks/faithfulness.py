@@ -1,12 +1,14 @@
-"""Module-wise faithfulness of 536 examples, and as a plain loop over boxes.
+"""Compare faithfulness of 536 examples with a plain loop.
 
-``python -m benchmarks.faithfulness``. Generated examples of two images with 36 proposals each, five scored
+Run ``python -m benchmarks.faithfulness``.
+
+Generated examples of two images with 36 proposals each, five scored
 nodes and, on average, one and a half gold boxes a node and image, as in the data of Subramanian et al.
 (2020). The loop goes the steps of the definition over lists: an overlap for every gold and proposed box of a
 node, and for the upper bound first the ideal outputs, then their scores. Both give the four averagings and
 the upper bound, overall and for every module. Each starts from gold beside outputs, node by node, in the form
-it works on: lists, or flat arrays. What it takes to make the arrays from examples is told, too; reading files
-is not measured. The two take turns, in processor time, and the figure is the median of the ratios.
+it works on: lists, or flat arrays. The time to make the arrays from examples is printed too; reading files is
+not measured. The two take turns, in processor time, and the figure is the median of the ratios.
 
 Then 100,000 trials of the paired permutation test between two systems, in seconds of the clock.
 
@@ -50,12 +52,12 @@ Found = list[dict[str, dict[str, Prf]]]  # the scores, and the upper bound
 
 
 def generated(count: int, seed: int) -> tuple[list[GoldExample], list[OutputExample]]:
-    """Examples with gold near some proposals and elsewhere, and a system that finds half of it."""
+    """Generate examples with gold, and a system that finds half of it."""
     rng = np.random.default_rng(seed)
     gold, outputs = [], []
     for number in range(count):
         proposals = (_boxes(rng, PROPOSALS), _boxes(rng, PROPOSALS))
-        nodes, told = [], []
+        nodes, other = [], []
         for index, module in enumerate(NODES):
             chosen = [rng.random(PROPOSALS) < rng.choice([0.0, 0.03, 0.06]) for _ in proposals]
             boxes = tuple(
@@ -66,11 +68,11 @@ def generated(count: int, seed: int) -> tuple[list[GoldExample], list[OutputExam
             )
             right = np.concatenate(chosen) * (rng.random(2 * PROPOSALS) < 0.5)
             nodes.append(GoldModule(index, module, boxes))
-            told.append(
+            other.append(
                 OutputModule(index, module, np.clip(rng.beta(1, 6, 2 * PROPOSALS) + 0.5 * right, 0, 1))
             )
         gold.append(GoldExample(f"e{number}", tuple(nodes)))
-        outputs.append(OutputExample(f"e{number}", proposals, tuple(told)))
+        outputs.append(OutputExample(f"e{number}", proposals, tuple(other)))
     return gold, outputs
 
 
@@ -80,7 +82,7 @@ def _boxes(rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 def as_lists(gold: Sequence[GoldExample], outputs: Sequence[OutputExample]) -> Plain:
-    """The same as lists: per example its proposals, and its nodes with gold and probabilities per image."""
+    """Return the same as lists of proposals, gold and probabilities."""
     return [
         (
             [image.tolist() for image in output.proposals],
@@ -88,12 +90,12 @@ def as_lists(gold: Sequence[GoldExample], outputs: Sequence[OutputExample]) -> P
                 (
                     node.module,
                     [image.tolist() for image in node.boxes or ()],
-                    told.probabilities.reshape(len(output.proposals), -1).tolist(),
+                    other.probabilities.reshape(len(output.proposals), -1).tolist(),
                 )
-                for node, told in zip(one.modules, output.modules, strict=True)
+                for node, other in zip(left.modules, output.modules, strict=True)
             ],
         )
-        for one, output in zip(gold, outputs, strict=True)
+        for left, output in zip(gold, outputs, strict=True)
     ]
 
 
@@ -148,7 +150,7 @@ def ideal(examples: Plain) -> Plain:
 
 
 def plainly(examples: Plain) -> dict[str, dict[str, Prf]]:
-    """All scores of one system as a loop over examples, nodes, images and boxes finds them."""
+    """Compute all scores of a system by a loop over nodes and boxes."""
     listed: dict[tuple[str, str], list[Prf]] = defaultdict(list)
     pooled: dict[str, list[int]] = defaultdict(lambda: [0] * 5)
     for proposals, nodes in examples:
@@ -167,11 +169,11 @@ def plainly(examples: Plain) -> dict[str, dict[str, Prf]]:
             listed["negative_iou", name].append(of_counts(good, apart, hit, missed))
     for name, (good, bad, _, hit, missed) in pooled.items():
         listed["cumulative", name].append(of_counts(good, bad, hit, missed))
-    found: dict[str, dict[str, Prf]] = defaultdict(dict)
+    scores: dict[str, dict[str, Prf]] = defaultdict(dict)
     for (averaging, name), values in listed.items():
         precision, recall, f1 = (sum(column) / len(values) for column in zip(*values, strict=True))
-        found[averaging][name] = (precision, recall, f1)
-    return found
+        scores[averaging][name] = (precision, recall, f1)
+    return scores
 
 
 def both_plainly(examples: Plain) -> Found:
@@ -191,22 +193,25 @@ def vectorised(cells: Cells) -> Found:
     ]
 
 
-def largest_difference(one: Found, other: Found) -> float:
-    """Over the scores and the upper bound, all averagings and modules; SystemExit where these differ."""
-    found = []
-    for mine, yours in zip(one, other, strict=True):
+def largest_difference(left: Found, other: Found) -> float:
+    """Return the largest difference over all scores and averagings.
+
+    Raises SystemExit if modules differ.
+    """
+    scores = []
+    for mine, yours in zip(left, other, strict=True):
         for averaging in AVERAGINGS:
             if set(mine[averaging]) != set(yours[averaging]):
                 raise SystemExit("the loop and the package score different modules")
             for name, values in mine[averaging].items():
-                found += [abs(a - b) for a, b in zip(values, yours[averaging][name], strict=True)]
-    return max(found)
+                scores += [abs(a - b) for a, b in zip(values, yours[averaging][name], strict=True)]
+    return max(scores)
 
 
 def turn(
     gold: list[GoldExample], outputs: Mapping[str, OutputExample], lists: Plain, repeats: int = 5
 ) -> tuple[float, float, float]:
-    """Processor seconds of the loop, and, as means over repeats, of the package and of arranging before."""
+    """Return the processor seconds of loop, package and arrangement."""
     started = time.process_time()
     both_plainly(lists)
     looped = time.process_time()
@@ -220,13 +225,13 @@ def turn(
 
 
 def test_seconds(gold: list[GoldExample], outputs: list[OutputExample], seed: int) -> tuple[float, float]:
-    """Seconds of the clock and p of the test between this system and another one over the same proposals."""
-    _, told = generated(len(gold), seed)
-    others = [OutputExample(o.id, o.proposals, t.modules) for o, t in zip(outputs, told, strict=True)]
+    """Return the seconds and the p of a test between two systems."""
+    _, other = generated(len(gold), seed)
+    others = [OutputExample(o.id, o.proposals, t.modules) for o, t in zip(outputs, other, strict=True)]
     first, second = (score_boxes(gold, each).tallies("per_example")["overall"] for each in (outputs, others))
     started = time.perf_counter()
-    found = permutation_test(first, second, trials=TRIALS, rng=np.random.default_rng(seed))
-    return time.perf_counter() - started, found.p
+    result = permutation_test(first, second, trials=TRIALS, rng=np.random.default_rng(seed))
+    return time.perf_counter() - started, result.p
 
 
 def main() -> int:
@@ -236,7 +241,7 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=7, help="of each way (default: %(default)s)")
     options = parser.parse_args()
     gold, outputs = generated(options.examples, seed=1)
-    named, lists = {one.id: one for one in outputs}, as_lists(gold, outputs)
+    named, lists = {left.id: left for left in outputs}, as_lists(gold, outputs)
     apart = largest_difference(both_plainly(lists), vectorised(arrange(gold, named)))
     turns = [turn(gold, named, lists) for _ in range(options.turns)]
     loop, ours, before = (1000 * statistics.median(column) for column in zip(*turns, strict=True))

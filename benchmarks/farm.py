@@ -1,4 +1,6 @@
-"""FaRM(1..4) of a system against nine full prediction passes: ``python -m benchmarks.farm``.
+"""Compare FaRM(1..4) with nine full prediction passes.
+
+Run ``python -m benchmarks.farm``.
 
 The nine passes are what the released code of Schuff et al. 2020 amounts to: all questions on their full
 contexts, and for each k = 1..4 all of them again without the relevant and without the irrelevant facts, in
@@ -11,7 +13,7 @@ figure is the median of the ratios. The processor time beside it says how much o
 
 Last it says what the reduced contexts of a question could at most share with its full one if the answers
 are to stay the same: the numbers and vectors of words, and the first encoding of an article that lost no
-fact and whose words are marked as before. What comes after, every word of a context has a part in.
+fact and whose words are marked as before. Every later step depends on every word of a context.
 
 Bars: at least five times as fast, and the very same scores.
 """
@@ -48,32 +50,32 @@ SHARE_TURNS = 5
 def one_pass(system: System, items: Sequence[QAItem]) -> list[QAPrediction]:
     """Answer all items in their order."""
     return [
-        one for start in range(0, len(items), BATCH) for one in system.predict(items[start : start + BATCH])
+        pair for start in range(0, len(items), BATCH) for pair in system.predict(items[start : start + BATCH])
     ]
 
 
 def nine_passes(system: System, items: Sequence[QAItem]) -> tuple[Scores, list[QAPrediction]]:
-    """Return FaRM(k), c_rel(k) and c_irr(k), and the predictions on the full contexts."""
+    """Return FaRM(k), c_rel(k), c_irr(k) and the full predictions."""
     full = one_pass(system, items)
     sides: dict[str, dict[int, dict[str, str]]] = {"relevant": {}, "irrelevant": {}}
     for side, answers in sides.items():
         for k in REMOVALS:
-            reduced = [_reduced(item, one, side, k) for item, one in zip(items, full, strict=True)]
-            answers[k] = {one.id: one.answer for one in one_pass(system, reduced)}
-    result = farm({one.id: one.answer for one in full}, sides["relevant"], sides["irrelevant"])
+            reduced = [_reduced(item, pair, side, k) for item, pair in zip(items, full, strict=True)]
+            answers[k] = {pair.id: pair.answer for pair in one_pass(system, reduced)}
+    result = farm({pair.id: pair.answer for pair in full}, sides["relevant"], sides["irrelevant"])
     named = (("farm", result.farm), ("c_rel", result.c_rel), ("c_irr", result.c_irr))
     return {f"{name}_{k}": values[k] for k in REMOVALS for name, values in named}, full
 
 
 def _reduced(item: QAItem, prediction: QAPrediction, side: str, k: int) -> QAItem:
-    listed = [(one.title, one.index, one.probability) for one in prediction.fact_probabilities or ()]
+    listed = [(pair.title, pair.index, pair.probability) for pair in prediction.fact_probabilities or ()]
     order = removal_order(listed, prediction.facts)
     context = reduce_context(item.context, order.relevant if side == "relevant" else order.irrelevant, k)
     return QAItem(id=item.id, question=item.question, context=[(title, rest) for title, rest in context])
 
 
 def timed(work: Callable[[], T]) -> tuple[float, float, T]:
-    """Return how many seconds the work took, how many of all processors, and its result."""
+    """Return the seconds and processor seconds of work, and its result."""
     started, used = time.perf_counter(), time.process_time()
     result = work()
     return time.perf_counter() - started, time.process_time() - used, result
@@ -89,7 +91,7 @@ def _with_threads(number: int, work: Callable[[], T]) -> T:
 
 
 def compare(system: System, items: Sequence[QAItem], turns: int) -> tuple[list[tuple[float, ...]], bool]:
-    """Return for each turn the seconds of both ways and their processor seconds; and whether scores agree."""
+    """Return seconds of both ways for each turn, and if scores agree."""
     farm_scores(system, items[:16], one_pass(system, items[:16]))  # to warm up
     times: list[tuple[float, ...]] = []
     same, threads = True, torch.get_num_threads()
@@ -99,16 +101,16 @@ def compare(system: System, items: Sequence[QAItem], turns: int) -> tuple[list[t
                 _with_threads(number, lambda: timed(lambda: nine_passes(system, items)))
                 for number in (1, threads)
             ),
-            key=lambda one: one[0],
+            key=lambda pair: pair[0],
         )
-        fast, fast_used, found = timed(lambda full=full: farm_scores(system, items, full))  # type: ignore[misc]
+        fast, fast_used, scores = timed(lambda full=full: farm_scores(system, items, full))  # type: ignore[misc]
         times.append((slow, fast, slow_used, fast_used))
-        same = same and found == expected
+        same = same and scores == expected
     return times, same
 
 
 def shares(system: RecurrentSystem, items: Sequence[QAItem]) -> tuple[float, float]:
-    """Return which shares of a pass's processor time go into words, and into the first encoding of articles.
+    """Return the shares of words and first encoding in a pass's time.
 
     The least times of some turns, on one thread and ``BATCH`` questions at most.
     """
@@ -133,25 +135,25 @@ def shares(system: RecurrentSystem, items: Sequence[QAItem]) -> tuple[float, flo
 
 
 def unchanged(system: RecurrentSystem, items: Sequence[QAItem]) -> float:
-    """Return the share of words in distinct reduced contexts whose first encoding is that of the full one."""
+    """Return the share of words whose first encoding stays the same."""
     same = words = 0
     for item, prediction in zip(items, one_pass(system, items), strict=True):
         before = _marks(system, item)
         reduced = {
-            one.model_dump_json(): one
+            pair.model_dump_json(): pair
             for side in ("relevant", "irrelevant")
             for k in REMOVALS
-            if (one := _reduced(item, prediction, side, k)).context
+            if (pair := _reduced(item, prediction, side, k)).context
         }
-        for one in reduced.values():
-            for article, marks in _marks(system, one).items():
+        for pair in reduced.values():
+            for article, marks in _marks(system, pair).items():
                 words += len(marks)
                 same += len(marks) * (before.get(article) == marks)
     return same / max(1, words)
 
 
 def _marks(system: RecurrentSystem, item: QAItem) -> dict[tuple[str, ...], list[bool]]:
-    """Return for each article, by its texts, which of its words stand in another article too."""
+    """Return the words of each article that another article has too."""
     features = system.features(item)
     shared = collate([features], system.device).context.shared.numpy()
     return {
@@ -161,7 +163,7 @@ def _marks(system: RecurrentSystem, item: QAItem) -> dict[tuple[str, ...], list[
 
 
 def main() -> int:
-    """Print how the ways compare for each system and return 1 when a bar was missed."""
+    """Print the comparison by system; return 1 if a bar was missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.farm", description=main.__doc__)
     parser.add_argument("--systems", nargs="+", default=["qi2019", "select-and-forget"], metavar="NAME")
     parser.add_argument("--questions", type=int, default=256, help="(default: %(default)s)")

@@ -1,4 +1,6 @@
-"""Agreement of three people on 1,000 items, boxes and spans: ``python -m benchmarks.gold_agreement``.
+"""Measure agreement of three annotators on 1,000 items.
+
+Run ``python -m benchmarks.gold_agreement``.
 
 Generated image pairs with programs of seven nodes, five of them drawn, and passages of 300 tokens with four
 nodes. All measures of all groups, with intervals from 2,000 bootstrap replicates over items, in seconds of
@@ -41,7 +43,7 @@ ALL = Group("all", "all")
 
 
 def box_items(count: int, seed: int) -> list[Item]:
-    """Each person draws most of what is there, a little off, and now and then something else."""
+    """Generate items: each person draws most objects, slightly off."""
     rng = np.random.default_rng(seed)
     items = []
     for number in range(count):
@@ -94,10 +96,10 @@ def main() -> int:
     met = {}
     for kind, items in (("boxes", box_items(options.items, 1)), ("spans", span_items(options.items, 1))):
         started = time.perf_counter()
-        found = agreement(items, kind, rng=np.random.default_rng(1), resamples=options.resamples)  # type: ignore[arg-type]
+        result = agreement(items, kind, rng=np.random.default_rng(1), resamples=options.resamples)  # type: ignore[arg-type]
         taken = time.perf_counter() - started
-        values = ", ".join(f"{name} {one.value:.3f}" for name, one in found.groups[ALL].items())
-        print(f"{kind}: {len(found.groups)} groups; {values}")
+        values = ", ".join(f"{name} {one.value:.3f}" for name, one in result.groups[ALL].items())
+        print(f"{kind}: {len(result.groups)} groups; {values}")
         met[f"{len(items)} items × {len(PEOPLE)} people, {kind}: {taken:.2f} s, bar {MOST_SECONDS:g} s"] = (
             taken <= MOST_SECONDS
         )

@@ -1,4 +1,6 @@
-"""F1 and exact match of all eight `heuristic` systems: `python -m benchmarks.heuristics [DATA.json]`.
+"""Score all eight `heuristic` systems.
+
+Run ``python -m benchmarks.heuristics [DATA.json]``.
 
 Without a file, on 1,000 test questions of the generated world. After table 6 of Ray Choudhury et al. 2022.
 """

@@ -29,28 +29,28 @@ SITE = ("web server", "worker", "broker")
 
 def group(leader: int) -> list[int]:
     """Return the process ids of a process group."""
-    found = []
+    processes = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError):
             continue  # it ended meanwhile
         if int(fields[2]) == leader:
-            found.append(int(folder.name))
-    return found
+            processes.append(int(folder.name))
+    return processes
 
 
 def megabytes(pid: int, name: str) -> float:
     """Return a line of a process's memory, such as Pss or Rss, in MB."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
-    found = re.search(rf"^{name}:\s+(\d+) kB$", text, re.MULTILINE)
-    if found is None:
+    match = re.search(rf"^{name}:\s+(\d+) kB$", text, re.MULTILINE)
+    if match is None:
         raise RuntimeError(f"the kernel says nothing of {name}")
-    return int(found[1]) * 1024 / 1e6
+    return int(match[1]) * 1024 / 1e6
 
 
 def use(site: Site) -> None:
-    """Have every part do something once, so that nothing that it needs is still to be loaded."""
+    """Have every part do something once, so that everything is loaded."""
     load_example(site, questions=30)
     for _number in range(20):  # both web processes
         httpx.get(site.url + "/accounts/login/").raise_for_status()
@@ -65,7 +65,7 @@ def served(site: Site) -> list[str]:
 
 
 def measure(site: Site, idle: float) -> dict[str, tuple[int, float, float]]:
-    """Return for each part its number of processes, PSS and RSS (MB) after ``idle`` seconds."""
+    """Return processes, PSS and RSS (MB) of each part after a pause."""
     use(site)
     time.sleep(idle)
     sizes = {}

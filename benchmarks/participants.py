@@ -1,4 +1,6 @@
-"""Participants' requests a second and waiting times: ``python -m benchmarks.participants``.
+"""Measure participants' requests a second and waiting times.
+
+Run ``python -m benchmarks.participants``.
 
 Walks a real study on the real web server with 1, 10, 50 and 200 participants at once: first as fast as they
 can, then 200 who think about two seconds before each page. Server, database and load share the machine. Every
@@ -35,7 +37,7 @@ print(json.dumps({"participants": Participant.objects.count(), "answered": answe
 
 
 def load(link: str, users: int, think: float, seconds: float) -> dict[str, float]:
-    """Run the participants in a process of their own and return what they measured."""
+    """Run the participants in another process; return the measurements."""
     command = [sys.executable, "-m", "scripts.walkers", link, "--users", str(users)]
     command += ["--seconds", str(seconds), "--think", str(think), "--seed", str(users)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -52,7 +54,7 @@ def stored(site: Site) -> dict[str, int]:
 
 
 def measure(site: Site, seconds: float) -> list[dict[str, float]]:
-    """Run every level on one site. Raises SystemExit when an accepted answer is missing or doubled."""
+    """Run every level on one site; SystemExit if an answer is lost."""
     load_example(site)
     link = new_link(site)
     load(link, 4, 0.0, 1.0)  # the first requests of a process pay for its imports
@@ -72,6 +74,7 @@ def measure(site: Site, seconds: float) -> list[dict[str, float]]:
 
 
 def line(result: dict[str, float]) -> str:
+    """Format a level as a line of the table."""
     pace = f"think {result['think_s']:.0f} s" if result["think_s"] else "flat out"
     return (
         f"{result['users']:>5.0f} {pace:>9} {result['requests_per_second']:>11.0f} {result['p50_ms']:>8.0f} "
@@ -92,7 +95,7 @@ def missed(results: list[dict[str, float]]) -> list[str]:
 
 
 def main() -> int:
-    """Print a table, write the figures where asked, and return 1 when a bar was missed."""
+    """Print a table, write the figures, return 1 if a bar was missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.participants", description="Load of a study.")
     parser.add_argument("--postgres", action="store_true", help="on PostgreSQL instead of SQLite")
     parser.add_argument("--seconds", type=float, default=8.0, help="for each level; twice that when thinking")

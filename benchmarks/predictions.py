@@ -1,4 +1,6 @@
-"""What serving costs: predictions a second and latency of the model server, beside the bare forward.
+"""Measure predictions a second and latency of the model server.
+
+The bare forward pass is measured beside it.
 
 ``python -m benchmarks.predictions`` starts a real server process on a free port and asks it over HTTP. The
 bare forward is the same work in this process, planned into batches as the server plans them, on as many
@@ -98,7 +100,7 @@ def _started(process: subprocess.Popen[bytes], log: Path) -> str:
 
 
 def questions(count: int, seed: int = 0) -> list[QAItem]:
-    """Return questions of the size of the generated text world: 8 articles of 2 or 3 short sentences."""
+    """Return questions with 8 articles of 2 or 3 short sentences."""
     rng = random.Random(seed)
     words = ["".join(rng.choices("abcdefghilmnoprstu", k=rng.randint(2, 9))) for _ in range(2_000)]
 
@@ -117,7 +119,7 @@ def questions(count: int, seed: int = 0) -> list[QAItem]:
 
 @dataclass(frozen=True)
 class Way:
-    """A way of asking: ``callers`` threads that each ask for ``size`` items a time."""
+    """A way of asking: ``callers`` threads with ``size`` items each."""
 
     name: str
     ask: Callable[[Sequence[QAItem]], None]
@@ -155,7 +157,7 @@ class Rate:
 def measure(
     ways: Sequence[Way], items: Sequence[QAItem], *, seconds: float, server: Callable[[], float]
 ) -> list[Rate]:
-    """Ask in each way for about ``seconds``. ``server`` says the processor seconds of the server so far.
+    """Ask in each way for about ``seconds``.
 
     The ways take turns, some seconds at a time: other work on the machine then slows all of them alike, and
     their ratios hold.
@@ -168,12 +170,12 @@ def measure(
     for number in range(count):
         for way in ways:
             here, there = time.process_time(), server()
-            found, asked = _turn(way, _chunks(items, way.size), number, seconds / count)
-            answered[way.name] += way.size * len(found)
+            latencies, asked = _turn(way, _chunks(items, way.size), number, seconds / count)
+            answered[way.name] += way.size * len(latencies)
             turns[way.name].append(
                 Turn(
-                    per_second=way.size * len(found) * count / seconds,
-                    median_ms=1000 * statistics.median(found),
+                    per_second=way.size * len(latencies) * count / seconds,
+                    median_ms=1000 * statistics.median(latencies),
                     here=1000 * (time.process_time() - here) / (way.size * asked),
                     server=1000 * (server() - there) / (way.size * asked),
                 )
@@ -182,15 +184,15 @@ def measure(
 
 
 def processor_seconds(pid: int) -> float:
-    """Return the processor time of another process and those it started so far, in seconds (Linux)."""
+    """Return the processor seconds of a process and its children (Linux)."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    started = [one.read_text(encoding="ascii") for one in Path(f"/proc/{pid}/task").glob("*/children")]
+    started = [first.read_text(encoding="ascii") for first in Path(f"/proc/{pid}/task").glob("*/children")]
     return own + sum(processor_seconds(int(child)) for line in started for child in line.split())
 
 
 def _turn(way: Way, requests: list[list[QAItem]], turn: int, seconds: float) -> tuple[list[float], int]:
-    """Ask until ``seconds`` after all are under way; return the latency of each request answered in these.
+    """Ask for some seconds; return the latency of each request.
 
     Connections and a queue build up before, and the last answers, which no further request keeps company,
     come after: both are left out. The number beside the latencies is of all requests.
@@ -199,7 +201,7 @@ def _turn(way: Way, requests: list[list[QAItem]], turn: int, seconds: float) -> 
     end = begin + seconds
 
     def caller(number: int) -> tuple[list[float], int]:
-        found: list[float] = []
+        figures: list[float] = []
         count = 0
         for request in itertools.islice(itertools.cycle(requests), 7 * turn + number, None):
             asked = time.perf_counter()
@@ -209,8 +211,8 @@ def _turn(way: Way, requests: list[list[QAItem]], turn: int, seconds: float) -> 
             answered = time.perf_counter()
             count += 1
             if begin <= answered < end:
-                found.append(answered - asked)
-        return found, count
+                figures.append(answered - asked)
+        return figures, count
 
     with ThreadPoolExecutor(way.callers) as pool:
         latencies, counts = zip(*pool.map(caller, range(way.callers)), strict=True)
@@ -223,7 +225,7 @@ def _chunks(items: Sequence[QAItem], size: int) -> list[list[QAItem]]:
 
 
 def bare(system: Predictor, items: Sequence[QAItem]) -> None:
-    """The same work without a server: planned into batches and predicted in this process."""
+    """Predict the same batches in this process."""
     for positions in plan([system.cost(item) for item in items], BatchLimits()):
         system.predict([items[position] for position in positions])
 
@@ -263,7 +265,7 @@ def _loaded(name: str, weights: Path | None) -> Predictor:
 
 
 def ratios(rates: Sequence[Rate]) -> dict[str, float]:
-    """Return what batching gains and what serving costs: medians over the turns."""
+    """Return the gain of batching and the cost of serving (medians)."""
     single, request, clients, bare_single, bare_batch = rates
     return {
         "32 items a request / one by one": _ratio(request, single),
@@ -274,13 +276,13 @@ def ratios(rates: Sequence[Rate]) -> dict[str, float]:
     }
 
 
-def _ratio(one: Rate, other: Rate) -> float:
-    pairs = zip(one.turns, other.turns, strict=True)
+def _ratio(first: Rate, other: Rate) -> float:
+    pairs = zip(first.turns, other.turns, strict=True)
     return statistics.median(turn.per_second / beside.per_second for turn, beside in pairs)
 
 
 def bars(rates: Sequence[Rate]) -> dict[str, bool]:
-    """Return the sentences that say how the bars were met, and whether they were."""
+    """Return messages on the bars, and if all were met."""
     single, _, clients, bare_single, bare_batch = rates
     share = _ratio(clients, bare_batch)
     pairs = zip(single.turns, bare_single.turns, strict=True)
@@ -293,7 +295,7 @@ def bars(rates: Sequence[Rate]) -> dict[str, bool]:
 
 
 def main() -> int:
-    """Print the table, or with --json the same as JSON; return 1 when a bar was missed."""
+    """Print the table, or JSON with --json; return 1 if a bar was missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.predictions", description=main.__doc__)
     parser.add_argument("--system", default="qi2019", help="served system, or fake (default: %(default)s)")
     parser.add_argument("--weights", type=Path, help="folder of weights (default: those shipped)")
@@ -308,8 +310,8 @@ def main() -> int:
     rates = benchmark(options.system, options.weights, processes=options.processes, seconds=options.seconds)
     met = bars(rates)
     if options.json:
-        found = [asdict(rate) | {name: rate.median(attrgetter(name)) for name in FIGURES} for rate in rates]
-        print(json.dumps({"system": options.system, "rates": found, "ratios": ratios(rates), "bars": met}))
+        figures = [asdict(rate) | {name: rate.median(attrgetter(name)) for name in FIGURES} for rate in rates]
+        print(json.dumps({"system": options.system, "rates": figures, "ratios": ratios(rates), "bars": met}))
         return 0 if all(met.values()) else 1
     print(
         f"{options.system}, {cores} cores, {options.processes} model process(es), "

@@ -1,4 +1,6 @@
-"""Counterfactuals, saliency and alignment of shipped systems: ``python -m benchmarks.reading [DATA ...]``.
+"""Measure counterfactuals, saliency and alignment of systems.
+
+Run ``python -m benchmarks.reading [DATA ...]``.
 
 DATA has the form of HotpotQA or of SQuAD; without one, questions of the generated world are asked. Says
 how many instances there are and why others have none, then prints the alignment of each system and method
@@ -38,24 +40,25 @@ TOGETHER = 16  # items asked at once
 
 
 def key(version: Version) -> str:
+    """Return a key of a text."""
     return json.dumps([version.question, version.context])
 
 
 def asked(system: Any, versions: dict[str, Version]) -> dict[str, Any]:
-    """Return what a system, or a way to explain it, gives for each distinct text; errors one by one."""
+    """Return a system's answer or error for each distinct text."""
     items = {name: QAItem(id=str(i), question=v.question, context=v.context)
              for i, (name, v) in enumerate(versions.items())}  # fmt: skip
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for name, item in items.items():
         try:
             system.check(item)
         except InvalidRequest as error:
-            found[name] = ItemError(id=item.id, error="invalid_item", message=str(error))
-    left = sorted(items.keys() - found.keys(), key=lambda name: len(name))
+            answers[name] = ItemError(id=item.id, error="invalid_item", message=str(error))
+    left = sorted(items.keys() - answers.keys(), key=lambda name: len(name))
     for at in range(0, len(left), TOGETHER):
         part = left[at : at + TOGETHER]
-        found |= zip(part, predict_each(system, [items[name] for name in part]), strict=True)
-    return found
+        answers |= zip(part, predict_each(system, [items[name] for name in part]), strict=True)
+    return answers
 
 
 class ExplainTask:
@@ -66,6 +69,7 @@ class ExplainTask:
         self._explain = explainer(system)
 
     def predict(self, items: Sequence[QAItem]) -> Any:
+        """Return the saliency of the items."""
         assert self._explain is not None
         return self._explain(items, self._options)
 
@@ -73,17 +77,19 @@ class ExplainTask:
 def records(
     system: Predictor, instances: Sequence[Instance], methods: Sequence[SaliencyMethod], dataset: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield the records of a system; says on standard error what could not be asked."""
-    originals = {key(one.original): one.original for one in instances}
-    answers = asked(system, originals | {key(one.counterfactual): one.counterfactual for one in instances})
+    """Yield the records of a system; print errors to standard error."""
+    originals = {key(instance.original): instance.original for instance in instances}
+    answers = asked(
+        system, originals | {key(instance.counterfactual): instance.counterfactual for instance in instances}
+    )
     can = explainer(system) is not None
     for method in methods if can else [None]:
         began = time.process_time()
         reasons = asked(ExplainTask(system, SaliencyOptions(method=method)), originals) if method else {}
         lost: Counter[str] = Counter()
-        for one in instances:
-            first, second = answers[key(one.original)], answers[key(one.counterfactual)]
-            why = reasons.get(key(one.original))
+        for instance in instances:
+            first, second = answers[key(instance.original)], answers[key(instance.counterfactual)]
+            why = reasons.get(key(instance.original))
             if isinstance(first, ItemError) or isinstance(second, ItemError):
                 lost["not answered"] += 1
                 continue
@@ -94,25 +100,26 @@ def records(
                 lost["no saliency, counted as not aligned"] += 1
                 weights = []
             names = {"dataset": dataset, "system": system.name, "method": method or ""}
-            yield record(one, names, (first.answer, second.answer), weights)
-        told = "".join(f"; {number} {reason}" for reason, number in lost.items())
+            yield record(instance, names, (first.answer, second.answer), weights)
+        losses = "".join(f"; {number} {reason}" for reason, number in lost.items())
         seconds = time.process_time() - began
-        print(f"  {system.name} {method or 'answers'}: {seconds:.0f} s{told}", file=sys.stderr)
+        print(f"  {system.name} {method or 'answers'}: {seconds:.0f} s{losses}", file=sys.stderr)
 
 
 def percent(value: float | None) -> str:
+    """Format a share in per cent."""
     return "–" if value is None else f"{100 * value:.1f}"
 
 
-def table(found: Sequence[dict[str, Any]]) -> str:
-    """Return EM of originals and counterfactuals and the alignment of each group, as a Markdown table."""
+def table(answers: Sequence[dict[str, Any]]) -> str:
+    """Return exact match and alignment of each group in Markdown."""
     lines = [
         "| system | step | words | n | EM | EM counterfactual | method | alignment (95 %) | answered twice "
         "| aligned among them | random parts |",
         "|---|---|---|---:|---:|---:|---|---:|---:|---:|---:|",
     ]
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in found:
+    for row in answers:
         groups.setdefault((row["system"], row["step"], row["distribution"], row["method"]), []).append(row)
     for (system, step, distribution, method), rows in groups.items():
         em = [
@@ -120,15 +127,16 @@ def table(found: Sequence[dict[str, Any]]) -> str:
         ]
         cells = [system, step, distribution, str(len(rows)), *em, method or "–"]
         verdicts = alignments(judge([Record(**row) for row in rows], rng=np.random.default_rng(1)))
-        for one in verdicts:
-            low, high = one.interval
-            cells += [f"{percent(one.score)} ({percent(low)} to {percent(high)})", str(one.answered),
-                      percent(one.among_answered), percent(one.control)]  # fmt: skip
+        for verdict in verdicts:
+            low, high = verdict.interval
+            cells += [f"{percent(verdict.score)} ({percent(low)} to {percent(high)})", str(verdict.answered),
+                      percent(verdict.among_answered), percent(verdict.control)]  # fmt: skip
         lines.append("| " + " | ".join(cells + ["–"] * (4 * (not verdicts))) + " |")
     return "\n".join(lines)
 
 
 def main() -> int:
+    """Print the tables of all systems."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", nargs="*", type=Path, help="questions (default: the generated world)")
     parser.add_argument("--questions", type=int, default=400, help="of the generated world")
@@ -140,21 +148,21 @@ def main() -> int:
     options = parser.parse_args()
     torch.set_num_threads(1)
     loaded = [load_system(name) for name in options.systems]
-    found: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
     for path in options.data or [None]:
         world = generate("test", options.questions, 1, options.articles)
-        questions = read_questions(path) if path else (dict(one) for one in world)
+        questions = read_questions(path) if path else (dict(instance) for instance in world)
         drafts = draft(questions, extents=["paragraphs"], distributions=options.distribution)
         instances = usable(drafts.instances)
         name = path.stem if path else "world"
         print(f"\n{name}: {len(instances)} instances")
         for (step, _, reason), number in drafts.skipped.items():
             print(f"  {number} questions without {step}: {reason}")
-        rows = [row for one in loaded for row in records(one, instances, options.methods, name)]
+        rows = [row for instance in loaded for row in records(instance, instances, options.methods, name)]
         print(f"\n{table(rows)}", flush=True)
-        found += rows
+        answers += rows
     if options.out:
-        options.out.write_text("".join(json.dumps(row) + "\n" for row in found), encoding="utf-8")
+        options.out.write_text("".join(json.dumps(row) + "\n" for row in answers), encoding="utf-8")
     return 0
 
 

@@ -1,4 +1,6 @@
-"""What a report costs as a study grows: ``python -m benchmarks.report_size``.
+"""Measure the cost of a report as a study grows.
+
+Run ``python -m benchmarks.report_size``.
 
 Generated studies of four conditions, 25 items a participant, go through ``python -m analysis report`` with
 all defaults, each in a process of its own: seconds of the clock from start to exit, those of the processor,
@@ -48,7 +50,7 @@ MOST_SECONDS, MOST_BYTES, MOST_GROWTH = 600.0, 4 * 2**30, 1.2
 
 @dataclass(frozen=True)
 class Cost:
-    """One report. seconds: of the clock. processor: seconds of all cores. peak: bytes."""
+    """The cost of one report: seconds, processor seconds, peak bytes."""
 
     participants: int
     seconds: float
@@ -57,11 +59,15 @@ class Cost:
 
     @property
     def rows(self) -> int:
+        """Return the number of trials."""
         return self.participants * ITEMS
 
 
 def write_study(folder: Path, participants: int, seed: int = 1) -> None:
-    """A bundle of random answers, in which people differ in trust, pace and certainty, and items in truth."""
+    """Write a bundle of random answers.
+
+    People differ in trust, pace and certainty, and items in truth.
+    """
     rng = np.random.default_rng(seed)
     names = np.array([f"p{index:06d}" for index in range(participants)])
     arms = np.array(list(SYSTEMS))[np.arange(participants) % len(SYSTEMS)]
@@ -127,7 +133,7 @@ def _question(key: str, scale: Any) -> dict[str, Any]:
 
 
 def measure(participants: int) -> Cost:
-    """Makes the study and its report. Raises RuntimeError where the report fails."""
+    """Make a study and its report. Raises RuntimeError if that fails."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         write_study(folder / "bundle", participants)
@@ -138,17 +144,17 @@ def measure(participants: int) -> Cost:
             command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         ) as process:
             assert process.stderr is not None
-            said = process.stderr.read()
+            errors = process.stderr.read()
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            raise RuntimeError(said.strip()[-500:])
+            raise RuntimeError(errors.strip()[-500:])
         seconds = time.perf_counter() - started
     return Cost(participants, seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
 
 
 def growth(costs: list[Cost]) -> float:
-    """Processor time per row of the largest study over that of the first settled one."""
+    """Return the growth of processor time per row with the study."""
     settled = [cost for cost in costs if cost.participants >= SETTLED]
     return (settled[-1].processor / settled[-1].rows) / (settled[0].processor / settled[0].rows)
 

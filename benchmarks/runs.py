@@ -1,4 +1,6 @@
-"""Predictions and scores of a whole data set by four systems and two workers: ``python -m benchmarks.runs``.
+"""Measure predictions and scores of a whole dataset.
+
+Four systems and two workers: ``python -m benchmarks.runs``.
 
 Generated questions, as many as HotpotQA's dev set has, go to four fake systems, so that what is measured is
 the way from the command over the queue to the database and back, not the models. FaRM is part of the scores.
@@ -29,7 +31,7 @@ DEV_SET = 7405
 
 
 def run(site: Site, *arguments: str) -> float:
-    """Run a management command, print its peak memory, and return its seconds. Raises when it fails."""
+    """Run a management command, print its memory, return its seconds."""
     started = time.perf_counter()
     with subprocess.Popen(
         site.stack.manage(*arguments), cwd=ROOT, env=site.env, text=True,
@@ -48,12 +50,12 @@ def run(site: Site, *arguments: str) -> float:
 
 def peak_memory(site: Site) -> dict[str, float]:
     """Return the largest peak of each part's processes, in MB."""
-    found = {}
+    seconds_by_step = {}
     for part, leader in site.parts.pids.items():
         texts = [Path(f"/proc/{pid}/status").read_text(encoding="utf-8") for pid in group(leader)]
         peaks = [int(match[1]) for text in texts if (match := re.search(r"VmHWM:\s+(\d+)", text))]
-        found[part] = max(peaks) * 1024 / 1e6
-    return found
+        seconds_by_step[part] = max(peaks) * 1024 / 1e6
+    return seconds_by_step
 
 
 def stored(site: Site) -> dict[str, int]:
@@ -72,7 +74,7 @@ def stored(site: Site) -> dict[str, int]:
 
 
 def measure(questions: int) -> bool:
-    """Do it all once, print what it took, and return whether everything is there exactly once."""
+    """Run everything once; return if everything is there exactly once."""
     with running_site(fake=SYSTEMS) as site:
         site.parts.start(site.stack.worker(2))
         (site.var / "questions.json").write_text(json.dumps(list(generate("test", questions, 1))))
@@ -98,7 +100,7 @@ def measure(questions: int) -> bool:
 
 
 def main() -> int:
-    """Print what the run took and return 1 when anything was lost, doubled or different."""
+    """Print the durations; return 1 if anything was lost or doubled."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.runs", description=main.__doc__)
     parser.add_argument("--questions", type=int, default=DEV_SET, help="(default: %(default)s)")
     return 0 if measure(parser.parse_args().questions) else 1

@@ -1,4 +1,6 @@
-"""Saliency against the bare passes that it needs: ``python -m benchmarks.saliency``.
+"""Compare saliency with the bare passes that it needs.
+
+Run ``python -m benchmarks.saliency``.
 
 The bare passes are the system's forward passes, for methods with gradients with a backward pass to the
 embeddings, in batches of the same items and sizes, with tensors that lie ready: no masks are made, nothing is
@@ -42,14 +44,14 @@ METHODS: tuple[SaliencyMethod, ...] = ("integrated-gradients", "occlusion", "gra
 
 
 def short(example: GoldExample) -> QAItem:
-    """Return the item with the articles of its facts alone, so that occlusion takes seconds."""
+    """Return the item with the articles of its facts alone."""
     titles = {title for title, _ in example.supporting_facts}
     context = [article for article in example.item.context if article[0] in titles]
     return example.item.model_copy(update={"context": context})
 
 
 def encoder(folder: Path, examples: Sequence[GoldExample]) -> ExtractiveSystem:
-    """Return an untrained encoder: how long it takes does not depend on what it has learned."""
+    """Return an untrained encoder, which is as slow as a trained one."""
     torch.manual_seed(1)
     device = torch.device("cpu")
     model, tokenizer = new_encoder(texts(examples), device, hidden=128, layers=2, heads=2, pieces=2000)
@@ -64,7 +66,7 @@ def sizes(subject: Subject, passes: int) -> list[int]:
 
 
 def bare(system: RecurrentSystem | ExtractiveSystem, subject: Subject, copies: int) -> Callable[[bool], None]:
-    """Return the bare pass of so many copies of a subject, with everything prepared that can be."""
+    """Return the bare, prepared pass of many copies of a subject."""
     run: Callable[[Tensor], Tensor]
     if isinstance(system, ExtractiveSystem):
         inputs = system.reader.inputs([subject.inner.window] * copies, system.model.device)
@@ -99,12 +101,12 @@ def bare(system: RecurrentSystem | ExtractiveSystem, subject: Subject, copies: i
 
 
 def selects(system: RecurrentSystem | ExtractiveSystem) -> TypeGuard[RecurrentSystem]:
-    """Return whether the system reads a selection, so that its passes for saliency find no answer."""
+    """Return if the system reads a selection and so needs no answer."""
     return isinstance(system, RecurrentSystem) and isinstance(system.model, SelectAndForget)
 
 
 def whole(system: RecurrentSystem, item: QAItem) -> Callable[[bool], None]:
-    """Return the bare pass over a whole item, with everything prepared that can be."""
+    """Return the bare, prepared pass over a whole item."""
     batch = collate([system.features(item)], system.device)
 
     def go(backward: bool) -> None:
@@ -117,7 +119,7 @@ def whole(system: RecurrentSystem, item: QAItem) -> Callable[[bool], None]:
 def compared(
     system: RecurrentSystem | ExtractiveSystem, items: Sequence[QAItem], method: SaliencyMethod, rounds: int
 ) -> tuple[float, float]:
-    """Return the median seconds of the bare passes, and the median ratio to them."""
+    """Return the median seconds of bare passes and the median ratio."""
     options = SaliencyOptions(method=method)
     view: Explainable = (
         ExtractiveSaliency(system) if isinstance(system, ExtractiveSystem) else RecurrentSaliency(system)
@@ -147,6 +149,7 @@ def compared(
 
 
 def main() -> int:
+    """Print the table; return 1 if a bar was missed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--items", type=int, default=4, help="questions")
     parser.add_argument("--rounds", type=int, default=5)
@@ -160,11 +163,11 @@ def main() -> int:
         for system in systems:
             assert isinstance(system, RecurrentSystem | ExtractiveSystem)
             # One that selects facts has nothing to explain where it selected none.
-            told = [one for one in items if system.predict([one])[0].facts][: arguments.items]
+            with_facts = [one for one in items if system.predict([one])[0].facts][: arguments.items]
             for method in METHODS:
-                seconds, ratio = compared(system, told, method, arguments.rounds)
+                seconds, ratio = compared(system, with_facts, method, arguments.rounds)
                 worst = max(worst, ratio)
-                each = 1000 * seconds / len(told)
+                each = 1000 * seconds / len(with_facts)
                 print(
                     f"{system.name:<18} {method:<21} bare {each:8.1f} ms an item, {ratio:5.2f} times",
                     flush=True,

@@ -1,4 +1,6 @@
-"""The standard scores of 7,405 generated predictions: ``python -m benchmarks.scores``.
+"""Measure the standard scores of 7,405 generated predictions.
+
+Run ``python -m benchmarks.scores``.
 
 Beside them runs an evaluation written plainly, in the steps of HotpotQA's official script:
 every normalisation where it is needed, fact by fact, one running sum a score. Both get the same objects in
@@ -33,7 +35,7 @@ Predictions = Mapping[str, Mapping[str, Any]]
 
 
 def generated(count: int, seed: int = 1) -> tuple[Gold, Predictions]:
-    """Return questions with gold, and predictions of which about half are right.
+    """Return questions with gold, and predictions half of which are right.
 
     The others have other words around the answer, another question's answer, or none; facts too few, too
     many, or none.
@@ -46,7 +48,7 @@ def generated(count: int, seed: int = 1) -> tuple[Gold, Predictions]:
         name, answer = question["_id"], question["answer"]
         facts = [[title, n] for title, sentences in question["context"] for n in range(len(sentences))]
         right = question["supporting_facts"]
-        told = [
+        listed = [
             answer,
             answer,
             answer,
@@ -56,7 +58,7 @@ def generated(count: int, seed: int = 1) -> tuple[Gold, Predictions]:
             None,
         ]
         shown = [right, right, right[:1], [*right, rng.choice(facts)], rng.sample(facts, 3), [], None]
-        for key, value in (("answer", rng.choice(told)), ("sp", rng.choice(shown))):
+        for key, value in (("answer", rng.choice(listed)), ("sp", rng.choice(shown))):
             if value is not None:
                 predicted[key][name] = value
     return gold, predicted
@@ -104,8 +106,8 @@ def _plain_answer(predicted: str, gold: str) -> dict[str, float]:
 def _plain_overlap(predicted: str, gold: str) -> dict[str, float]:
     nothing = {"f1": 0.0, "prec": 0.0, "recall": 0.0}
     ours, theirs = _plain_text(predicted), _plain_text(gold)
-    for one, other in ((ours, theirs), (theirs, ours)):
-        if one in ["yes", "no", "noanswer"] and one != other:
+    for left, other in ((ours, theirs), (theirs, ours)):
+        if left in ["yes", "no", "noanswer"] and left != other:
             return nothing
     words, wanted = ours.split(), theirs.split()
     shared = sum((Counter(words) & Counter(wanted)).values())
@@ -132,7 +134,7 @@ def _plain_facts(predicted: Sequence[Any], gold: Sequence[Any]) -> dict[str, flo
 
 
 def by_site(gold: Gold, predictions: Predictions) -> Standard:
-    """What the site's `score` computes from its rows: the standard scores, and counts for three more."""
+    """Return the scores and counts that the site's `score` computes."""
     standard = Standard()
     answers, facts = predictions["answer"], predictions["sp"]
     for question in gold:

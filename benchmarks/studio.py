@@ -1,8 +1,10 @@
-"""What the pages of the studio cost on a large dataset: ``python -m benchmarks.studio``.
+"""Measure the pages of the studio on a large dataset.
+
+Run ``python -m benchmarks.studio``.
 
 Each step, the review, the choice of items and the preview of an item, over 100 and over 7,405 questions (as
 many as the development set of HotpotQA has) with the answers of two systems: processor time of the whole
-request on SQLite, the median of several. A draft draws its items anew for every page, from the ids of all
+request on SQLite, the median of several. A draft draws its items again for every page, from the ids of all
 questions; ``tests/studyapp/studio`` holds that the number of queries is the same.
 
 Bar: no page above 500 ms.
@@ -31,7 +33,7 @@ MOST_MS = 500.0
 
 
 def child(folder: Path) -> None:
-    """In a process of its own: bring in each dataset, make a draft of it, and measure its pages."""
+    """Import each dataset, start a draft of it, and measure its pages."""
     import django
 
     django.setup()
@@ -48,7 +50,7 @@ def child(folder: Path) -> None:
     pages.append("preview/texts/?preview_page=item")
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(User.objects.create(username="bench", is_staff=True))
-    found: dict[str, list[float]] = {}
+    durations: dict[str, list[float]] = {}
     for size in SIZES:
         name = f"world-{size}"
         examples = list(generate("test", size, 1))
@@ -71,8 +73,8 @@ def child(folder: Path) -> None:
                 begun = time.process_time()
                 client.get(address)
                 times.append(1000 * (time.process_time() - begun))
-            found.setdefault(page, []).append(statistics.median(times))
-    (folder / "found.json").write_text(json.dumps(found), encoding="utf-8")
+            durations.setdefault(page, []).append(statistics.median(times))
+    (folder / "found.json").write_text(json.dumps(durations), encoding="utf-8")
 
 
 def measure() -> dict[str, list[float]]:
@@ -86,11 +88,12 @@ def measure() -> dict[str, list[float]]:
         subprocess.run([sys.executable, "manage.py", "migrate", "-v", "0"], cwd=ROOT, env=env, check=True)
         command = [sys.executable, "-m", "benchmarks.studio", "--child", name]
         subprocess.run(command, cwd=ROOT, env=env, check=True, stdout=subprocess.DEVNULL)
-        found: dict[str, list[float]] = json.loads(Path(name, "found.json").read_text("utf-8"))
-        return found
+        durations: dict[str, list[float]] = json.loads(Path(name, "found.json").read_text("utf-8"))
+        return durations
 
 
 def main() -> int:
+    """Print the durations of all pages."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.studio", description="Pages of the studio.")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -1,4 +1,6 @@
-"""Levels of what compares conditions that the same people saw: ``python -m benchmarks.within``.
+"""Simulate tests that compare conditions within participants.
+
+Run ``python -m benchmarks.within``.
 
 Simulated studies in which everybody sees both conditions, half of the items in each: conditions in turned
 orders, items rotated over them. People differ in their level and in what a condition does to them, items in
@@ -44,7 +46,7 @@ def rotated_trials(
     item_sd: float = 0.8,
     prefix: str = "p",
 ) -> pd.DataFrame:
-    """A row per trial with a binary answer, a rating of 1–5 and a time; `effect` is the last condition's.
+    """Return simulated trials; `effect` is the last condition's.
 
     It is added to the log odds of the answer and of a higher rating and, times 0.4, to log seconds.
     own_effect_sd: how much people differ in what a condition does to them.
@@ -80,7 +82,7 @@ def rotated_trials(
 def study(
     rng: np.random.Generator, size: Size, effect: float, resamples: int, *, tests: bool
 ) -> tuple[dict[str, Interval], dict[str, float | None]]:
-    """Interval of every difference in one simulated study and, if wanted, p of every test."""
+    """Return intervals and p of every difference in a simulated study."""
     frame = rotated_trials(rng, size.people, size.items, effect=effect)
     members = frame[["participant_id", "condition"]].drop_duplicates()
     timed = frame.assign(milliseconds=1000 * frame["seconds"], system_correct=np.nan)
@@ -97,10 +99,10 @@ def study(
     intervals: dict[str, Interval] = {}
     p: dict[str, float | None] = {}
     for key in ("agreement", "time_geometric"):
-        one = compare(estimates, key, "a", "b", rng=rng, permutations=499 if tests else 1)
-        p[f"swaps within participants: {key}"] = one.p
-        intervals[f"difference, percentile: {key}"] = one.percentile.interval
-        intervals[f"difference, bca: {key}"] = one.bca.interval
+        comparison = compare(estimates, key, "a", "b", rng=rng, permutations=499 if tests else 1)
+        p[f"swaps within participants: {key}"] = comparison.p
+        intervals[f"difference, percentile: {key}"] = comparison.percentile.interval
+        intervals[f"difference, bca: {key}"] = comparison.bca.interval
     if not tests:
         return intervals, {}
     values = [np.log(own) for own in estimates.per_participant["time_geometric"]]
@@ -120,7 +122,7 @@ def _p(model: Model) -> float | None:
 def rates(
     size: Size, studies: int, *, seed: int = 1, resamples: int = RESAMPLES
 ) -> tuple[list[Rate], list[Rate]]:
-    """How often intervals hold the truth, and how often tests reject where nothing differs.
+    """Return coverage of intervals and false-positive rates of tests.
 
     The truth of agreement is that of no effect; that of times is the planted ratio, or 1.
     """
@@ -132,9 +134,9 @@ def rates(
         ratio = label.endswith("time_geometric")
         truth = float(np.exp(0.4 * EFFECT)) if ratio else 0.0
         drawn = [intervals[label] for intervals, _ in (planted if ratio else null)]
-        known = [interval for interval in drawn if interval is not None]
-        hits = sum(low <= truth <= high for low, high in known)
-        held.append(Rate(label, size, hits, len(known), studies - len(known)))
+        known_intervals = [interval for interval in drawn if interval is not None]
+        hits = sum(low <= truth <= high for low, high in known_intervals)
+        held.append(Rate(label, size, hits, len(known_intervals), studies - len(known_intervals)))
     for label in null[0][1]:
         given = [value for _, p in null if (value := p[label]) is not None]
         hits = sum(value <= 0.05 for value in given)

@@ -1,0 +1,1 @@
+"""Errors, messages, a state machine and file readers for all apps."""

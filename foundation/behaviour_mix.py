@@ -1,4 +1,4 @@
-"""Mixes of simulated people: shares by behaviour from a short text, and as many of each kind. No Django."""
+"""Mixes of simulated people: the share of each behaviour. No Django."""
 
 import math
 import random
@@ -6,9 +6,13 @@ from collections.abc import Collection, Mapping
 
 
 def parse_mix(text: str, behaviours: Collection[str]) -> dict[str, float]:
-    """Shares by behaviour from ``honest=0.7,random=0.3``, made to add up to 1; a bare name is the whole.
+    """Parse shares such as ``honest=0.7,random=0.3``; a bare name has share 1.
 
-    Raises ValueError with a sentence.
+    Returns:
+        The share of each behaviour; they add up to 1.
+
+    Raises:
+        ValueError: The text is malformed or names an unknown behaviour.
     """
     shares: dict[str, float] = {}
     for part in text.split(","):
@@ -29,8 +33,8 @@ def parse_mix(text: str, behaviours: Collection[str]) -> dict[str, float]:
     return {name: share / total for name, share in shares.items()}
 
 
-def deal(n: int, mix: Mapping[str, float], *, seed: int) -> list[str]:
-    """The behaviour of each of ``n`` in the shares of ``mix`` (largest remainders), shuffled."""
+def draw_behaviours(n: int, mix: Mapping[str, float], *, seed: int) -> list[str]:
+    """Return the shuffled behaviours of ``n`` bots (largest remainder method)."""
     exact = {name: share * n for name, share in mix.items()}
     counts = {name: math.floor(number) for name, number in exact.items()}
     by_remainder = sorted(exact, key=lambda name: counts[name] - exact[name])

@@ -1,6 +1,6 @@
-"""The words for what a log holds: kinds of events, the names of their details, and values among them.
+"""Labels for the content of a log: kinds of events, details and values.
 
-Machines read the identifiers, in exports, webhooks and addresses; people are shown these words.
+Exports, webhooks and addresses contain the identifiers; pages show the labels.
 """
 
 from collections.abc import Mapping
@@ -11,28 +11,34 @@ from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext as translated
 
-Words = Mapping[str, str | Promise]
+Labels = Mapping[str, str | Promise]
 
 
 @dataclass(frozen=True)
-class EventWords:
-    """The tables of one app. ``values`` has, by the name of a detail, the words for its values."""
+class EventLabels:
+    """The tables of one app.
 
-    kinds: Words
-    details: Words
-    values: Mapping[str, Words]
+    Attributes:
+        kinds: The label of each kind of event.
+        details: The label of each name of a detail.
+        values: The labels of a detail's values, by the name of the detail.
+    """
+
+    kinds: Labels
+    details: Labels
+    values: Mapping[str, Labels]
 
     def check(self, kind: str) -> None:
-        """Raises KeyError for a kind that the table lacks."""
+        """Raise KeyError for a kind that the table lacks."""
         if kind not in self.kinds:
-            raise KeyError(f"events of the kind {kind!r} have no words; add them to the app's event_words")
+            raise KeyError(f"events of the kind {kind!r} have no label; add one to the app's event_labels")
 
-    def kind(self, kind: str) -> str:
-        """A kind in words; one of an older release that the table lacks is shown as it is."""
+    def kind_label(self, kind: str) -> str:
+        """Return the label of a kind; a kind of an older release is its own."""
         return str(self.kinds.get(kind, kind))
 
-    def told(self, data: Mapping[str, Any]) -> list[tuple[str, str]]:
-        """The details of an event: each name and value, in words."""
+    def detail_labels(self, data: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Return the label and the shown value of each detail of an event."""
         return [(self._name(name), self._value(name, value)) for name, value in data.items()]
 
     def _name(self, name: str) -> str:
@@ -44,7 +50,7 @@ class EventWords:
         if isinstance(value, bool):
             return translated("yes") if value else translated("no")
         if isinstance(value, Mapping):
-            return ", ".join(f"{inner}: {shown}" for inner, shown in self.told(value))
+            return ", ".join(f"{inner}: {shown}" for inner, shown in self.detail_labels(value))
         if isinstance(value, list):
-            return ", ".join(self._value(name, one) for one in value) or "–"
+            return ", ".join(self._value(name, item) for item in value) or "–"
         return str(self.values.get(name, {}).get(value, value))

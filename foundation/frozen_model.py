@@ -1,9 +1,9 @@
-"""The base of typed values that never change once made."""
+"""The base of immutable typed values."""
 
 from pydantic import BaseModel, ConfigDict
 
 
 class FrozenModel(BaseModel):
-    """Immutable, and an unknown field is an error rather than ignored."""
+    """An immutable model that rejects unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -1,4 +1,4 @@
-"""Where the bytes of images lie: below one folder of the site, named by what they hold."""
+"""Image files of the site, in one folder and named by their content."""
 
 import hashlib
 import shutil
@@ -7,17 +7,17 @@ from pathlib import Path
 from django.conf import settings
 
 
-def folder() -> Path:
-    """The folder of all images."""
+def image_folder() -> Path:
+    """Return the folder of all images."""
     return Path(settings.VAR_DIR) / "images"
 
 
-def keep(source: Path) -> str:
+def store_image(source: Path) -> str:
     """Copy an image file into the folder, once, and return its path below it."""
     with source.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     name = f"{digest[:2]}/{digest}{source.suffix.lower()}"
-    target = folder() / name
+    target = image_folder() / name
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = target.with_name(f".{target.name}.part")

@@ -1,4 +1,4 @@
-"""What the fields of imported files must be, and how an error in one is told."""
+"""Field types of imported files, and the message of an error in one."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 
 def _storable(text: str) -> str:
-    """Lone surrogates are refused by pydantic already; this character is refused by PostgreSQL."""
+    """Reject NUL, which PostgreSQL refuses; pydantic rejects lone surrogates."""
     if "\0" in text:
         raise PydanticCustomError("nul", "holds the character NUL, which cannot be stored")
     return text
@@ -21,7 +21,7 @@ Index = Annotated[NonNegativeInt, Field(strict=True)]
 
 
 def first_error(error: ValidationError) -> str:
-    """The first error as ``context[3][1]: message``."""
+    """Return the first error as ``context[3][1]: message``."""
     first = error.errors(include_url=False, include_input=False)[0]
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
     message = "is missing" if first["type"] == "missing" else first["msg"]

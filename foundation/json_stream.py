@@ -1,6 +1,6 @@
-"""Values of a large JSON file one by one: of an array or an object, or one after another as in JSON Lines.
+"""Read a large JSON file value by value: array, object or JSON Lines.
 
-A block of the file and one value are in memory at a time, so a file of any size can be read.
+Memory holds one block of the file and one value at a time, so a file may have any size.
 """
 
 import json
@@ -14,32 +14,41 @@ from foundation.errors import BadFile
 BLOCK = 1 << 20  # characters
 LONGEST_TOKEN = 16  # characters; an error nearer to the end of a block may be a token cut in two
 
+# Called with the number of bytes read so far.
+OnProgress = Callable[[int], None]
 
-Told = Callable[[int], None]
 
+def read_values(path: Path, *, on_progress: OnProgress | None = None) -> Iterator[tuple[int, Any]]:
+    """Yield (line, value) for each value of a file.
 
-def read_values(path: Path, *, told: Told | None = None) -> Iterator[tuple[int, Any]]:
-    """Yield (line, value) for each value of the file, with the 1-based line on which it begins.
+    Args:
+        path: The file.
+        on_progress: Called after each block with the number of bytes read so far.
 
-    ``told`` is called with the number of bytes read so far. Raises BadFile where the file cannot be read
-    or is not JSON in UTF-8, with the line; what was yielded before that was well formed.
+    Yields:
+        The line on which the value begins, counted from 1, and the value.
+
+    Raises:
+        BadFile: The file cannot be read or is not JSON in UTF-8; names the line. Values yielded before that
+            were well formed.
     """
     with _opened(path) as file:
-        yield from _values(_Window(path, file, told))
+        yield from _values(_Window(path, file, on_progress))
 
 
-def read_members(path: Path, *, told: Told | None = None) -> Iterator[tuple[int, str, Any]]:
-    """Yield (line, key, value) for each member of the one object that the file holds, as `read_values` does.
+def read_members(path: Path, *, on_progress: OnProgress | None = None) -> Iterator[tuple[int, str, Any]]:
+    """Yield (line, key, value) for each member of the one object in a file.
 
-    A key that comes twice is an error: plain JSON readers would keep the last in silence.
+    Arguments and errors are those of `read_values`. A repeated key is an error too: other JSON readers keep
+    the last one silently.
     """
     with _opened(path) as file:
-        yield from _members(_Window(path, file, told))
+        yield from _members(_Window(path, file, on_progress))
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[TextIO]:
-    """The file, with errors of the system told as BadFile."""
+    """Open the file. Raise BadFile for errors of the operating system."""
     try:
         with path.open(encoding="utf-8-sig") as file:
             yield file
@@ -99,19 +108,19 @@ def _members(window: "_Window") -> Iterator[tuple[int, str, Any]]:
 
 
 class _Window:
-    """The block of a file that is looked at, the position in it, and the line of that position."""
+    """The current block of a file, the position in it, and its line."""
 
-    def __init__(self, path: Path, file: TextIO, told: Told | None) -> None:
+    def __init__(self, path: Path, file: TextIO, on_progress: OnProgress | None) -> None:
         self.path = path
         self.line = 1
         self._file = file
-        self._told = told
+        self._on_progress = on_progress
         self._text = ""
         self._at = 0
         self._decoder = json.JSONDecoder()
 
     def peek(self) -> str:
-        """The next character that is not white space, or "" at the end of the file."""
+        """Return the next non-space character, or "" at the end of the file."""
         while True:
             rest = len(self._text)
             start = next((i for i in range(self._at, rest) if self._text[i] not in " \t\r\n"), rest)
@@ -122,11 +131,11 @@ class _Window:
                 return ""
 
     def take(self) -> None:
-        """Pass the character that ``peek`` told."""
+        """Move past the character that ``peek`` returned."""
         self._go(self._at + 1)
 
     def value(self) -> Any:
-        """Decode the value that begins at the position, which ``peek`` has moved past white space."""
+        """Decode the value at the position. Call ``peek`` first to skip spaces."""
         while True:
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)
@@ -144,24 +153,25 @@ class _Window:
             return value
 
     def error(self, message: str, *, at: int | None = None) -> BadFile:
-        """The error to raise for what is wrong at the position, or at the place ``at`` of the block."""
-        place = self._at if at is None else at
-        if place >= len(self._text):
+        """Return an error at the present position, or at ``at`` in the block."""
+        position = self._at if at is None else at
+        if position >= len(self._text):
             message += " (the file ends here)"
-        return BadFile(self.path, message, line=self.line + self._text.count("\n", self._at, place))
+        return BadFile(self.path, message, line=self.line + self._text.count("\n", self._at, position))
 
     def _go(self, position: int) -> None:
         self.line += self._text.count("\n", self._at, position)
         self._at = position
 
     def _more(self) -> bool:
-        """Add the next block, at least as long as what is left, so that long values are not decoded often."""
+        """Add the next block and return whether there was one."""
+        # A block is at least as long as the rest, so that a long value is decoded only a few times.
         left = self._text[self._at :]
         try:
             block = self._file.read(max(BLOCK, len(left)))
         except UnicodeDecodeError as error:
             raise BadFile(self.path, f"not UTF-8 text: {error.reason}", line=self.line) from error
         self._text, self._at = left + block, 0
-        if self._told is not None:
-            self._told(self._file.buffer.tell())
+        if self._on_progress is not None:
+            self._on_progress(self._file.buffer.tell())
         return bool(block)

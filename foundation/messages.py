@@ -1,40 +1,44 @@
-"""Sentences about what is wrong, which can be said in another language where they are shown.
+"""Error messages in English that a page can show in another language.
 
-Pure: no Django. A sentence is English text, as commands show it, that keeps the form and the values it was
-made of; the catalogue of a language has the form.
+Pure: no Django. A message is English text, as commands print it, that keeps
+the template and the values it was made from. Translation catalogues contain
+the template.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 
-class Sentence(str):
-    """An English sentence, its form with ``%(name)s`` or ``%(name)r`` for each value, and the values."""
+class Message(str):
+    """An English text with its template and the values that fill it.
 
-    form: str
+    The template has ``%(name)s`` or ``%(name)r`` for each value.
+    """
+
+    template: str
     values: dict[str, Any]
 
 
-def say(form: str, **values: Any) -> Sentence:
-    """The sentence of a form. Values that are sentences are translated with it."""
-    made = Sentence(form % values if values else form)
-    made.form, made.values = form, values
-    return made
+def say(template: str, **values: Any) -> Message:
+    """Fill a template. Values that are messages are translated with it."""
+    message = Message(template % values if values else template)
+    message.template, message.values = template, values
+    return message
 
 
-def said(message: str, translate: Callable[[str], str]) -> str:
-    """A message in the language of a catalogue; one that is no sentence of ours stays as it is."""
-    if not isinstance(message, Sentence):
+def translate_message(message: str, translate: Callable[[str], str]) -> str:
+    """Translate a message with a catalogue; return any other text as it is."""
+    if not isinstance(message, Message):
         return message
-    form = translate(message.form)
+    template = translate(message.template)
     values = {
-        name: said(value, translate) if isinstance(value, str) else value
+        name: translate_message(value, translate) if isinstance(value, str) else value
         for name, value in message.values.items()
     }
-    return form % values if values else form
+    return template % values if values else template
 
 
 def message_of(error: Exception) -> str:
-    """What an error says, as the sentence that it was raised with, where it was."""
+    """Return the text of an error, as the `Message` it was raised with if any."""
     first = error.args[0] if error.args else None
-    return first if isinstance(first, Sentence) else str(error)
+    return first if isinstance(first, Message) else str(error)

@@ -1,13 +1,13 @@
-"""Queries whose SQL is built once and run often: for requests that come many times a second.
+"""Queries whose SQL is built once, for very frequent requests.
 
-Django builds the SQL of a queryset anew each time, which takes several times as long as SQLite needs to run
+Django builds the SQL of a queryset each time, which takes several times as long as SQLite needs to run
 it (docs/adr/0010-prepared-queries.md). Here the values that differ from run to run are slots::
 
     NAMED = Prepared(lambda: User.objects.filter(username=slot("name", User, "username")))
     user = NAMED.first(name="ada")
 
-The SQL is still Django's own, and so are the objects that come of it. A query is built on its first run, once
-for each connection; ``select_for_update`` wants that run, as every run, inside a transaction.
+The SQL is still Django's own, and so are the objects it returns. A query is built on its first run, once for
+each connection. With ``select_for_update`` every run, the first included, needs a transaction.
 """
 
 from __future__ import annotations
@@ -26,25 +26,26 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 class Slot(Expression):
-    """The place of a value that is given when the query runs. Make one with `slot`."""
+    """A placeholder for a value given when the query runs; see `slot`."""
 
     def __init__(self, name: str, field: models.Field[Any, Any]) -> None:
         super().__init__(output_field=field)
         self.name = name
 
     def as_sql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, Any]:
-        return "%s", [self]  # it stands among the parameters until the value comes
+        """Return a placeholder, with the slot itself among the parameters."""
+        return "%s", [self]  # replaced by the value when the query runs
 
 
 def slot(name: str, model: type[models.Model], field: str = "id") -> Slot:
-    """A slot for a value of a model's field, which is never None."""
-    found = model._meta.get_field(field)
-    assert isinstance(found, models.Field)
-    return Slot(name, found.target_field if isinstance(found, models.ForeignKey) else found)
+    """Return a slot for a value of a model's field, which is never None."""
+    column = model._meta.get_field(field)
+    assert isinstance(column, models.Field)
+    return Slot(name, column.target_field if isinstance(column, models.ForeignKey) else column)
 
 
 class _Statement(NamedTuple):
-    """SQL, its parameters with slots among them, and how rows become objects (of a SELECT)."""
+    """SQL with parameters and slots; ``read`` turns rows into objects."""
 
     sql: str
     params: Sequence[Any]
@@ -52,30 +53,34 @@ class _Statement(NamedTuple):
 
 
 class _Kept:
-    """A statement that is built when it is first wanted, and kept with the connection it was built for: each
-    thread and each database has its own, and it goes with it."""
+    """A statement built on first use and cached with its connection.
+
+    Each thread and each database has its own, which lives as long as the connection.
+    """
 
     def __init__(self, build: Callable[[], _Statement]) -> None:
         self._build = build
 
     def bound(self, values: dict[str, Any]) -> tuple[_Statement, list[Any]]:
-        """The statement, and its parameters. Raises KeyError for a slot that has no value."""
+        """Return the statement and its parameters; an empty slot is a KeyError."""
         kept = connections[DEFAULT_DB_ALIAS].__dict__.setdefault("prepared", {})
         statement = kept.get(self) or kept.setdefault(self, self._build())
         return statement, [
-            one.output_field.get_db_prep_value(values[one.name], connection) if isinstance(one, Slot) else one
-            for one in statement.params
+            param.output_field.get_db_prep_value(values[param.name], connection)
+            if isinstance(param, Slot)
+            else param
+            for param in statement.params
         ]
 
 
 class Prepared(Generic[Row]):
-    """A query for whole objects, or parts of them: ``only``, ``select_related``, ``annotate`` work."""
+    """A query for objects; ``only``, ``select_related``, ``annotate`` work."""
 
     def __init__(self, build: Callable[[], models.QuerySet[Row]]) -> None:
         self._kept = _Kept(lambda: _select(build()))
 
     def all(self, **values: Any) -> list[Row]:
-        """The rows that there are for these values. One query, or none for a number that no column holds."""
+        """Return the rows for these values, with at most one query."""
         if _beyond(values):
             return []
         statement, params = self._kept.bound(values)
@@ -85,18 +90,18 @@ class Prepared(Generic[Row]):
         return list(statement.read(rows))
 
     def first(self, **values: Any) -> Row | None:
-        """The first of them, or None. A query that can find many should be built with ``[:1]``."""
+        """Return the first row or None; slice a query that matches many."""
         return next(iter(self.all(**values)), None)
 
 
 class PreparedUpdate:
-    """A conditional update. ``build`` gives the rows, and the columns with their new values."""
+    """A conditional update; ``build`` returns the rows and the new values."""
 
     def __init__(self, build: Callable[[], tuple[models.QuerySet[Any], dict[str, Any]]]) -> None:
         self._kept = _Kept(lambda: _update(*build()))
 
     def __call__(self, **values: Any) -> int:
-        """Update, and return how many rows it were."""
+        """Update the rows and return their number."""
         if _beyond(values):
             return 0
         statement, params = self._kept.bound(values)
@@ -106,17 +111,18 @@ class PreparedUpdate:
 
 
 def _beyond(values: dict[str, Any]) -> bool:
-    """Whether a value is a number that no column holds: a query of Django's own finds nothing then."""
+    """Return whether a number fits no column."""
+    # Django's own queries match nothing then.
     return any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in values.values())
 
 
 def insert(*rows: models.Model) -> None:
-    """Insert new rows of one model as ``save()`` would, and give them their ids.
+    """Insert new rows of one model as ``save()`` would, and set their ids.
 
-    One statement for as many rows as the database takes at once. Belongs into a transaction if that may be
-    fewer than there are.
+    One statement inserts as many rows as the database takes at once. Call it in a transaction if there may be
+    more rows than that.
     """
-    sql, place, fields = _insertion(type(rows[0]))
+    sql, row_sql, fields = _insertion(type(rows[0]))
     returning, _params = connection.ops.return_insert_columns([rows[0]._meta.pk])  # type: ignore[attr-defined]
     size = connection.ops.bulk_batch_size(fields, rows)
     with connection.cursor() as cursor:
@@ -127,7 +133,7 @@ def insert(*rows: models.Model) -> None:
                 for row in part
                 for field in fields
             ]
-            cursor.execute(f"{sql} {', '.join([place] * len(part))} {returning}", values)
+            cursor.execute(f"{sql} {', '.join([row_sql] * len(part))} {returning}", values)
             # Ids come in the order of the rows, as Django's own bulk_create expects them to.
             for row, (pk,) in zip(part, cursor.fetchall(), strict=True):
                 row.pk, row._state.adding, row._state.db = pk, False, connection.alias
@@ -140,8 +146,10 @@ def _select(queryset: models.QuerySet[Any]) -> _Statement:
 
 
 def _reader(compiler: SQLCompiler) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Rows to objects, as Django's own ``ModelIterable`` does it, with all that is the same for every run
-    found out beforehand."""
+    """Return a function from rows to objects, like Django's ``ModelIterable``.
+
+    Everything that is the same for each run is computed beforehand.
+    """
     select, info = compiler.select, compiler.klass_info
     assert select is not None
     assert info is not None
@@ -153,12 +161,12 @@ def _reader(compiler: SQLCompiler) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
     def read(rows: Iterable[Any]) -> Iterator[Any]:
         for row in compiler.apply_converters(rows, converters) if converters else rows:
-            found = model.from_db(connection.alias, names, row[own[0] : own[-1] + 1])
+            instance = model.from_db(connection.alias, names, row[own[0] : own[-1] + 1])
             for populator in populators:
-                populator.populate(row, found)
-            for name, place in annotations:
-                setattr(found, name, row[place])
-            yield found
+                populator.populate(row, instance)
+            for name, position in annotations:
+                setattr(instance, name, row[position])
+            yield instance
 
     return read
 
@@ -171,7 +179,7 @@ def _update(queryset: models.QuerySet[Any], values: dict[str, Any]) -> _Statemen
 
 @cache
 def _insertion(model: type[models.Model]) -> tuple[str, str, list[models.Field[Any, Any]]]:
-    """The SQL of an insertion up to the first row, the SQL of a row, and its columns in order."""
+    """Return the SQL before the rows, the SQL of a row, and the columns."""
     quote = connection.ops.quote_name
     fields = [field for field in model._meta.local_concrete_fields if not field.primary_key]
     names = ", ".join(quote(field.column or "") for field in fields)

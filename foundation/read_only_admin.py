@@ -1,4 +1,4 @@
-"""The admin of rows that are written by actions, or not at all."""
+"""Admin pages of rows that only actions may write."""
 
 from typing import Any
 
@@ -7,19 +7,19 @@ from django.http import HttpRequest
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """Shows rows; adds, changes and deletes none."""
+    """Admin pages that show rows and change none."""
 
     list_per_page = 50
     show_full_result_count = False
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Never: actions write."""
+        """Return False, because only actions write."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Never: actions write."""
+        """Return False, because only actions write."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Never: what people produced stays."""
+        """Return False, because what people produced is kept."""
         return False

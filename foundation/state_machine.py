@@ -1,10 +1,10 @@
-"""Life cycles as transition tables: which status may follow which. Pure: no Django."""
+"""Life cycles as tables of permitted transitions. Pure: no Django."""
 
 from typing import NamedTuple
 
 
 class Transition(NamedTuple):
-    """From one of ``sources``, ``act`` leads to ``target``."""
+    """An act that leads from any of ``sources`` to ``target``."""
 
     act: str
     sources: tuple[str, ...]
@@ -12,7 +12,7 @@ class Transition(NamedTuple):
 
 
 class ForbiddenTransition(Exception):
-    """The act is not possible in the present status; the message says so for a person."""
+    """The act is not possible in the present status."""
 
 
 def next_status(table: tuple[Transition, ...], act: str, status: str) -> str:

@@ -1,15 +1,15 @@
-"""Sentences of the modules without Django, said in the language of the page."""
+"""Messages of the modules without Django, in the language of the page."""
 
 from django.utils.translation import gettext
 
-from foundation.messages import message_of, said
+from foundation.messages import message_of, translate_message
 
 
-def in_words(message: str) -> str:
-    """A message in the active language."""
-    return said(message, gettext)
+def translated(message: str) -> str:
+    """Translate a message into the active language."""
+    return translate_message(message, gettext)
 
 
-def told(error: Exception) -> str:
-    """What an error says, in the active language."""
-    return in_words(message_of(error))
+def translated_error(error: Exception) -> str:
+    """Return the text of an error in the active language."""
+    return translated(message_of(error))

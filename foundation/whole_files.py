@@ -1,4 +1,4 @@
-"""Writing a result to a file: whole or not at all, and refused before the work where it cannot be."""
+"""Write a result file whole or not at all, and check the path first."""
 
 import os
 import tempfile
@@ -8,13 +8,13 @@ from foundation.errors import BadFile
 
 
 def require_folder(out: Path | None) -> None:
-    """Refuse a file that could not be written before an hour is spent on computing it. Raises BadFile."""
+    """Raise BadFile if a file could not be written, before the work begins."""
     if out is not None and (out.is_dir() or not os.access(out.parent, os.W_OK)):
-        raise BadFile(out, "cannot be written: a folder, or no writable folder around it")
+        raise BadFile(out, "cannot be written: it is a folder, or its folder is not writable")
 
 
 def write_whole(out: Path, text: str) -> None:
-    """Write the file whole or not at all."""
+    """Replace a file with this text, whole or not at all."""
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as folder:
         part = Path(folder) / out.name
         part.write_text(text, encoding="utf-8")

@@ -1,0 +1,1 @@
+"""The queue, its progress, and the gateway to the model server."""

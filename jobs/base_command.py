@@ -1,4 +1,4 @@
-"""The base of commands that do a job: what is known to go wrong is one sentence and exit status 1."""
+"""The base of commands: a known error is one message and exit status 1."""
 
 import argparse
 from typing import Any
@@ -13,7 +13,10 @@ from modelserver.wire.errors import ModelServerError
 
 
 class JobCommand(BaseCommand):
-    """A command whose errors are sentences. Wrong usage exits with 2, a failed job with 1."""
+    """A command whose known errors are messages.
+
+    Wrong usage exits with status 2, a failed job with 1.
+    """
 
     requires_migrations_checks = True
     # Most of Django's checks are of addresses, and import every page: half of the time that a command takes
@@ -21,6 +24,7 @@ class JobCommand(BaseCommand):
     requires_system_checks = ("site",)
 
     def execute(self, *args: Any, **options: Any) -> str | None:
+        """Run the command; turn known errors into CommandError."""
         try:
             return super().execute(*args, **options)
         except (TouchstoneError, ModelServerError) as error:
@@ -28,32 +32,32 @@ class JobCommand(BaseCommand):
 
 
 def slug(text: str) -> str:
-    """An argument that is a name fit for an address."""
+    """Parse a name that fits into an address."""
     try:
         validate_slug(text)
     except ValidationError as error:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no name: use letters, digits, hyphens and underscores"
+            f"{text!r} is not a valid name: use letters, digits, hyphens and underscores"
         ) from error
     return _short(text)
 
 
 def system_name(text: str) -> str:
-    """An argument that names a system."""
+    """Parse the name of a system."""
     if not text.strip():
         raise argparse.ArgumentTypeError("the name of a system may not be empty")
     return _short(text)
 
 
 def count(text: str) -> int:
-    """An argument that is a whole number above 0."""
+    """Parse a whole number above 0."""
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 
 def address(text: str) -> str:
-    """An argument that is the address of a site."""
+    """Parse the address of a site."""
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise argparse.ArgumentTypeError(f"{text!r} is no address; it begins with http:// or https://")
@@ -61,7 +65,7 @@ def address(text: str) -> str:
 
 
 def seconds(text: str) -> float:
-    """An argument that is a time of at most an hour."""
+    """Parse a time of at most an hour."""
     try:
         given = float(text)
     except ValueError:

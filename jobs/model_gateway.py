@@ -1,25 +1,146 @@
-"""The way of both apps to the model server. Only actions ask it for work; commands ask what it serves."""
+"""The only code of the apps that talks to the model server.
 
-from collections.abc import Iterator
+Actions send items, commands ask which systems are served. Never call it in
+a transaction, because an answer may take minutes.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from typing import TypeVar
 
 import httpx
 from django.conf import settings
 
 from foundation.errors import RunFailed
+from jobs import request_ids
 from modelserver.wire.client import ModelClient, Retry
-from modelserver.wire.errors import Unavailable, UnknownSystem
+from modelserver.wire.errors import InvalidRequest, Unavailable, UnknownSystem
 from modelserver.wire.load_balancing import Servers
-from modelserver.wire.schema import SystemInfo, SystemKind
+from modelserver.wire.schema import (
+    Execution,
+    Explanation,
+    ItemError,
+    ModuleItem,
+    QAItem,
+    QAPrediction,
+    SaliencyOptions,
+    SystemInfo,
+    SystemKind,
+)
+
+PATIENCE_SECONDS = 30.0  # for a server that restarts; the task queue waits longer than that by itself
+MOST_IMAGE_BYTES = 12 * 2**20  # in one request; base64 adds a third, and the server takes 32 MiB
+
+Item = TypeVar("Item", QAItem, ModuleItem)
+Answer = TypeVar("Answer")
+
+
+def predict_items(*, system: str, revision: str, items: Sequence[QAItem]) -> list[QAPrediction | ItemError]:
+    """Return one prediction or error for each item, in their order.
+
+    Raises:
+        RunFailed: The server has another revision than ``revision``.
+        MixedRevisions: Two servers have different revisions.
+        ModelServerError: As ``ModelClient.predict``. An item that the server refuses becomes an ItemError;
+            InvalidRequest remains if the server refuses the system.
+    """
+    with connected(patience=PATIENCE_SECONDS) as client:
+
+        def send(part: Sequence[QAItem]) -> tuple[str, Sequence[QAPrediction | ItemError]]:
+            response = client.predict(system, part, request_id=request_ids.label() or None)
+            return response.revision, response.predictions
+
+        return _send_in_parts(client, system, revision, send, items)
+
+
+def explain_items(
+    *, system: str, revision: str, items: Sequence[QAItem], options: SaliencyOptions
+) -> list[Explanation | ItemError]:
+    """Return the saliency of each item, or an error, in their order.
+
+    Raises as `predict_items`; InvalidRequest means that the system has no saliency.
+    """
+    with connected(patience=PATIENCE_SECONDS) as client:
+
+        def send(part: Sequence[QAItem]) -> tuple[str, Sequence[Explanation | ItemError]]:
+            response = client.explain(system, part, options, request_id=request_ids.label() or None)
+            return response.revision, response.explanations
+
+        return _send_in_parts(client, system, revision, send, items)
+
+
+def execute_items(*, system: str, revision: str, items: Sequence[ModuleItem]) -> list[Execution | ItemError]:
+    """Return one execution or error for each item, in their order.
+
+    Raises as `predict_items`. One request holds at most ``MOST_IMAGE_BYTES`` of images.
+    """
+    with connected(patience=PATIENCE_SECONDS) as client:
+
+        def send(part: Sequence[ModuleItem]) -> tuple[str, Sequence[Execution | ItemError]]:
+            response = client.execute(system, part, request_id=request_ids.label() or None)
+            return response.revision, response.executions
+
+        return [
+            outcome
+            for part in _limit_images(items)
+            for outcome in _send_in_parts(client, system, revision, send, part)
+        ]
+
+
+def _send_in_parts(
+    client: ModelClient,
+    system: str,
+    revision: str,
+    send: Callable[[Sequence[Item]], tuple[str, Sequence[Answer | ItemError]]],
+    items: Sequence[Item],
+) -> list[Answer | ItemError]:
+    """Send items and require the revision; halve what the server refuses."""
+    try:
+        answered_by, answers = send(items)
+    except InvalidRequest as error:
+        if error.field == "system":  # no smaller part would fare better
+            raise
+        if len(items) == 1:
+            return [ItemError(id=items[0].id, error="invalid_item", message=str(error))]
+        # Too much at once, or one bad item: halving finds out which and loses no other item.
+        half: int = len(items) // 2
+        return [
+            *_send_in_parts(client, system, revision, send, items[:half]),
+            *_send_in_parts(client, system, revision, send, items[half:]),
+        ]
+    if answered_by != revision:
+        client.systems()  # raises if servers differ, which is another problem than new weights
+        raise RunFailed(
+            f"the model server now serves {system} in revision {answered_by}, and this run is of revision "
+            f"{revision}; run the command again to start a run of the new revision"
+        )
+    return list(answers)
+
+
+def _limit_images(items: Sequence[ModuleItem]) -> Iterator[list[ModuleItem]]:
+    part: list[ModuleItem] = []
+    total = 0
+    for item in items:
+        size = sum(len(image.data or b"") for image in item.images)
+        if part and total + size > MOST_IMAGE_BYTES:
+            yield part
+            part, total = [], 0
+        part.append(item)
+        total += size
+    if part:
+        yield part
 
 
 def served_system(name: str, kind: SystemKind = "reader") -> SystemInfo:
-    """Return what the server says about a system of this kind.
+    """Return the server's description of a system of this kind.
 
-    Its revision is known: a server that has not loaded it yet loads it now. Raises UnknownSystem, which
-    lists the served names, RunFailed for a system of the other kind, and what ``ModelClient.systems`` and
-    ``load`` raise.
+    It contains the revision: a server that has not loaded the system yet loads it now.
+
+    Raises:
+        UnknownSystem: The server has no such system; the message lists the served names.
+        RunFailed: The system is of the other kind.
+        ModelServerError: As ``ModelClient.systems`` and ``ModelClient.load``.
     """
     with connected(patience=0) as client:
         systems = client.systems().systems
@@ -27,18 +148,22 @@ def served_system(name: str, kind: SystemKind = "reader") -> SystemInfo:
             if system.name == name:
                 _require_kind(system, kind)
                 return system if system.revision else client.load(name)
-    known = ", ".join(sorted(system.name for system in systems)) or "none"
-    raise UnknownSystem(f"the model server at {client.base_url} does not serve {name!r}; it serves: {known}")
+    names = ", ".join(sorted(system.name for system in systems)) or "none"
+    raise UnknownSystem(f"the model server at {client.base_url} does not serve {name!r}; it serves: {names}")
 
 
 def served_names(kind: SystemKind) -> list[str]:
-    """The names of the served systems of a kind. Raises what ``ModelClient.systems`` raises."""
+    """Return the names of the served systems of a kind.
+
+    Raises:
+        ModelServerError: As ``ModelClient.systems``.
+    """
     with connected(patience=0) as client:
-        return sorted(one.name for one in client.systems().systems if one.kind == kind)
+        return sorted(system.name for system in client.systems().systems if system.kind == kind)
 
 
 def server_problem() -> str | None:
-    """Why the server cannot be asked now, as a sentence; None when it answers."""
+    """Return why the server does not answer now, or None if it does."""
     try:
         with connected(patience=0) as client:
             client.systems()
@@ -57,7 +182,11 @@ def _require_kind(system: SystemInfo, kind: SystemKind) -> None:
 
 @contextmanager
 def connected(*, patience: float) -> Iterator[ModelClient]:
-    """Give a client of the model servers. It asks again for ``patience`` seconds in all."""
+    """Yield a client of the model servers that retries for a while.
+
+    Args:
+        patience: For how many seconds; 0 for a single try.
+    """
     url: str = settings.MODEL_SERVER_URL
     # Loading the certificates for TLS takes longer than a small request, and a plain URL needs none.
     with httpx.Client(trust_env=False, verify="https:" in url) as http:
@@ -68,5 +197,5 @@ def connected(*, patience: float) -> Iterator[ModelClient]:
 
 @cache
 def _servers(urls: str) -> Servers:
-    """The servers as this process has come to know them: what one slice learned helps the next."""
+    """Return this process's servers; slices share what it learned of them."""
     return Servers(urls)

@@ -1,4 +1,4 @@
-"""Waiting for slices: progress from the database, what holds it up, and slices that were lost."""
+"""Wait for slices: show progress, the reason of a wait, and lost slices."""
 
 import time
 from collections.abc import Callable
@@ -9,90 +9,123 @@ from celery import Task
 
 from foundation.errors import NoBroker, RunFailed
 from jobs.model_gateway import served_system, server_problem
+from jobs.models import SlicedRun
 from jobs.progress_bar import Bar
-from jobs.queue import under_way, workers
+from jobs.queue import LOST_LIMIT, under_way, workers
 from modelserver.wire.errors import Unavailable
 from modelserver.wire.schema import SystemInfo, SystemKind
 
 POLL_SECONDS = 0.3
 STALL_SECONDS = 5.0
-LOST_LIMIT = 3  # a slice that never comes back breaks its worker; enqueueing it for ever would hide that
 
 WORKER_COMMAND = "celery -A config worker"
 
 
 @dataclass(frozen=True)
 class Job:
-    """Slices of one run: how many units are done, whether all are, and how to enqueue what is missing.
+    """The slices of one run.
 
-    ``finished`` is told what ``done`` gave, and raises RunFailed when the run has ended otherwise.
+    Attributes:
+        run_id: The key of the run.
+        task: The task that computes a slice.
+        count_done: Counts the units that are done.
+        is_finished: Returns whether all are done, given that count; raises RunFailed if the run has ended
+            otherwise.
+        enqueue: Enqueues what is missing and returns the number of slices.
     """
 
     run_id: int
     task: Task[Any, Any]
-    done: Callable[[], int]
-    finished: Callable[[int], bool]
+    count_done: Callable[[], int]
+    is_finished: Callable[[int], bool]
     enqueue: Callable[[], int]
 
 
-def wait_for_system(name: str, bar: Bar, *, kind: SystemKind = "reader", patient: bool) -> SystemInfo:
-    """What the server says about a system; with ``patient`` wait until it answers, saying why once.
+def run_job(
+    run: SlicedRun, task: Task[Any, Any], *, count_done: Callable[[], int], enqueue: Callable[[], int]
+) -> Job:
+    """Return the job of a sliced run; its status says when it is finished."""
 
-    Raises what `served_system` raises, without ``patient`` Unavailable too.
+    def is_finished(_done: int) -> bool:
+        run.refresh_from_db(fields=["status", "error"])
+        if run.status == SlicedRun.Status.FAILED:
+            raise RunFailed(f"{run}: {run.error}")
+        if run.status == SlicedRun.Status.CANCELLED:
+            raise RunFailed(f"{run}: cancelled")
+        return run.status == SlicedRun.Status.DONE
+
+    return Job(run.pk, task, count_done, is_finished, enqueue)
+
+
+def wait_for_system(name: str, bar: Bar, *, kind: SystemKind = "reader", patient: bool) -> SystemInfo:
+    """Return the server's description of a system.
+
+    Args:
+        name: The system.
+        bar: Shows once why the server does not answer.
+        kind: The kind of system that is needed.
+        patient: Wait until the server answers, instead of raising Unavailable.
+
+    Raises:
+        ModelServerError: As `served_system`.
+        RunFailed: The system is of the other kind.
     """
-    said = ""
+    shown = ""
     while True:
         try:
             return served_system(name, kind)
         except Unavailable as error:
             if not patient:
                 raise
-            if str(error) != said:
-                said = str(error)
-                bar.say(f"Waiting for the model server: {error}.")
+            if str(error) != shown:
+                shown = str(error)
+                bar.write(f"Waiting for the model server: {error}.")
         time.sleep(POLL_SECONDS)
 
 
 def wait(job: Job, bar: Bar) -> None:
-    """Return when the job is finished. Says once what it waits for; never gives up on a server or worker.
+    """Return when the job is finished; never give up on a server or worker.
 
-    Raises RunFailed when the run fails, or when slices get lost again and again.
+    The bar shows each reason of a wait once.
+
+    Raises:
+        RunFailed: The run fails, or its slices get lost again and again.
     """
-    done, lost, said = -1, 0, ""
-    looked = time.monotonic()
-    while not job.finished(now := job.done()):
+    done, lost, shown = -1, 0, ""
+    checked = time.monotonic()
+    while not job.is_finished(now := job.count_done()):
         bar.at(now)
         if now != done:
-            done, lost, said = now, 0, ""
-            looked = time.monotonic()
-        elif time.monotonic() - looked > STALL_SECONDS:
+            done, lost, shown = now, 0, ""
+            checked = time.monotonic()
+        elif time.monotonic() - checked > STALL_SECONDS:
             try:
                 names = workers()
-                problem = _problem(names)
+                problem = _find_problem(names)
                 if problem is None and not under_way(job.task, job.run_id, names):
-                    lost += not job.finished(job.done())  # the last slice may have ended meanwhile
-                    problem = _bring_back(job, lost)
+                    lost += not job.is_finished(job.count_done())  # the last slice may have ended meanwhile
+                    problem = _enqueue_again(job, lost)
             except NoBroker as error:
                 problem = f"Waiting: {error}."
-            if problem and problem != said:
-                bar.say(problem)
-            said = problem or said
-            looked = time.monotonic()
+            if problem and problem != shown:
+                bar.write(problem)
+            shown = problem or shown
+            checked = time.monotonic()
         time.sleep(POLL_SECONDS)
 
 
-def _problem(names: list[str]) -> str | None:
-    """What the job waits for, as a sentence; None when worker and server are there."""
+def _find_problem(names: list[str]) -> str | None:
+    """Return what the job waits for, or None if worker and server are there."""
     if not names:
         return f"Waiting: no worker answers. Start one with: {WORKER_COMMAND}"
     unavailable = server_problem()
     return f"Waiting. {unavailable}" if unavailable else None
 
 
-def _bring_back(job: Job, times: int) -> str | None:
+def _enqueue_again(job: Job, times: int) -> str | None:
     if times > LOST_LIMIT:
         raise RunFailed(
-            f"slices were enqueued {LOST_LIMIT} times and never came back; the log of the worker says why"
+            f"slices were enqueued {LOST_LIMIT} times and never came back; see the log of the worker"
         )
     number = job.enqueue()
     return f"{number} slices were lost with their worker and are enqueued again." if number else None

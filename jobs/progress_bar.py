@@ -1,4 +1,4 @@
-"""A progress bar and sentences on standard error, for people who wait; a log file gets the sentences only."""
+"""A progress bar and messages on standard error; a log file gets no bar."""
 
 import time
 from types import TracebackType
@@ -14,11 +14,11 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-PATIENCE_SECONDS = 2.0  # what is done sooner needs no bar
+BAR_AFTER_SECONDS = 2.0  # a shorter job needs no bar
 
 
 class Bar:
-    """How far a job is. The bar shows in a terminal only, and not before ``PATIENCE_SECONDS``."""
+    """A bar that appears in terminals only, after ``BAR_AFTER_SECONDS``."""
 
     def __init__(self, description: str, total: int | None = None, *, counted: bool = True) -> None:
         self._console = Console(stderr=True)
@@ -32,15 +32,15 @@ class Bar:
         self._begun = time.monotonic()
 
     def at(self, completed: int, *, total: int | None = None) -> None:
-        """Show how much is done, and of how much where that has changed."""
+        """Show how much is done, and the total if it has changed."""
         self._progress.update(self._task, completed=completed, total=total)
-        if self._console.is_terminal and time.monotonic() - self._begun > PATIENCE_SECONDS:
+        if self._console.is_terminal and time.monotonic() - self._begun > BAR_AFTER_SECONDS:
             self._progress.start()
             self._shown = True
 
-    def say(self, sentence: str) -> None:
-        """Print a sentence above the bar."""
-        self._progress.console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+    def write(self, message: str) -> None:
+        """Print a message above the bar."""
+        self._progress.console.print(message, markup=False, highlight=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
         return self

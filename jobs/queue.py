@@ -1,27 +1,73 @@
-"""The work queue as both apps use it: handing tasks over, and looking whether any got lost."""
+"""The work queue of all apps: cut work into slices, enqueue, retry."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from celery import Task, current_app
+from django.db import OperationalError
 from kombu.exceptions import ChannelError
 from kombu.exceptions import OperationalError as BrokerError
 
 from foundation.errors import NoBroker
-from modelserver.wire.errors import DeadlineExceeded
+from modelserver.wire.errors import DeadlineExceeded, Unavailable
 
 WAITS = (2, 5, 10, 20, 30)  # seconds between tries; the last repeats
-TRIES = 120  # about an hour of a model server that is away
+TRIES = 120  # about an hour without a model server
 SLOW_TRIES = 3  # of a slice that took longer than its deadline
 SLOW = "slow_tries"
+LOST_LIMIT = 3  # a slice that never comes back kills its worker; enqueueing it for ever would hide that
+
+Slice = tuple[int, int]  # the first and the last key
 
 
-def may_try_again(task: Task[Any, Any], error: Exception) -> bool:
-    """Whether a task that could not be done now is to be tried once more.
+def cut_slices(sizes: Iterable[tuple[int, int]], *, most: int, most_tokens: int | None = None) -> list[Slice]:
+    """Cut pending work into slices.
 
-    Slow tries are counted in a header, which goes with the task to its next try.
+    Args:
+        sizes: Key and estimated tokens of each unit, in ascending order of the keys.
+        most: The largest number of units in a slice.
+        most_tokens: The most tokens in a slice, unless a single unit has more.
+
+    Returns:
+        The first and the last key of each slice.
     """
+    slices: list[Slice] = []
+    count = total = 0
+    for key, size in sizes:
+        fits = most_tokens is None or total + size <= most_tokens
+        if slices and count < most and fits:
+            slices[-1] = (slices[-1][0], key)
+            count, total = count + 1, total + size
+        else:
+            slices.append((key, key))
+            count, total = 1, size
+    return slices
+
+
+def attempt(
+    task: Task[Any, Any], compute: Callable[[], object], *, give_up: Callable[[str], object] | None = None
+) -> None:
+    """Compute a slice, and retry the task if server or database is away.
+
+    Args:
+        task: The running task.
+        compute: Computes the slice.
+        give_up: Called with a message after the last try; without it the last error is raised.
+    """
+    try:
+        compute()
+    except (Unavailable, OperationalError) as error:
+        if _may_retry(task, error):
+            pause = WAITS[min(task.request.retries, len(WAITS) - 1)]
+            raise task.retry(exc=error, countdown=pause) from error
+        if give_up is None:
+            raise
+        give_up(f"given up after {task.request.retries + 1} tries: {error}")
+
+
+def _may_retry(task: Task[Any, Any], error: Exception) -> bool:
     if isinstance(error, DeadlineExceeded):
+        # Slow tries are counted in a header, because headers go with the task to its next try.
         headers = task.request.headers or {}
         slow = int(headers.get(SLOW, 0)) + 1
         if slow > SLOW_TRIES:
@@ -30,23 +76,18 @@ def may_try_again(task: Task[Any, Any], error: Exception) -> bool:
     return task.request.retries < TRIES
 
 
-def pause(task: Task[Any, Any]) -> int:
-    """Seconds until it is."""
-    return WAITS[min(task.request.retries, len(WAITS) - 1)]
-
-
 def publish(task: Task[Any, Any], calls: Iterable[tuple[int, ...]]) -> None:
-    """Hand a task over, once for each tuple of arguments. Raises NoBroker."""
+    """Enqueue a task once for each tuple of arguments. Raises NoBroker."""
     try:
         for arguments in calls:
-            # Without a retry: a broker that is away is told at once instead of after a silent wait.
+            # Without a retry, so that a missing broker is an error at once instead of a silent wait.
             task.apply_async(arguments, retry=False, ignore_result=True)
     except BrokerError as error:
         raise _no_broker(error) from error
 
 
 def workers() -> list[str]:
-    """The names of the workers that answer within a second. Raises NoBroker."""
+    """Return the workers that answer within a second. Raises NoBroker."""
     try:
         return [name for reply in current_app.control.ping(timeout=1.0) or [] for name in reply]
     except BrokerError as error:
@@ -54,12 +95,20 @@ def workers() -> list[str]:
 
 
 def under_way(task: Task[Any, Any], run_id: int, names: list[str]) -> bool:
-    """Whether slices of a run wait in the queue or are held by one of these workers. Raises NoBroker.
+    """Return whether slices of a run wait in the queue or at a worker.
 
-    Work of another run in the queue counts too: slices behind it are not lost.
+    Queued work of other runs counts too, because slices behind it are not lost.
+
+    Args:
+        task: The task that computes a slice.
+        run_id: The key of the run.
+        names: The workers to ask.
+
+    Raises:
+        NoBroker: The queue cannot be reached.
     """
     try:
-        if _queued():
+        if _count_queued():
             return True
         inspect = current_app.control.inspect(names, timeout=5.0)
         held = [inspect.active(), inspect.reserved(), inspect.scheduled()]
@@ -67,10 +116,10 @@ def under_way(task: Task[Any, Any], run_id: int, names: list[str]) -> bool:
         raise _no_broker(error) from error
     entries: list[Any] = [entry for replies in held for each in (replies or {}).values() for entry in each]
     requests = [entry.get("request", entry) for entry in entries]
-    return any(one["name"] == task.name and list(one["args"])[:1] == [run_id] for one in requests)
+    return any(request["name"] == task.name and list(request["args"])[:1] == [run_id] for request in requests)
 
 
-def _queued() -> int:
+def _count_queued() -> int:
     with current_app.connection_for_read() as connection:
         channel: Any = connection.default_channel
         try:
@@ -80,5 +129,5 @@ def _queued() -> int:
 
 
 def _no_broker(error: Exception) -> NoBroker:
-    where = current_app.connection_for_write().as_uri()  # without its password
-    return NoBroker(f"the work queue at {where} cannot be reached ({error}); start the broker")
+    uri = current_app.connection_for_write().as_uri()  # without its password
+    return NoBroker(f"the work queue at {uri} cannot be reached ({error}); start the broker")

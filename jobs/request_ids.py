@@ -1,4 +1,6 @@
-"""The id that a web request gives to everything done for it: log lines, tasks, questions to the model server.
+"""The request id of all work that began with one web request.
+
+Log lines, tasks and requests to the model server carry it.
 
 A task carries the id in the header of its message, so it passes through any number of workers and tries. Work
 that no page began, such as a management command, makes an id of its own when it first hands a task over.
@@ -22,7 +24,7 @@ _part: ContextVar[str] = ContextVar("part", default="")
 
 
 def begin(given: str = "") -> str:
-    """Start work under the given id if it is well formed, else under a new one; return the id."""
+    """Start work under a given id if it is valid, else a new one; return it."""
     chosen = given if WELL_FORMED.fullmatch(given) else uuid.uuid4().hex
     _request.set(chosen)
     _part.set("")
@@ -36,14 +38,18 @@ def end() -> None:
 
 
 def label() -> str:
-    """The id with the slice that is being worked on, as in ``ab12.7-1-32``; empty outside of any work."""
+    """Return the id with the present slice, as in ``ab12.7-1-32``.
+
+    The label is empty outside of any work.
+    """
     return ".".join(filter(None, (_request.get(), _part.get())))
 
 
 class RequestIdFilter(logging.Filter):
-    """Gives every log record ``request_id``: the label of the work it belongs to, or ``-``."""
+    """A filter that sets ``request_id`` of log records, ``-`` without any."""
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Add the label of the present work to a record."""
         record.request_id = label() or "-"
         return True
 
@@ -55,7 +61,7 @@ def _send(headers: dict[str, Any], **_: object) -> None:
 
 @task_prerun.connect
 def _take_up(task: Task[Any, Any], args: tuple[object, ...], **_: object) -> None:
-    """Work under the id of the message, and name the slice by the numbers that the task was given.
+    """Work under the id of the message, with the task's numbers as slice.
 
     A task that runs where it is enqueued has no message; it stays within the work that enqueued it.
     """

@@ -1,0 +1,1 @@
+"""Datasets, the predictions of systems on them, and their scores."""

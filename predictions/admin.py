@@ -1,6 +1,6 @@
-"""The tables in the admin, to look things up.
+"""Read-only admin of datasets, runs and scores.
 
-What is frozen or what a person produced is read-only: it is written by actions, or not at all.
+Only actions write these rows.
 """
 
 from django.contrib import admin
@@ -96,7 +96,7 @@ class ReadingProbeAdmin(ReadOnlyAdmin):
 
 @admin.register(models.ReadingRecord)
 class ReadingRecordAdmin(ReadOnlyAdmin):
-    """What probes found."""
+    """The records of reading probes."""
 
     list_display = ["__str__", "probe", "error"]
     list_filter = ["probe__system", "probe__dataset"]

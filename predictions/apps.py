@@ -1,9 +1,9 @@
-"""Registers the predictions app."""
+"""The Django app of the predictions."""
 
 from django.apps import AppConfig
 
 
 class PredictionsConfig(AppConfig):
-    """Datasets, systems' predictions on them, and the scores of those predictions."""
+    """Datasets, the predictions of systems on them, and their scores."""
 
     name = "predictions"

@@ -1,10 +1,13 @@
-"""The labels for the log of datasets and runs. ``actions.events`` records no kind that is not here."""
+"""Labels of the log of datasets and runs.
+
+``actions.events`` records no kind without a label.
+"""
 
 from django.utils.translation import gettext_lazy as _
 
-from foundation.event_labels import EventWords
+from foundation.event_labels import EventLabels
 
-WORDS = EventWords(
+EVENT_LABELS = EventLabels(
     kinds={
         "dataset_imported": _("Dataset imported"),
         "predictions_imported": _("Predictions imported"),

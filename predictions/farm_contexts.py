@@ -1,4 +1,4 @@
-"""The reduced contexts of a prediction, for FaRM: each distinct one once. Pure.
+"""The distinct reduced contexts of a prediction, for FaRM. Pure.
 
 Source: Schuff et al. 2020, §4.2; which facts go first is defined in ``analysis.scores.farm_loca``.
 """
@@ -17,10 +17,13 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 @dataclass(frozen=True)
 class Reductions:
-    """``relevant`` and ``irrelevant`` give for each k the digest of the context without up to k facts.
+    """The reduced contexts of a prediction by digest.
 
-    ``contexts`` holds the context of each digest, but not the unreduced one, whose digest is ``full`` and
-    whose answer is known.
+    Attributes:
+        full: The digest of the unreduced context.
+        relevant: For each k, the digest of the context without up to k relevant facts.
+        irrelevant: For each k, the digest of the context without up to k irrelevant facts.
+        contexts: The context of each digest but ``full``, whose answer is known.
     """
 
     full: str

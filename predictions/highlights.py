@@ -1,6 +1,6 @@
-"""Highlighted pieces of text: from weights to three strengths, and checks of the places they name. Pure.
+"""Highlighted pieces of text, from weights to three strengths. Pure.
 
-The strengths are relative to the largest weight of the item, for systems give weights on scales of their own.
+Strengths are relative to the largest weight of the item, because each system has its own scale of weights.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,10 @@ LEVELS = ((0.7, 3), (0.4, 2), (0.1, 1))
 
 
 def highlights(weights: Iterable[Weight]) -> list[Piece]:
-    """The pieces to highlight, in order of title, sentence and place; weights at or below 0 give none."""
+    """Return the pieces to highlight by title, sentence and position.
+
+    Weights at or below 0 give none.
+    """
     given = sorted(weights, key=lambda weight: weight[:4])
     largest = max((weight for *_place, weight in given), default=0.0)
     if largest <= 0:
@@ -32,7 +35,7 @@ def _level(share: float) -> int:
 
 
 def fact_weights(context: Context, probabilities: Iterable[tuple[str, int, float]]) -> list[Weight]:
-    """The probability of a fact as the weight of its whole sentence."""
+    """Return the probability of each fact as the weight of its sentence."""
     texts = _sentences(context)
     return [
         (title, index, 0, len(texts[title, index]), probability)
@@ -42,15 +45,15 @@ def fact_weights(context: Context, probabilities: Iterable[tuple[str, int, float
 
 
 def check_places(context: Context, weights: Sequence[Weight]) -> None:
-    """Raises ValueError where a weight is of no piece of the articles, or two overlap."""
+    """Raise ValueError if a weight has no text or two weights overlap."""
     texts = _sentences(context)
     for title, index, start, end, _weight in weights:
         if not 0 <= start < end <= len(texts.get((title, index), "")):
             raise ValueError(f"no sentence {index} of {title!r} has the characters {start} to {end}")
-    for one, other in pairwise(sorted(weights, key=lambda weight: weight[:4])):
-        if one[:2] == other[:2] and other[2] < one[3]:
+    for first, second in pairwise(sorted(weights, key=lambda weight: weight[:4])):
+        if first[:2] == second[:2] and second[2] < first[3]:
             raise ValueError(
-                f"two weights overlap in sentence {one[1]} of {one[0]!r} at character {other[2]}"
+                f"two weights overlap in sentence {first[1]} of {first[0]!r} at character {second[2]}"
             )
 
 

@@ -1,7 +1,7 @@
-"""A program's execution as a study stores, freezes and shows it: steps in the order of work. Pure.
+"""The steps of an executed program, as studies show them. Pure.
 
-Boxes and tokens are those that a step puts out: what a system thinks unlikely is left out when the items are
-brought in, and the strength of an attention is decided there.
+Boxes and tokens are those that count as found: the import of items drops unlikely ones and decides the
+strength of an attention.
 """
 
 from typing import Annotated
@@ -18,7 +18,10 @@ StepBox = tuple[Number, Fraction, Fraction, Fraction, Fraction, Fraction | None]
 
 
 class ItemImage(FrozenModel):
-    """An image of an item. ``path`` is its place in the site's image folder, named by its SHA-256."""
+    """An image of an item; ``path`` is relative to the image folder.
+
+    The file is named by its SHA-256.
+    """
 
     path: Annotated[str, Field(pattern=r"^[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,5}$")]
     width: Annotated[int, Field(gt=0)]
@@ -26,10 +29,13 @@ class ItemImage(FrozenModel):
 
 
 class Step(FrozenModel):
-    """What one module put out. ``inputs`` are the numbers, from 1, of the steps that it builds on.
+    """The output of one module.
 
-    ``boxes`` and ``tokens`` are None where the module gives none, and empty where it found nothing.
-    ``tokens`` are ``[start, end, level]``: code points of the passage, end exclusive.
+    Attributes:
+        inputs: The numbers, from 1, of the steps that it builds on.
+        boxes: None for a module without boxes; empty if it found none.
+        tokens: ``[start, end, level]`` in code points of the passage, end exclusive; None and empty as for
+        boxes.
     """
 
     module: str

@@ -1,4 +1,4 @@
-"""Saliency as the site keeps it: a name for how it was computed, and weights of words to highlight. Pure."""
+"""Saliency as the site stores it: method names and word weights. Pure."""
 
 from modelserver.wire.schema import Context, Explanation, SaliencyMethod, SaliencyOptions
 
@@ -6,7 +6,10 @@ DEFAULTS = SaliencyOptions()
 
 
 def method_name(options: SaliencyOptions | None) -> str:
-    """A name for how saliency is computed: the method, and what differs from the defaults; empty without."""
+    """Name a method and the options that differ from the defaults.
+
+    The name is empty without options.
+    """
     if options is None:
         return ""
     given = options.model_dump(exclude={"method"})
@@ -15,15 +18,15 @@ def method_name(options: SaliencyOptions | None) -> str:
 
 
 def highlighting(method: SaliencyMethod) -> SaliencyOptions:
-    """How weights that people are shown are computed: by word, for they read words."""
+    """Return the options of weights for people, who read words."""
     return SaliencyOptions(method=method, level="word")
 
 
 def weights(context: Context, explanation: Explanation) -> list[tuple[str, int, int, int, float]]:
-    """Title, sentence, start, end and score of each word of a sentence, in their order.
+    """Return title, sentence, start, end and score of each word, in order.
 
-    Words of the question and of titles are no part of a fact. Of articles with one title the last counts,
-    since a fact can name no other.
+    Words of the question and of titles belong to no fact. Of articles with one title the last counts, because
+    a fact can name no other.
     """
     last = {title: number for number, (title, _) in enumerate(context)}
     return [

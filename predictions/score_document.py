@@ -1,4 +1,4 @@
-"""Types of the JSON that leaves the site: the scores document (docs/reference/bundle.md)."""
+"""Types of ``scores.json`` (docs/reference/bundle.md)."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class SystemScores(BaseModel):
-    """The scores of one system. A score that could not be computed is None and has a reason."""
+    """The scores of one system; a score of None has a reason."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -33,10 +33,13 @@ class ScoresDocument(BaseModel):
 
 
 def scores_document(runs: Iterable[PredictionRun]) -> dict[str, Any]:
-    """Return the scores of runs in the form of ``scores.json``, systems by name.
+    """Return the scores of runs as ``scores.json``, systems by name.
 
-    Runs without scores are left out. Raises ValueError when two runs are of one system or the runs are of
-    several datasets: the document has no place for that.
+    Runs without scores are left out.
+
+    Raises:
+        ValueError: Two runs are of one system, or runs are of several datasets; the document cannot hold
+        that.
     """
     scored = sorted((run for run in runs if hasattr(run, "score")), key=lambda run: run.system.name)
     datasets = sorted({run.dataset.name for run in scored})

@@ -1,7 +1,7 @@
-"""The scores of a run from its predictions: which there are, their values, and why one is missing. Pure.
+"""The scores of a run from its predictions. Pure.
 
+All scores are fractions in [0, 1]; a missing score has a reason. The keys are those of ``scores.json``.
 Source: Yang et al. 2018 for the standard scores; Schuff et al. 2020, §4.2, §4.3 and App. E for the others.
-All are fractions in [0, 1]. The keys are those of ``scores.json``.
 """
 
 from collections.abc import Iterable, Mapping
@@ -37,15 +37,19 @@ class Scores:
         self.reasons |= {key: reason for key, value in values.items() if value is None}
 
     def refuse(self, keys: Iterable[str], reason: str) -> None:
+        """Set scores to None for a reason."""
         self.add(dict.fromkeys(keys), reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A question with its prediction; ``answer`` and ``facts`` are None where there is no prediction.
+    """A question with its prediction.
 
-    ``gold_facts`` is None where they are unknown. ``answer_type`` and ``location`` (the wire form of
-    ``AnswerLocation``) are None where the system tells none.
+    Attributes:
+        gold_facts: None if unknown.
+        answer: None without a prediction, as ``facts``.
+        answer_type: None if the system reports none.
+        location: The wire form of ``AnswerLocation``, or None.
     """
 
     gold_answer: str
@@ -57,7 +61,7 @@ class Scored:
 
 
 class Standard:
-    """The twelve standard scores, LocA and the error propagation, over questions that come one by one."""
+    """Standard scores, LocA and error propagation, question by question."""
 
     def __init__(self) -> None:
         self.questions = 0
@@ -67,33 +71,33 @@ class Standard:
         self._locations: list[tuple[str, Any, Any, list[Any]]] = []
         self._propagation: list[tuple[bool, list[Any], list[Any]]] = []
 
-    def add(self, one: Scored) -> Parts:
-        """Count one question; return what it adds: the standard scores, then `PLACE_PARTS`.
+    def add(self, scored: Scored) -> Parts:
+        """Count a question; return its standard scores and `PLACE_PARTS`.
 
-        A question without prediction counts 0 in the standard scores and has no place.
+        A question without prediction counts 0 in the standard scores and has no answer location.
         """
         self.questions += 1
-        gold_facts = one.gold_facts or []
-        scores = hotpotqa.score_question(one.gold_answer, gold_facts, one.answer, one.facts)
+        gold_facts = scored.gold_facts or []
+        scores = hotpotqa.score_question(scored.gold_answer, gold_facts, scored.answer, scored.facts)
         for key, value in scores.items():
             self._totals[key] += value
-        self._without_gold_facts += one.gold_facts is None
+        self._without_gold_facts += scored.gold_facts is None
         standard = tuple(scores[key] for key in hotpotqa.KEYS)
-        if one.answer is None or one.facts is None:
+        if scored.answer is None or scored.facts is None:
             return (*standard, *UNKNOWN_PLACE)
         if gold_facts:
-            self._propagation.append((bool(scores["em"]), one.facts, gold_facts))
-        if one.answer_type is None or (one.answer_type == "span" and one.location is None):
+            self._propagation.append((bool(scores["em"]), scored.facts, gold_facts))
+        if scored.answer_type is None or (scored.answer_type == "span" and scored.location is None):
             self._unlocated += 1
             return (*standard, *UNKNOWN_PLACE)
-        place = one.location or {}
-        record = (one.answer_type, place.get("first"), place.get("last"), one.facts)
+        place = scored.location or {}
+        record = (scored.answer_type, place.get("first"), place.get("last"), scored.facts)
         self._locations.append(record)
-        found = farm_loca.loca([record])
-        return (*standard, found.span_answers, found.inside_count, found.outside_count)
+        loca = farm_loca.loca([record])
+        return (*standard, loca.span_answers, loca.inside_count, loca.outside_count)
 
     def scores(self) -> Scores:
-        """The scores over all questions added; there must be one at least."""
+        """Return the scores over all questions added, at least one."""
         scores = Scores()
         means = {key: total / self.questions for key, total in self._totals.items()}
         scores.add({key: means[key] for key in hotpotqa.ANSWER_KEYS}, "")
@@ -114,8 +118,8 @@ class Standard:
 
     def _add_loca(self, scores: Scores) -> None:
         if self._unlocated:
-            known = len(self._locations) + self._unlocated
-            reason = f"the predictions do not tell where {self._unlocated} of {known} answers lie"
+            total = len(self._locations) + self._unlocated
+            reason = f"the predictions do not tell where {self._unlocated} of {total} answers lie"
             scores.refuse(LOCA_KEYS, reason)
             return
         result = farm_loca.loca(self._locations)
@@ -124,7 +128,7 @@ class Standard:
 
 
 def known_parts(scores: Scores) -> tuple[bool, ...]:
-    """Which of `PARTS` belong to a score that is given: the parts of one that is refused tell nothing."""
+    """Return which of `PARTS` belong to a score that is given."""
     score_of = dict.fromkeys(PLACE_PARTS, "loca")
     return tuple(scores.values.get(score_of.get(part, part)) is not None for part in PARTS)
 
@@ -134,8 +138,10 @@ def farm_scores(
     without_relevant: Mapping[int, Mapping[str, str]],
     without_irrelevant: Mapping[int, Mapping[str, str]],
 ) -> Scores:
-    """FaRM, c_rel and c_irr for each k, from the raw answers by question (see
-    ``analysis.scores.farm_loca.farm``)."""
+    """Return FaRM, c_rel and c_irr for each k from the raw answers.
+
+    See ``analysis.scores.farm_loca.farm``.
+    """
     result = farm_loca.farm(answers, without_relevant, without_irrelevant)
     scores = Scores()
     for name in ("farm", "c_rel", "c_irr"):

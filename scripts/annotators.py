@@ -1,4 +1,4 @@
-"""Annotators as load: the walk of the simulated annotators, each on one connection, as lightly as Python can.
+"""Load from annotators: simulated ones, each on one cheap connection.
 
 ``python -m scripts.annotators URL PROJECT --seconds S < SESSIONS.json`` reads sessions by user name, and has
 their users annotate until the time is up; logging in is left out, for hashing a password is slow on purpose.
@@ -20,14 +20,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from annotation.bots import Answer, Ask, Bot, BotError, Plan, make_bots, parse_mix, walk
+from annotation.bots import BEHAVIOURS, Answer, Ask, Bot, BotError, Plan, make_bots, walk
+from foundation.behaviour_mix import parse_mix
 from scripts.walkers import Connection, Tally, Unexpected
 
 FORM = "application/x-www-form-urlencoded"
 
 
 class Load:
-    """Bots that begin together, and stop when the time is up. ``server``: a process group that is watched."""
+    """Bots that start together and stop when the time is up.
+
+    ``server`` is a process group whose processor time is measured.
+    """
 
     def __init__(
         self,
@@ -49,12 +53,12 @@ class Load:
         """Return the seconds from the first item asked for to the last answer."""
         async with asyncio.TaskGroup() as group:
             for bot in self.bots:
-                group.create_task(self._one(bot))
+                group.create_task(self._annotate(bot))
         self.busy = processor_seconds(self.server) - self.busy
         self.own = time.process_time() - self.own
         return time.perf_counter() - self.begun
 
-    async def _one(self, bot: Bot) -> None:
+    async def _annotate(self, bot: Bot) -> None:
         connection = Connection(str(self.address.hostname), self.address.port or 80, Tally())
         connection.cookies["sessionid"] = bot.session
         steps, answer, started = walk(bot, self.plan), None, False
@@ -99,7 +103,7 @@ class Load:
 
 
 def summary(load: Load, took: float) -> dict[str, Any]:
-    """What was done, and latencies in milliseconds: of all requests and of each act."""
+    """Return counts, and latencies in milliseconds by kind of request."""
     acts: dict[str, list[float]] = {"all": [], "item": load.items}
     for bot in load.bots:
         for act, seconds in bot.seconds:
@@ -120,7 +124,7 @@ def summary(load: Load, took: float) -> dict[str, Any]:
 
 
 def processor_seconds(leader: int | None) -> float:
-    """Processor time that a process group has used so far, in seconds; 0 for None."""
+    """Return the processor seconds of a process group; 0 for None."""
     if leader is None:
         return 0.0
     ticks = 0
@@ -133,7 +137,7 @@ def processor_seconds(leader: int | None) -> float:
 
 
 def percentiles(seconds: Sequence[float]) -> dict[str, float]:
-    """Median, 95th percentile and maximum in milliseconds, and how many there were."""
+    """Return median, 95th percentile, maximum (ms), and the number."""
     ordered = sorted(seconds)
     return {
         "n": len(ordered),
@@ -144,10 +148,12 @@ def percentiles(seconds: Sequence[float]) -> dict[str, float]:
 
 
 async def annotate(load: Load) -> dict[str, Any]:
+    """Run the load and return its summary."""
     return summary(load, await load.run())
 
 
 def main() -> int:
+    """Run the load and print one JSON object."""
     parser = argparse.ArgumentParser(prog="python -m scripts.annotators", description="Annotators as load.")
     parser.add_argument("url", help="the site")
     parser.add_argument("project")
@@ -158,7 +164,9 @@ def main() -> int:
     parser.add_argument("--server", type=int, metavar="PID", help="of the web server, to count its work")
     options = parser.parse_args()
     sessions = json.load(sys.stdin)
-    bots = make_bots([(name, "") for name in sessions], parse_mix(options.behaviour), seed=options.seed)
+    bots = make_bots(
+        [(name, "") for name in sessions], parse_mix(options.behaviour, BEHAVIOURS), seed=options.seed
+    )
     for bot in bots:
         bot.session = sessions[bot.name]
 

@@ -1,4 +1,4 @@
-"""Runs every benchmark in ``benchmarks/``, one after the other: ``make bench``."""
+"""Run every benchmark in ``benchmarks/``: ``make bench``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from scripts.processes import ROOT
 
 
 def main() -> int:
-    """Run them all, also after one has failed. Return 0 when all reached their bars, else 1."""
+    """Run all benchmarks; return 0 if all reached their bars, else 1.
+
+    The others run even after one has failed.
+    """
     names = sorted(path.stem for path in (ROOT / "benchmarks").glob("[!_]*.py"))
     failed = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Management commands of a running site, each in a fork of one process that has Django loaded.
+"""Run management commands in forks of one process with Django loaded.
 
 Of a command that does little, the start of Python and Django is nearly all; here they start once for a site.
 ``python -m scripts.commands`` is that process. It reads a JSON list a line, the arguments of a command and
@@ -24,14 +24,17 @@ SECONDS = 900  # that a command may take
 
 
 class Commands:
-    """Runs commands in the environment of a site. The process starts with the first one."""
+    """Runs commands in the environment of a site.
+
+    The process starts with the first command.
+    """
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a management command to its end. Raises TimeoutError when it takes too long."""
+        """Run a management command to its end. Raises TimeoutError if slow."""
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None

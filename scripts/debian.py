@@ -1,4 +1,4 @@
-"""Finds the servers and the browser that the tests use, and installs Debian's packages where they lack."""
+"""Find the servers and the browser of the tests, or install packages."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ def postgres_bin() -> Path | None:
     versions = Path("/usr/lib/postgresql").glob("*/bin/initdb")
     for path in sorted(versions, key=lambda path: int(path.parts[-3]), reverse=True):
         return path.parent
-    found = shutil.which("initdb")
-    return Path(found).resolve().parent if found else None
+    program = shutil.which("initdb")
+    return Path(program).resolve().parent if program else None
 
 
 def redis_server() -> Path | None:
     """Return Debian's redis-server, or None."""
-    found = shutil.which("redis-server")
-    return Path(found) if found else None
+    program = shutil.which("redis-server")
+    return Path(program) if program else None
 
 
 def chromium() -> Path | None:
-    """Return Chromium for machines without a screen, or else the whole browser, which takes longer to open
-    a page; None without both."""
-    found = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-    return Path(found) if found else None
+    """Return the path of Chromium, preferably the one without a screen.
+
+    The whole browser takes longer to open.
+    """
+    program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    return Path(program) if program else None
 
 
 # Name of the Debian package, and how to tell that what it brings is there.
@@ -49,7 +51,10 @@ def missing_packages() -> list[str]:
 
 
 def install(packages: list[str], log: Path) -> str | None:
-    """Install packages without starting their services. Return one sentence when that is not possible."""
+    """Install packages without starting their services.
+
+    Return a message if that is not possible.
+    """
     if os.geteuid():
         return f"Only root can install {' '.join(packages)}: apt-get install {' '.join(packages)}"
     if not shutil.which("apt-get"):
@@ -67,7 +72,10 @@ def install(packages: list[str], log: Path) -> str | None:
 
 @contextlib.contextmanager
 def no_service_starts() -> Iterator[None]:
-    """Forbid package scripts to start services, with Debian's own switch; one that is there already stays."""
+    """Forbid package scripts to start services, with Debian's own switch.
+
+    A switch that exists already stays.
+    """
     if POLICY.exists():
         yield
         return

@@ -1,4 +1,4 @@
-"""Runs Touchstone with demo content on this machine until Ctrl-C: ``make demo``.
+"""Run Touchstone with demo content until Ctrl-C: ``make demo``.
 
 Everything is kept in ``var/`` (or VAR_DIR): the database, the broker's data, the logs, the secret key. A
 second start takes it up again. PORT and MODEL_SERVER_PORT choose other ports.
@@ -26,7 +26,10 @@ class Stop(Exception):
 
 
 def main() -> int:
-    """Start everything, print the links, wait. Return 0 after Ctrl-C and 1 when something failed."""
+    """Start everything, print the links and wait.
+
+    Return 0 after Ctrl-C and 1 if something failed.
+    """
     os.umask(0o077)  # the database, the logs and the secrets are for this user alone
     try:
         with signals_as_interrupt():
@@ -53,7 +56,7 @@ def private_folder(var: Path) -> Path:
 
 @contextlib.contextmanager
 def only_one(var: Path) -> Iterator[None]:
-    """Hold a lock on the folder: two launchers on one database and one broker would undo each other."""
+    """Lock the folder, because two launchers would disturb each other."""
     with (var / "lock").open("a+", encoding="ascii") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -67,7 +70,10 @@ def only_one(var: Path) -> Iterator[None]:
 
 
 def configured(var: Path) -> Stack:
-    """Return the stack on the chosen ports, with its settings in ``var/env`` for commands given by hand."""
+    """Return the stack on the chosen ports, and write its settings.
+
+    The file ``var/env`` is for commands given by hand.
+    """
     stack = Stack(var, port("PORT", 8000), port("MODEL_SERVER_PORT", 8100))
     if stack.port == stack.model_port:
         raise Stop(f"PORT and MODEL_SERVER_PORT are both {stack.port}; choose two ports.")
@@ -84,7 +90,7 @@ def configured(var: Path) -> Stack:
 
 
 def port(variable: str, default: int) -> int:
-    """Return the port that an environment variable names. Raises Stop when it cannot be listened on."""
+    """Return the port in an environment variable. Raises Stop if taken."""
     text = os.environ.get(variable) or str(default)
     if not text.isdecimal() or not 0 < int(text) < 65_536:
         raise Stop(f"{variable} is {text!r}, which is no port between 1 and 65535.")
@@ -94,7 +100,10 @@ def port(variable: str, default: int) -> int:
 
 
 def serve(stack: Stack) -> NoReturn:
-    """Run all parts until one ends (PartFailed) or this process is asked to stop (KeyboardInterrupt)."""
+    """Run all parts until one ends or this process is asked to stop.
+
+    Raises PartFailed or KeyboardInterrupt.
+    """
     begun = time.monotonic()
     print("Starting the broker, the worker, the model server and the web server ...", flush=True)
     with Supervisor() as parts:
@@ -120,7 +129,9 @@ def manage(stack: Stack, *arguments: str) -> None:
 def links(stack: Stack, seconds: float) -> str:
     """Return the page of links that the demo prints."""
     demo = json.loads((stack.var / "demo.json").read_text(encoding="utf-8"))
-    staff, *annotators = [(login["username"], _said(login)) for login in (demo["staff"], *demo["annotators"])]
+    staff, *annotators = [
+        (login["username"], _password_hint(login)) for login in (demo["staff"], *demo["annotators"])
+    ]
     lines = [
         "",
         f"Touchstone is ready ({seconds:.0f} s).",
@@ -143,7 +154,7 @@ def links(stack: Stack, seconds: float) -> str:
     return "\n".join(lines)
 
 
-def _said(login: dict[str, str]) -> str:
+def _password_hint(login: dict[str, str]) -> str:
     return f"password {login['password']}" if login["password"] else "with the password that you chose"
 
 

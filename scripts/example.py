@@ -1,4 +1,7 @@
-"""A small study on a running site, from generated questions and made-up predictions; no system is needed."""
+"""Make a small study from generated questions on a running site.
+
+Its predictions are made up, so that no system is needed.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ call_command("launch_study", {slug!r})
 def load_example(
     site: Site, *, slug: str = "example", questions: int = 60, items: int = 25, systems: int = 2
 ) -> None:
-    """Bring in questions and the predictions of up to three systems; launch a study of them and the gold."""
+    """Import questions and predictions, and launch a study of them.
+
+    There are up to three systems beside the gold.
+    """
     names = SYSTEMS[:systems]
     folder = site.var / slug
     folder.mkdir()
@@ -54,6 +60,7 @@ def load_example(
 
 
 def write(path: Path, content: object) -> None:
+    """Write a value as JSON."""
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
@@ -63,7 +70,7 @@ def new_link(site: Site, slug: str = "example", mode: str = "live") -> str:
 
 
 def predictions(examples: Sequence[Example], *, right: bool) -> Mapping[str, Mapping[str, Any]]:
-    """Return predictions in the official form: the gold, or answers and facts that are mostly not."""
+    """Return predictions in the official form: gold, or mostly wrong."""
     answers = {example["_id"]: example["answer"] for example in examples}
     facts: dict[str, Any] = {example["_id"]: example["supporting_facts"] for example in examples}
     if not right:

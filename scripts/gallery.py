@@ -1,4 +1,6 @@
-"""Takes a picture of every page of a site with the demo's content, as a program goes from link to link.
+"""Take a picture of every page of a site with the demo's content.
+
+A browser goes from link to link.
 
 ``python -m scripts.gallery`` writes ``docs/images/pages/*.png`` and the page that shows them,
 ``docs/reference/pages.md``. Pages of staff and annotators are found by following links, one picture for each
@@ -70,7 +72,7 @@ def kind(address: str) -> str:
 
 
 def crawl(page: Page, site: Site, starts: tuple[str, ...], folder: Path) -> list[Path]:
-    """One picture of every kind of page that links lead to, in the order in which they are met."""
+    """Take a picture of every kind of page that links lead to, in order."""
     taken: dict[str, Path] = {}
     ahead = list(starts)
     while ahead:
@@ -85,8 +87,8 @@ def crawl(page: Page, site: Site, starts: tuple[str, ...], folder: Path) -> list
         page.wait_for_timeout(500)  # scripts and images
         save(page, path, DESKTOP, whole=not name.startswith("annotate-work"))  # the editor fills the window
         taken[name] = path
-        found = page.eval_on_selector_all("a[href]", "links => links.map(link => link.href)")
-        for link in found:
+        links = page.eval_on_selector_all("a[href]", "links => links.map(link => link.href)")
+        for link in links:
             if link.startswith(site.url) and link != page.url:
                 ahead.append(link.removeprefix(site.url).partition("#")[0])
     return list(taken.values())
@@ -119,7 +121,7 @@ def everything(site: Site) -> None:
 
 
 def take_part(browser: Browser, site: Site, link: str, folder: Path, width: int) -> list[Path]:
-    """A picture of every page from the consent to the end, as a participant comes to them."""
+    """Take a picture of each page that a participant sees."""
     page = browser.new_page(viewport={"width": width, "height": 800})
     page.goto(link)
     taken = []
@@ -152,7 +154,7 @@ def walk(page: Page) -> Iterator[str]:
 
 
 def fill(page: Page) -> None:
-    """Answer what the page asks: what a check wants, or the first choice; a number, a word."""
+    """Answer the questions of a page, as checks want or with the first choice."""
     for group in page.get_by_role("group").filter(has=page.locator("input")).all():
         question = (group.locator("legend").text_content() or "").strip()
         wanted = KNOWN.get(question)
@@ -183,6 +185,7 @@ def written(pictures: dict[str, list[Path]], page: Path) -> str:
 
 
 def main() -> int:
+    """Take all pictures and write the pages that show them."""
     parser = argparse.ArgumentParser(prog="python -m scripts.gallery", description="Pictures of every page.")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", metavar="DIR")
     options = parser.parse_args()
@@ -204,11 +207,11 @@ def main() -> int:
         ]
         page = logged_in(browser, site, kept["staff"])
         try:
-            found = crawl(page, site, STARTS, folder)
+            taken = crawl(page, site, STARTS, folder)
         except Error as error:
             raise SystemExit(f"{page.url}: {error}") from error
         for part in ("staff", "annotation"):
-            pictures[part] = sorted(path for path in found if path.parent.name == part)
+            pictures[part] = sorted(path for path in taken if path.parent.name == part)
         browser.close()
     text.write_text(written(pictures, text), encoding="utf-8")
     return 0

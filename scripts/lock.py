@@ -1,4 +1,4 @@
-"""Compiles the pinned requirements from the ``.in`` files, for any package index: ``make lock``."""
+"""Compile the pinned requirements: ``make lock``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each picture of a page shows, in a sentence for who does not see it."""
+"""Alternative texts for the pictures of pages."""
 
 import re
 
@@ -14,7 +14,7 @@ SENTENCES = {
     "annotate-x-items-x": "What two annotators marked at each step of one item, side by side.",
     "annotate-x-outputs": "The systems whose outputs a project has, and a form to run one more.",
     "annotate-x-outputs-x-x": "Scores of one system's module outputs against the gold.",
-    "annotate-x-outputs-x-x-x": "One item: what the system put out at each step beside the gold.",
+    "annotate-x-outputs-x-x-x": "One item: the output of the system at each step beside the gold.",
     "annotate-x-review": "Items that wait for somebody to settle their gold.",
     "annotate-x-settings": "The settings of an annotation project.",
     "annotate-x-under-way": "The works that are under way, with buttons to take them back.",
@@ -58,13 +58,13 @@ SENTENCES = {
 
 
 def sentence(stem: str) -> str:
-    """What a picture shows, by the name of its file without the ending.
+    """Describe a picture by the name of its file without the ending.
 
     >>> sentence("05-3-320")
     'Page 3 of the items: question, answer, explanation and questions. On a narrow screen.'
     """
     name = re.sub(r"^\d+-(?=.)|-(1200|320)$", "", re.sub(r"-(1200|320)$", "", stem))
-    said = SENTENCES.get(name)
-    if said is None and name.isdecimal():
-        said = f"Page {name} of the items: question, answer, explanation and questions."
-    return (said or name.replace("-", " ")) + (" On a narrow screen." if stem.endswith("-320") else "")
+    text = SENTENCES.get(name)
+    if text is None and name.isdecimal():
+        text = f"Page {name} of the items: question, answer, explanation and questions."
+    return (text or name.replace("-", " ")) + (" On a narrow screen." if stem.endswith("-320") else "")

@@ -1,4 +1,6 @@
-"""Starts programs in process groups of their own, waits until they answer, and ends them by process id.
+"""Start programs, wait until they answer, end them by process id.
+
+Each runs in a process group of its own.
 
 PartFailed      a program could not be started, ended too early or did not answer in time
 """
@@ -26,12 +28,12 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class PartFailed(Exception):
-    """A program is not running as it should; the message is for a person and ends with its last log lines."""
+    """A program failed; the message ends with its last log lines."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One program: its name for people, how to start it, where it logs and when it is ready.
+    """One program: its name, command, log and readiness.
 
     ``seconds`` is how long it may take until ``ready`` returns True; ``end`` is the signal that asks it to
     finish, and ``grace`` how long (seconds) it may take before its process group is killed.
@@ -48,7 +50,7 @@ class Part:
 
 
 class Supervisor:
-    """The programs that were started, in order. Leaving the context ends them in the opposite order."""
+    """The running programs; leaving the context ends them, last first."""
 
     def __init__(self) -> None:
         self._running: list[tuple[Part, subprocess.Popen[bytes]]] = []
@@ -103,7 +105,7 @@ class Supervisor:
             end(entry[1], entry[0].end, entry[0].grace)
 
     def stop(self) -> None:
-        """End every program, the last started first. Nothing is left of their process groups."""
+        """End every program and its process group, the last started first."""
         # A second Ctrl-C must not cut this short; it would leave programs behind.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
         while self._running:
@@ -118,13 +120,16 @@ class Supervisor:
 
 
 def _end_with_parent() -> None:
-    """Ask the kernel to end this process when its parent dies without a chance to do so (Linux only)."""
+    """Have the kernel end this process if its parent dies (Linux only)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 def run(command: Sequence[str], env: Mapping[str, str], *, quiet: bool = False) -> int:
-    """Run a program to its end and return its status; when this one is stopped meanwhile, end it as well."""
+    """Run a program to its end and return its status.
+
+    If this process is stopped meanwhile, end the program too.
+    """
     process = subprocess.Popen(
         command, cwd=ROOT, env=dict(env), stdin=subprocess.DEVNULL, start_new_session=True,
         stdout=subprocess.DEVNULL if quiet else None, preexec_fn=_end_with_parent,
@@ -136,7 +141,7 @@ def run(command: Sequence[str], env: Mapping[str, str], *, quiet: bool = False) 
 
 
 def end(process: subprocess.Popen[bytes], number: signal.Signals, grace: float) -> None:
-    """Ask a program to finish, wait ``grace`` seconds, then kill what is left of its group."""
+    """Ask a program to finish; after ``grace`` seconds kill its group."""
     if process.poll() is None:
         process.send_signal(number)
         with suppress(subprocess.TimeoutExpired):
@@ -162,7 +167,9 @@ def tail(part: Part, lines: int = 15) -> str:
 
 @contextmanager
 def signals_as_interrupt() -> Iterator[None]:
-    """Turn every signal that asks to stop into KeyboardInterrupt: all ways to stop run the same clean-up.
+    """Turn every signal that asks to stop into KeyboardInterrupt.
+
+    All ways to stop then run the same clean-up.
 
     SIGINT is among them because a shell starts programs in the background with SIGINT ignored.
     """
@@ -186,7 +193,7 @@ def free_port() -> int:
 
 
 def port_is_taken(port: int) -> bool:
-    """Tell whether a server could not listen on this port of the loopback address."""
+    """Return whether a port of the loopback address is in use."""
     with socket.socket() as probe:
         # As servers do: a port whose last connections are still closing is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -209,7 +216,7 @@ def answers(url: str) -> bool:
 
 
 def speaks_redis(address: str | tuple[str, int]) -> bool:
-    """Tell whether a server of the Redis protocol answers a PING on a unix socket or a (host, port)."""
+    """Return whether a Redis server answers on a socket or (host, port)."""
     family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
     with socket.socket(family) as connection:
         connection.settimeout(2)

@@ -1,4 +1,7 @@
-"""Deletes what the demo keeps, after asking: ``make reset``. Standard library only: it needs no set-up."""
+"""Delete the demo's data after asking: ``make reset``.
+
+Standard library only, because it needs no set-up.
+"""
 
 import fcntl
 import os

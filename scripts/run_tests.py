@@ -1,9 +1,8 @@
-"""Runs all tests with real servers: ``make test``.
+"""Run all tests with real servers: ``make test``.
 
-Installs what Debian offers of PostgreSQL, Redis and Chromium where they lack and this is root, starts the
-servers, and runs the tests twice: all of them on SQLite, then again on PostgreSQL those marked ``database``.
-Arguments go to pytest. Where a part cannot be had, its tests are skipped and counted; with
-TOUCHSTONE_REQUIRE_SERVICES=1 they fail instead.
+As root it installs missing servers and Chromium from Debian. It starts the servers and runs the tests twice:
+all of them on SQLite, then those marked ``database`` on PostgreSQL. Arguments go to pytest. Tests whose
+server is missing are skipped and counted; with TOUCHSTONE_REQUIRE_SERVICES=1 they fail instead.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ SERVERS = {
 
 
 def main() -> int:
-    """Run both passes and return 0 when every test passed or was skipped, else 1."""
+    """Run both passes; return 0 if no test failed, else 1."""
     with signals_as_interrupt(), ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-results-")))
         provide_packages(folder)
@@ -61,7 +60,7 @@ def provide_packages(folder: Path) -> None:
 
 
 def start_servers(stack: ExitStack) -> dict[str, str]:
-    """Start the servers that this machine has; return their URLs by the variable that the tests read."""
+    """Start the available servers; return their URLs by variable name."""
     urls = {}
     for variable, server in SERVERS.items():
         try:
@@ -72,7 +71,10 @@ def start_servers(stack: ExitStack) -> dict[str, str]:
 
 
 def run_passes(env: Mapping[str, str], folder: Path, arguments: list[str]) -> dict[str, tuple[int, Path]]:
-    """Run pytest on SQLite and then on PostgreSQL; return status and result file of each pass."""
+    """Run pytest on SQLite and then on PostgreSQL.
+
+    Return status and result file of each pass.
+    """
     passes = {"SQLite": (dict(env), [*PARALLEL, *arguments])}
     if "TEST_POSTGRES_URL" in env:
         on_postgres = {**env, "DATABASE_URL": env["TEST_POSTGRES_URL"]}
@@ -99,7 +101,7 @@ def pytest(options: list[str], env: Mapping[str, str]) -> int:
 
 
 def summary(passes: Mapping[str, tuple[int, Path]]) -> int:
-    """Print why tests were skipped and how many passed and failed, over both passes."""
+    """Print why tests were skipped and how many passed and failed."""
     counts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for _, results in passes.values():
@@ -119,7 +121,7 @@ def summary(passes: Mapping[str, tuple[int, Path]]) -> int:
 
 
 def print_slowest(files: Iterable[Path]) -> None:
-    """Print the files of tests that took longest, over all passes: where a run's time goes."""
+    """Print the test files that took longest, over all passes."""
     seconds: defaultdict[str, float] = defaultdict(float)
     for results in files:
         for case in ElementTree.parse(results).iter("testcase"):  # noqa: S314 - pytest wrote it

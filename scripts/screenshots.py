@@ -1,4 +1,4 @@
-"""Takes the pictures of the README from a running site with the demo's content.
+"""Take the pictures of the README from a site with the demo's content.
 
 ``python -m scripts.screenshots`` writes ``docs/images/*.png``: an item on a desktop and on a phone, the
 staff's view of a study, the studio, the annotation editor, an adjudication, and the report, its head and
@@ -32,7 +32,7 @@ TALLEST = 1500  # pixels of a section
 
 
 def save(page: Page, path: Path, section: Locator | None = None) -> None:
-    """Write what is in sight, or a section from its top, as a PNG of few colours: a third of the size."""
+    """Write the window, or a section from its top, as a PNG of few colours."""
     taken = page.screenshot() if section is None else section.screenshot()
     picture: Image.Image = Image.open(io.BytesIO(taken))
     picture = picture.crop((0, 0, picture.width, min(picture.height, TALLEST)))
@@ -77,7 +77,7 @@ def studio(page: Page, url: str, study: str, path: Path) -> None:
 
 
 def adjudication(browser: Browser, site: Site, login: dict[str, str], folder: Path) -> None:
-    """What two bots drew, side by side and in the editor: boxes, then spans."""
+    """Take two bots' annotations side by side and in the editor."""
     page = logged_in(browser, site, login)
     for project, name in (("scenes", "annotate-boxes"), ("games", "adjudicate")):
         page.goto(f"{site.url}/annotate/{project}/review/")
@@ -90,7 +90,7 @@ def adjudication(browser: Browser, site: Site, login: dict[str, str], folder: Pa
 
 
 def report(browser: Browser, site: Site, path: Path) -> None:
-    """The report on simulated participants: its head, and sections as files of their own beside it."""
+    """Take the report on simulated participants, as files by section."""
     site.manage("simulate_participants", STUDY, "-n", str(BOTS))
     site.manage("export_results", STUDY, "--out", str(site.var / "bundle"))
     site.python("analysis", "report", str(site.var / "bundle"), "--out", str(site.var / "report"))
@@ -104,6 +104,7 @@ def report(browser: Browser, site: Site, path: Path) -> None:
 
 
 def main() -> int:
+    """Take all pictures."""
     parser = argparse.ArgumentParser(
         prog="python -m scripts.screenshots", description="Pictures of the site."
     )

@@ -1,4 +1,6 @@
-"""Real servers for the tests, on free ports and in folders of their own: PostgreSQL, Valkey, Redis.
+"""Real servers for the tests: PostgreSQL, Valkey, Redis.
+
+They use free ports and folders of their own.
 
 NotAvailable        this machine lacks the part; the message is one sentence
 """
@@ -29,12 +31,15 @@ POSTGRES_OPTIONS = (
 
 
 class NotAvailable(Exception):
-    """A part that a test needs cannot be had on this machine; the message is one sentence."""
+    """This machine lacks a part that a test needs."""
 
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    """Run an empty PostgreSQL as an unprivileged user; gives the URL of its database ``postgres``."""
+    """Run an empty PostgreSQL and yield the URL of its database.
+
+    It runs as an unprivileged user.
+    """
     programs = postgres_bin()
     if programs is None:
         raise NotAvailable("PostgreSQL is not installed (Debian package postgresql).")
@@ -59,7 +64,7 @@ def postgres() -> Iterator[str]:
 
 @contextmanager
 def postgres_database(server: str, *, template: str = "template1") -> Iterator[str]:
-    """Make a copy of a database on a server, an empty one by default, and drop it afterwards.
+    """Copy a database, by default an empty one, and drop it afterwards.
 
     ``server`` and the URL given name a database.
     """
@@ -74,7 +79,10 @@ def postgres_database(server: str, *, template: str = "template1") -> Iterator[s
 
 
 def unprivileged_user() -> str | None:
-    """Return the user that PostgreSQL runs as where this process is root, which it refuses; else None."""
+    """Return the user that runs PostgreSQL, or None if this is not root.
+
+    PostgreSQL refuses to run as root.
+    """
     if os.geteuid():
         return None
     names = {entry.pw_name for entry in pwd.getpwall()}
@@ -82,7 +90,7 @@ def unprivileged_user() -> str | None:
 
 
 def _as(user: str | None, command: Sequence[str]) -> None:
-    """Run one of PostgreSQL's programs. Raises RuntimeError with what it wrote when it fails."""
+    """Run one of PostgreSQL's programs; raise RuntimeError with its output."""
     # A session of its own: Ctrl-C in the terminal must not reach a server that is about to be asked to stop.
     # Output goes to a file: the server would inherit a pipe and keep it open.
     with tempfile.TemporaryFile() as output:

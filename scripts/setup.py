@@ -1,4 +1,4 @@
-"""Makes the virtual environment and installs into it: ``python3 scripts/setup.py run|dev``.
+"""Make the virtual environment: ``python3 scripts/setup.py run|dev``.
 
 It runs before anything is installed, so it keeps to the standard library and to words that an older Python
 can read too: such a Python must get the sentence that says so, and no syntax error.
@@ -24,7 +24,7 @@ def stop(sentence: str) -> NoReturn:
 
 
 def main(kind: str) -> None:
-    """Install what ``kind`` needs, and leave the stamp that make compares with the requirements."""
+    """Install the packages of ``kind`` and leave the stamp for make."""
     if sys.version_info < (3, 11):  # noqa: UP036 - this file is what tells an older Python
         stop(
             "Touchstone needs Python 3.11 or newer, and this is {}.{}: install it, then name it with "
@@ -59,7 +59,7 @@ def make_environment() -> None:
 
 
 def install_front_end(kind: str) -> None:
-    """Fetch the packages of package.json into ``node_modules``, with the npm that pip has just installed."""
+    """Fetch the packages of package.json with the npm just installed."""
     binaries = os.path.join(VENV, "bin")
     command = [os.path.join(binaries, "npm"), *NPM, *([] if kind == "dev" else ["--omit=dev"])]
     environment = dict(os.environ, PATH=binaries + os.pathsep + os.environ.get("PATH", ""))
@@ -70,7 +70,7 @@ def install_front_end(kind: str) -> None:
 
 
 def install_venv() -> None:
-    """Install the Debian package that holds ensurepip, or say with which command."""
+    """Install the Debian package with ensurepip, or name the command."""
     command = ["apt-get", "install", "-y", "-q", "--no-install-recommends", "python3-venv"]
     if os.geteuid() or not shutil.which("apt-get"):
         stop("Python's venv module is missing; on Debian, install it with: apt-get install python3-venv")

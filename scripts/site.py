@@ -1,4 +1,4 @@
-"""A whole site on free ports, in a folder that goes when it ends: for the tests and the benchmarks."""
+"""A whole site in a temporary folder, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ from scripts.stack import Stack
 
 
 class CommandFailed(AssertionError):
-    """A command on the site ended with another status than was expected; the message holds what it wrote."""
+    """A command ended with an unexpected status; holds its output."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """A running site. ``parts`` can end and start its programs, ``commands`` runs management commands."""
+    """A running site.
+
+    ``parts`` starts and ends its programs, ``commands`` runs management commands.
+    """
 
     stack: Stack
     parts: Supervisor
@@ -37,10 +40,12 @@ class Site:
 
     @property
     def url(self) -> str:
+        """Return the address of the site."""
         return self.stack.url
 
     @property
     def var(self) -> Path:
+        """Return the folder of the site's data."""
         return self.stack.var
 
     @property
@@ -49,7 +54,10 @@ class Site:
         return self.stack.env
 
     def run(self, *command: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-        """Run a program in the site's environment. Raises CommandFailed unless it ends with ``status``."""
+        """Run a program in the site's environment.
+
+        Raises CommandFailed unless it ends with ``status``.
+        """
         done = subprocess.run(
             command, cwd=ROOT, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=900,
@@ -74,14 +82,17 @@ def _ended(
 
 
 def prepare_sqlite(folder: Path) -> str:
-    """Put an empty, migrated database and static files into a site's folder; return the URL."""
+    """Prepare static files and an empty SQLite database; return its URL."""
     shutil.copytree(_prepared(), folder, dirs_exist_ok=True)
     return _sqlite(folder)
 
 
 @cache
 def _prepared() -> Path:
-    """A folder that ends with this process. Migrating takes seconds, copying what it made takes none."""
+    """Return a prepared folder that is deleted with this process.
+
+    Migrating takes seconds, a copy of the result takes none.
+    """
     folder = Path(tempfile.mkdtemp(prefix="touchstone-prepared-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     _prepare(_sqlite(folder), folder)
@@ -90,7 +101,7 @@ def _prepared() -> Path:
 
 @contextmanager
 def _postgres(server: str, folder: Path) -> Iterator[str]:
-    """Make a migrated database on a server, and put the static files into a site's folder; give the URL."""
+    """Prepare static files and a PostgreSQL database; yield its URL."""
     shutil.copytree(_prepared() / "static", folder / "static")
     with servers.postgres_database(server, template=_prepared_postgres(server)) as url:
         yield url
@@ -131,7 +142,7 @@ def running_site(
     worker: bool = True,
     extra: Mapping[str, str] | None = None,
 ) -> Iterator[Site]:
-    """Run a site on an empty, migrated database: SQLite in its own folder, or on a PostgreSQL server (URL).
+    """Run a site on an empty database: SQLite, or a PostgreSQL server.
 
     ``fake`` names the readers of a fake model server, and ``modular`` its modular networks; without the
     former it takes the real one. Without ``worker`` neither broker, worker nor model server run.

@@ -1,4 +1,6 @@
-"""The programs of one running site and their environment: broker, model server, worker, web server.
+"""The programs of one running site, and their environment.
+
+They are broker, model server, worker and web server.
 
 The demo, the tests and the benchmarks all start them from here, so that what is tested and measured is what
 people run.
@@ -25,7 +27,10 @@ LONGEST_SOCKET_PATH = 100
 
 @dataclass(frozen=True)
 class Stack:
-    """Where one site keeps its data and listens. ``extra`` are further environment variables."""
+    """The data folder and the addresses of one site.
+
+    ``extra`` holds further environment variables.
+    """
 
     var: Path
     port: int
@@ -34,14 +39,17 @@ class Stack:
 
     @property
     def url(self) -> str:
+        """Return the address of the web server."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def model_url(self) -> str:
+        """Return the address of the model server."""
         return f"http://127.0.0.1:{self.model_port}"
 
     @property
     def socket(self) -> Path:
+        """Return the path of the broker's socket."""
         return socket_path(self.var)
 
     @property
@@ -56,7 +64,7 @@ class Stack:
 
     @property
     def env(self) -> dict[str, str]:
-        """The environment of every part: the caller's, the addresses, and ``extra``, which wins."""
+        """Return the environment of every part; ``extra`` wins."""
         return {**os.environ, "PYTHONUNBUFFERED": "1", **self.addresses, **self.extra}
 
     def _part(self, name: str, *command: str, **more: object) -> Part:
@@ -64,7 +72,7 @@ class Stack:
         return Part(name=name, command=command, log=log, env=self.env, **more)  # type: ignore[arg-type]
 
     def broker(self) -> Part:
-        """Valkey on a unix socket that only this user can open, every write on disk within a second."""
+        """Return Valkey on a private unix socket, synced every second."""
         data = self.var / "broker"
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
         options = {
@@ -77,9 +85,9 @@ class Stack:
         return self._part("broker", *command, ready=lambda: speaks_redis(str(self.socket)))
 
     def worker(self, number: int = 1) -> Part:
-        """One Celery worker process: the work it hands out is done by the model server.
+        """Return one Celery worker process; the model server does the work.
 
-        The first one keeps the time for all: of ``--beat`` there must be one.
+        The first worker also runs beat, which must run once.
         """
         name = "worker" if number == 1 else f"worker {number}"
         return self._part(
@@ -90,7 +98,7 @@ class Stack:
         )  # fmt: skip
 
     def model_server(self, *, fake: Sequence[str] = (), modular: Sequence[str] = ()) -> Part:
-        """The model server with every system that has shipped weights, or with fake ones of these names."""
+        """Return the model server with all shipped systems, or with fake ones."""
         names = ["--systems", ",".join(fake), "--modular", ",".join(modular)]
         module = ["modelserver.serving.fake_server", *names] if fake else ["modelserver", "serve"]
         return self._part(
@@ -117,7 +125,9 @@ class Stack:
 
 
 def socket_path(var: Path) -> Path:
-    """Return where the broker's socket lies: in ``var``, or in a private short folder if that is too long.
+    """Return the path of the broker's socket.
+
+    It lies in ``var``, or in a private short folder if that path is too long.
 
     Raises PermissionError when the short folder belongs to somebody else.
     """
@@ -128,8 +138,8 @@ def socket_path(var: Path) -> Path:
     parent = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
     folder = parent / f"touchstone-{os.getuid()}-{digest}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if found.st_uid != os.getuid() or found.st_mode & 0o077:
+    status = folder.lstat()
+    if status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise PermissionError(f"{folder} is not private to this user; remove it or set XDG_RUNTIME_DIR")
     return folder / "broker.sock"
 

@@ -1,4 +1,4 @@
-"""Participants as load: many at once over real HTTP, each on one connection, as lightly as Python can.
+"""Load from participants: many at once, each on one cheap connection.
 
 ``python -m scripts.walkers LINK --users N`` walks from the link to the completion code, and with
 ``--seconds`` again as somebody new until the time is up; then it prints one JSON object. It is a process of
@@ -33,10 +33,10 @@ class Unexpected(Exception):
 
 @dataclass
 class Tally:
-    """What all participants together saw. ``seconds`` has one entry per request.
+    """The counts and answers of all participants together.
 
-    ``answers`` holds the forms of the items that were accepted, by the key of their page. ``repeated`` counts
-    the requests that were sent again.
+    ``seconds`` has one entry per request. ``answers`` holds the forms of the items that were accepted, by the
+    key of their page. ``repeated`` counts the requests that were sent again.
     """
 
     seconds: list[float] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Connection:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, method: str, path: str, form: dict[str, str] | None = None) -> tuple[int, str, bytes]:
-        """Send one request, with a form where there is one; return status, Location header and body."""
+        """Send a request or form; return status, Location header and body."""
         if form is None:
             return await self.send(method, path)
         fields = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -68,7 +68,7 @@ class Connection:
     async def send(
         self, method: str, path: str, fields: Mapping[str, str] | None = None, body: bytes = b""
     ) -> tuple[int, str, bytes]:
-        """Send one request with these header fields; return status, Location header and body."""
+        """Send a request with these headers; return status, Location and body."""
         until = time.monotonic() + self.patience
         while True:
             try:
@@ -114,6 +114,7 @@ class Connection:
         return int(first.split(" ", 2)[1]), fields
 
     def close(self) -> None:
+        """Close the connection."""
         if self._streams is not None:
             self._streams[1].close()
             self._streams = None
@@ -122,7 +123,7 @@ class Connection:
 async def walk(
     link: str, tally: Tally, rng: random.Random, think: float, until: float, patience: float
 ) -> None:
-    """Be one participant from the link to the code, or until the time (event loop's clock) is up.
+    """Walk from the link to the code, or until the time is up.
 
     ``think`` is the mean pause before a page is sent, in seconds; pauses are between half and one and a half
     of it.
@@ -181,11 +182,11 @@ async def crowd(
     seed: int = 1,
     patience: float = 0.0,
 ) -> float:
-    """Have ``users`` walk at once for ``seconds``, or each once to the end; return how long they took."""
+    """Have ``users`` walk at once, for a time or once; return the seconds."""
     clock = asyncio.get_running_loop().time
     until = math.inf if seconds is None else clock() + seconds
 
-    async def one(number: int) -> None:
+    async def take_part(number: int) -> None:
         rng = random.Random(f"{seed}/{number}")
         await asyncio.sleep(think * rng.random())  # people do not come in step
         while clock() < until:
@@ -196,7 +197,7 @@ async def crowd(
     begun = clock()
     async with asyncio.TaskGroup() as group:
         for number in range(users):
-            group.create_task(one(number))
+            group.create_task(take_part(number))
     return clock() - begun
 
 
@@ -218,6 +219,7 @@ def summary(tally: Tally, took: float) -> dict[str, float]:
 
 
 def main() -> int:
+    """Run the load and print one JSON object."""
     parser = argparse.ArgumentParser(prog="python -m scripts.walkers", description="Participants as load.")
     parser.add_argument("link", help="a shared link of an open study")
     parser.add_argument("--users", type=int, default=10, help="how many at once")

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tokenize
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from scripts.processes import ROOT

@@ -229,7 +229,7 @@ def _verdict(record: Record, group: Group, rng: np.random.Generator, draws: int)
 
 
 def _p(values: Array, first: int) -> Array:
-    """p of each row (rows × tokens), the first tokens being the positive ones."""
+    """P of each row (rows × tokens), the first tokens being the positive ones."""
     one, other = values[:, :first], values[:, first:]
     sizes = one.shape[1], other.shape[1]
     freedom = sum(sizes) - 2

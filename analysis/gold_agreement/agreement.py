@@ -36,7 +36,8 @@ Metrics = dict[str, Quantity]
 
 class Group(NamedTuple):
     """What is put together: all nodes, those of a module or depth, or those of a module (or of all) at whose
-    children the two people agree."""
+    children the two people agree.
+    """
 
     by: Literal["all", "module", "depth", "given agreed children"]
     name: str

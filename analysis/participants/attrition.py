@@ -230,7 +230,7 @@ def excluded_shares(
 def freeman_halton(
     hits: Sequence[int], totals: Sequence[int], *, rng: np.random.Generator
 ) -> tuple[float, bool]:
-    """p that the shares hits/totals are equal, and whether it is exact.
+    """P that the shares hits/totals are equal, and whether it is exact.
 
     The sum of the probabilities, given the margins, of all tables no more probable than the observed one.
 

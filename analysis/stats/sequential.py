@@ -171,7 +171,7 @@ def decide(bounds: Boundaries, observed: Sequence[float]) -> Decision:
 
 
 def observed_z(first: ArrayLike, second: ArrayLike) -> float:
-    """z of a look: that of the normal curve with the p of Welch's t over participants' values.
+    """Z of a look: that of the normal curve with the p of Welch's t over participants' values.
 
     first, second: one value per participant of each condition so far, NaN where undefined. Positive where
     the second is ahead. The step from t to z makes few participants count for no more than they are.
@@ -194,7 +194,7 @@ class _Walk:
         self.masses = np.ones(1)  # density times quadrature weight
 
     def boundary(self, time: float, spend: float) -> float:
-        """z that is crossed at the time with probability `spend`, both sides together."""
+        """Z that is crossed at the time with probability `spend`, both sides together."""
         if self._leaving(time, FARTHEST) >= spend:
             return FARTHEST
         return float(brentq(lambda z: self._leaving(time, z) - spend, 0.0, FARTHEST, xtol=1e-10))

@@ -255,7 +255,8 @@ def _not_yet(user: int | Slot, items: QuerySet[Item]) -> QuerySet[Item]:
 
 def _to_qualify(member: Membership, now: datetime) -> Work | None:
     """The next qualification work of a member who has not qualified yet: what ran out, else a new item, else
-    what was given back."""
+    what was given back.
+    """
     if member.project.qualification_score is None or member.qualified is not None:
         return None
     items = member.project.items.filter(purpose=Item.Purpose.QUALIFICATION)
@@ -347,7 +348,8 @@ def _look_again(project: Project, position: int) -> None:
 
 def _unlocked(rows: QuerySet[Row]) -> QuerySet[Row]:
     """Those of the rows that no other transaction holds, held by this one. SQLite has no row locks: there
-    every transaction holds the write lock from its start."""
+    every transaction holds the write lock from its start.
+    """
     return rows.select_for_update(of=("self",), no_key=True, skip_locked=True) if _locks_rows() else rows
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.utils import timezone
 
 from accounts.models import User
-from annotation.event_labels import WORDS
+from annotation.event_labels import EVENT_LABELS
 from annotation.models import AuditEvent, Delivery, Project, Webhook
 from foundation.prepared_queries import Prepared, insert, slot
 
@@ -19,7 +19,7 @@ def record(*, project: Project, kind: str, by: User | None, data: dict[str, Any]
 
     Raises KeyError for a kind without words, so that no page has to show an identifier.
     """
-    WORDS.check(kind)
+    EVENT_LABELS.check(kind)
     event = AuditEvent(project=project, kind=kind, actor=by, data=data or {})
     insert(event)
     now = timezone.now()

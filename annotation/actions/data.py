@@ -294,7 +294,11 @@ class _Import:
             raise Conflict(str(error)) from error
         kept = _Kept(found.width, found.height, "")
         _require_shape(image.name, kept, image)
-        return kept if self.dry_run else kept._replace(path=image_files.keep(self.folder.root / found.name))
+        return (
+            kept
+            if self.dry_run
+            else kept._replace(path=image_files.store_image(self.folder.root / found.name))
+        )
 
 
 class _Kept(NamedTuple):

@@ -1,113 +1,72 @@
-"""Runs of served systems over a project: their slices, and what every module of an item put out."""
+"""Runs of served systems over a project, which store module outputs."""
 
 import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 from pydantic import ValidationError
 
 from accounts.models import User
 from analysis.programs import ProgramError
-from annotation import states
 from annotation.actions import audit
-from annotation.actions.model_server import Outcome, ask
 from annotation.actions.outputs import columns_of
 from annotation.errors import Conflict
 from annotation.formats.checks import program_of_text
 from annotation.models import ImageFile, Item, OutputFailure, OutputRun, Project, SystemOutput
 from annotation.parsed_items import kind_of
-from annotation.queries.runs import is_complete, missing
+from annotation.queries.runs import missing
 from annotation.schemas import SystemRecord
-from foundation.errors import RunFailed
-from foundation.image_files import folder
+from foundation.image_files import image_folder
 from foundation.import_fields import first_error
-from modelserver.wire.errors import ModelServerError, Unavailable
+from jobs.model_gateway import execute_items
+from jobs.sliced_runs import RunKind
 from modelserver.wire.schema import Execution, ItemError, ModuleImage, ModuleItem
-
-Status = OutputRun.Status
 
 
 @transaction.atomic
 def start_run(*, project: Project, system: str, revision: str, by: User | None = None) -> OutputRun:
-    """Return the run of this revision, made or taken up; what it lacks is then to be enqueued.
-
-    A run that is complete stays as it is. Otherwise items that failed before are tried again.
-    """
-    now = timezone.now()
-    fresh = {"progressed_at": now, "created_by": by}
-    run, made = OutputRun.objects.get_or_create(
-        project=project, system=system, revision=revision, defaults=fresh
+    """Return the started or resumed run of this revision; see `RunKind.start`."""
+    run, _ = OutputRun.objects.get_or_create(
+        project=project, system=system, revision=revision, defaults={"created_by": by}
     )
-    run = OutputRun.objects.select_for_update(no_key=True).select_related("project").get(pk=run.pk)
-    if made:
-        audit.record(project=project, kind="outputs_started", by=by, data=_named(run))
-        return run
-    if run.status == Status.RUNNING:
-        return run
-    retried, _ = run.failures.all().delete()
-    if run.status == Status.DONE and is_complete(run):
-        return run
-    run.status = states.next_status(states.RUN, "start", run.status)
-    run.error, run.finished_at, run.progressed_at, run.sweeps = "", None, now, 0
-    run.save(update_fields=["status", "error", "finished_at", "progressed_at", "sweeps"])
-    audit.record(project=project, kind="outputs_started", by=by, data=_named(run) | {"retried": retried})
-    return run
+    return RUNS.start(run, by=by)
 
 
-def compute_slice(*, run_id: int, first: int, last: int) -> int:
-    """Have executed what the run still lacks among the items ``first`` to ``last``; return how many.
-
-    Doing it twice, or twice at once, stores nothing twice. Raises Unavailable when the server cannot
-    answer now; an error that no retry can heal ends the run instead.
-    """
-    run = OutputRun.objects.select_related("project").get(pk=run_id)
-    if run.status != Status.RUNNING:
-        return 0
-    items = list(missing(run).filter(pk__range=(first, last)).order_by("pk"))
-    if items:
-        wires, refused = _wires(run.project, items)
-        asked = [item for item in items if item.pk in wires]
-        try:
-            outcomes = _answers(run, [wires[item.pk] for item in asked])
-        except Unavailable:
-            raise
-        except (ModelServerError, RunFailed) as error:
-            fail_run(run_id=run_id, error=str(error))
-            return 0
-        _store(run, [*zip(asked, outcomes, strict=True), *refused])
-    finish_run(run_id=run_id)
-    return len(items)
+def _answer(run: OutputRun, items: list[Item]) -> None:
+    requests, refused = _requests(run.project, items)
+    sent = [item for item in items if item.pk in requests]
+    outcomes: list[Execution | ItemError] = []
+    if sent:
+        outcomes = execute_items(
+            system=run.system, revision=run.revision, items=[requests[item.pk] for item in sent]
+        )
+    _store(run, [*zip(sent, outcomes, strict=True), *refused])
 
 
-def _answers(run: OutputRun, items: Sequence[ModuleItem]) -> list[Outcome]:
-    return ask(system=run.system, revision=run.revision, items=items) if items else []
-
-
-def _wires(
+def _requests(
     project: Project, items: Sequence[Item]
 ) -> tuple[dict[int, ModuleItem], list[tuple[Item, ItemError]]]:
-    """What is sent of each item by its key, and why the others cannot be sent."""
+    """Return the request for each item by its key, and why others have none."""
     names = {name for item in items for name in item.images}
-    files = {one.name: one for one in ImageFile.objects.filter(project=project, name__in=names)}
-    wires, refused = {}, []
+    files = {file.name: file for file in ImageFile.objects.filter(project=project, name__in=names)}
+    requests, refused = {}, []
     for item in items:
         try:
-            wires[item.pk] = _wire(item, files)
+            requests[item.pk] = _request(item, files)
         except ValidationError as error:
             refused.append((item, _refusal(item, first_error(error))))
         except ValueError as error:
             refused.append((item, _refusal(item, str(error))))
-    return wires, refused
+    return requests, refused
 
 
 def _refusal(item: Item, message: str) -> ItemError:
     return ItemError(id=item.external_id, error="invalid_item", message=message)
 
 
-def _wire(item: Item, files: Mapping[str, ImageFile]) -> ModuleItem:
-    """An item as the model server takes it. Raises ValueError, which says what it lacks."""
+def _request(item: Item, files: Mapping[str, ImageFile]) -> ModuleItem:
+    """Return an item for the model server. Raise ValueError if impossible."""
     if not item.program:
         raise ValueError("program: the item has none")
     return ModuleItem(
@@ -121,33 +80,34 @@ def _wire(item: Item, files: Mapping[str, ImageFile]) -> ModuleItem:
 
 
 def _image(name: str, file: ImageFile | None) -> ModuleImage:
-    """The bytes of an image, or its name alone where the site has none: a system may have its features."""
+    """Return an image, without content if the site has no file of it."""
+    # A name is enough for a system that has the features of the image.
     if file is None or not file.path:
         return ModuleImage(name=name)
     try:
-        content = (folder() / file.path).read_bytes()
+        content = (image_folder() / file.path).read_bytes()
     except OSError as error:
         raise ValueError(f"images: {name}: {error.strerror or error}") from error
     return ModuleImage(name=name, data=base64.b64encode(content))
 
 
 @transaction.atomic
-def _store(run: OutputRun, pairs: Sequence[tuple[Item, Outcome]]) -> None:
-    """Store a slice. Rows go in by ascending key, so that two workers at once cannot deadlock."""
+def _store(run: OutputRun, pairs: Sequence[tuple[Item, Execution | ItemError]]) -> None:
+    """Store a slice, by ascending key so that two workers cannot deadlock."""
     outputs, failures = [], []
     for item, outcome in sorted(pairs, key=lambda pair: pair[0].pk):
         if isinstance(outcome, Execution):
             try:
-                found = _columns(outcome, item, run.project)
+                columns = _columns(outcome, item, run.project)
             except (Conflict, ValidationError) as error:
                 failures.append(_failure(run, item, "invalid_output", _reason(error)))
                 continue
-            outputs.append(SystemOutput(item=item, system=run.system, revision=run.revision, **found))
+            outputs.append(SystemOutput(item=item, system=run.system, revision=run.revision, **columns))
         else:
             failures.append(_failure(run, item, outcome.error, outcome.message))
     SystemOutput.objects.bulk_create(outputs, ignore_conflicts=True)
     OutputFailure.objects.bulk_create(failures, ignore_conflicts=True)
-    OutputRun.objects.filter(pk=run.pk).update(progressed_at=timezone.now(), sweeps=0)
+    RUNS.note_progress(run)
 
 
 def _failure(run: OutputRun, item: Item, kind: str, message: str) -> OutputFailure:
@@ -159,7 +119,12 @@ def _reason(error: Conflict | ValidationError) -> str:
 
 
 def _columns(outcome: Execution, item: Item, project: Project) -> dict[str, Any]:
-    """The columns of an execution. Raises Conflict where it does not fit the item, ValidationError."""
+    """Return the columns of an execution.
+
+    Raises:
+        Conflict: The execution does not fit the item.
+        ValidationError: It is malformed.
+    """
     try:
         executed = str(program_of_text(outcome.program, kind_of(project)))
     except ProgramError as error:
@@ -171,44 +136,20 @@ def _columns(outcome: Execution, item: Item, project: Project) -> dict[str, Any]
     return columns_of(SystemRecord.model_validate(content), item, kind_of(project))
 
 
-def finish_run(*, run_id: int) -> bool:
-    """Mark a running run as done when nothing is missing; return whether this call did it.
-
-    Called after the slice is stored, not within: two workers that store the last two slices at once would
-    each miss the other's rows.
-    """
-    run = OutputRun.objects.get(pk=run_id)
-    if run.status != Status.RUNNING or not is_complete(run):
-        return False
-    return _end(run_id, "finish", finished_at=timezone.now())
+_EVENT_KINDS = {
+    "start": "outputs_started",
+    "finish": "outputs_finished",
+    "fail": "outputs_failed",
+    "cancel": "outputs_cancelled",
+}
 
 
-def fail_run(*, run_id: int, error: str) -> bool:
-    """End a running run with a reason; ``start_run`` takes it up again. Return whether this call did it."""
-    return _end(run_id, "fail", error=error)
+def _log(act: str, run: OutputRun, by: User | None, details: dict[str, Any]) -> None:
+    if act in _EVENT_KINDS:
+        data = {"system": run.system, "revision": run.revision} | details
+        audit.record(project=run.project, kind=_EVENT_KINDS[act], by=by, data=data)
 
 
-def cancel_run(*, run_id: int, by: User | None = None) -> bool:
-    """End a running run for now. What is stored stays, and so does a slice that is under way."""
-    return _end(run_id, "cancel", by=by)
-
-
-@transaction.atomic
-def _end(run_id: int, act: str, *, by: User | None = None, **columns: Any) -> bool:
-    status = states.next_status(states.RUN, act, Status.RUNNING)
-    claimed = OutputRun.objects.filter(pk=run_id, status=Status.RUNNING).update(status=status, **columns)
-    if claimed:
-        run = OutputRun.objects.select_related("project").get(pk=run_id)
-        told = {"error": columns["error"]} if "error" in columns else {}
-        kind = {"finish": "outputs_finished", "fail": "outputs_failed", "cancel": "outputs_cancelled"}[act]
-        audit.record(project=run.project, kind=kind, by=by, data=_named(run) | told)
-    return bool(claimed)
-
-
-def record_sweep(*, run: OutputRun) -> None:
-    """Note that lost slices of a run were enqueued again."""
-    OutputRun.objects.filter(pk=run.pk).update(sweeps=run.sweeps + 1, progressed_at=timezone.now())
-
-
-def _named(run: OutputRun) -> dict[str, str]:
-    return {"system": run.system, "revision": run.revision}
+RUNS = RunKind(model=OutputRun, missing=missing, answer=_answer, log=_log)
+compute_slice, finish_run = RUNS.compute_slice, RUNS.finish_run
+fail_run, cancel_run = RUNS.fail_run, RUNS.cancel_run

@@ -326,7 +326,8 @@ class MadeToken(TokenState):
 
 class Problem(Payload):
     """What is wrong, as a sentence, and where it is known the field. Some errors say more: open nodes, what
-    is stored now."""
+    is stored now.
+    """
 
     model_config = ConfigDict(extra="allow")
 

@@ -1,8 +1,9 @@
 """Simulated annotators: they log in, take items, draw and hand in over HTTP, as people do. No Django."""
 
-from annotation.bots.behaviours import BEHAVIOURS, Behaviour, Bot, BotError, make_bots, parse_mix
+from annotation.bots.behaviours import BEHAVIOURS, Behaviour, Bot, make_bots
 from annotation.bots.driving import run_bots
-from annotation.bots.walker import Answer, Ask, Plan, Think, Walk, walk
+from annotation.bots.walker import Answer, Ask, Plan, Walk, walk
+from foundation.simulated_people import BotError, Think
 
 __all__ = [
     "BEHAVIOURS",
@@ -15,7 +16,6 @@ __all__ = [
     "Think",
     "Walk",
     "make_bots",
-    "parse_mix",
     "run_bots",
     "walk",
 ]

@@ -71,18 +71,9 @@ class Bot:
         return BEHAVIOURS[self.kind]
 
 
-class BotError(Exception):
-    """The site answered a bot otherwise than it should; the message says where and how."""
-
-
-def parse_mix(text: str) -> dict[str, float]:
-    """Shares by behaviour from ``careful=0.7,sloppy=0.3``. Raises ValueError with a sentence."""
-    return behaviour_mix.parse_mix(text, BEHAVIOURS)
-
-
 def make_bots(people: Sequence[tuple[str, str]], mix: Mapping[str, float], *, seed: int) -> list[Bot]:
     """A bot for each name and password, in the shares of ``mix``, each with its own generator."""
-    kinds = behaviour_mix.deal(len(people), mix, seed=seed)
+    kinds = behaviour_mix.draw_behaviours(len(people), mix, seed=seed)
     return [
         Bot(name, password, kind, random.Random(f"{seed}/{number}"))
         for number, ((name, password), kind) in enumerate(zip(people, kinds, strict=True))

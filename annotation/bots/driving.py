@@ -1,4 +1,4 @@
-"""Many bots at once over HTTP, each with a session of its own."""
+"""Run many simulated annotators at once over HTTP."""
 
 import asyncio
 import time
@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 import httpx
 
-from annotation.bots.behaviours import Bot, BotError
-from annotation.bots.walker import Answer, Ask, Plan, Think, Walk, walk
+from annotation.bots.behaviours import Bot
+from annotation.bots.walker import Answer, Ask, Plan, walk
+from foundation.simulated_people import run_walks
 
 RETRY_SECONDS = 0.1
 
@@ -20,60 +21,45 @@ async def run_bots(
     concurrency: int,
     think: float = 0.0,
     patience: float = 0.0,
-    told: Callable[[Bot], None] = lambda bot: None,
+    on_answer: Callable[[Bot], None] = lambda bot: None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> None:
-    """Have all bots annotate at the site ``url``, at most ``concurrency`` at once.
+    """Have all bots annotate at the site ``url``; see `run_walks`.
 
-    A bot pauses ``think`` seconds before each request that saves, on average. A request that gets no answer
-    is sent again, as a browser's queue does, for up to ``patience`` seconds. ``told`` is called after every
-    answer. A bot that meets something unexpected ends with its ``error`` set; the others go on.
+    Args:
+        bots: The annotators.
+        url: The site.
+        plan: The project and its gold.
+        concurrency: The number of bots at a time.
+        think: The mean pause in seconds before each request that saves.
+        patience: For how many seconds a request without an answer is sent again, as a browser's queue does.
+        on_answer: Called after each answer.
+        transport: Replaces the network in tests.
     """
-    limits = httpx.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
-    shared = transport or httpx.AsyncHTTPTransport(limits=limits)
-    places = asyncio.Semaphore(concurrency)
 
-    async def one(bot: Bot) -> None:
-        async with places:
-            # Not closed here: that would close the shared transport.
-            client = httpx.AsyncClient(transport=shared, base_url=url, timeout=60, trust_env=False)
-            if bot.session:
-                client.cookies["sessionid"] = bot.session
-            await _drive(bot, walk(bot, plan), client, think, patience, told)
+    async def send(bot: Bot, ask: Ask, client: httpx.AsyncClient) -> Answer:
+        answer = await _send(bot, ask, client, patience)
+        on_answer(bot)
+        return answer
 
-    async with shared, asyncio.TaskGroup() as group:
-        for bot in bots:
-            group.create_task(one(bot))
-
-
-async def _drive(
-    bot: Bot,
-    steps: Walk,
-    client: httpx.AsyncClient,
-    think: float,
-    patience: float,
-    told: Callable[[Bot], None],
-) -> None:
-    answer: Answer | None = None
-    try:
-        while True:
-            step = steps.send(answer)
-            if isinstance(step, Think):
-                answer = None
-                await asyncio.sleep(think * step.share)
-            else:
-                answer = await _answered(bot, step, client, patience)
-                told(bot)
-    except StopIteration:
-        return
-    except BotError as error:
-        bot.error = str(error)
-    except httpx.HTTPError as error:
-        bot.error = f"{type(error).__name__}: {error}".rstrip(": ")
+    await run_walks(
+        bots,
+        lambda bot: walk(bot, plan),
+        send,
+        concurrency=concurrency,
+        think=think,
+        base_url=url,
+        cookies=lambda bot: {"sessionid": bot.session} if bot.session else {},
+        transport=transport,
+    )
 
 
-async def _answered(bot: Bot, ask: Ask, client: httpx.AsyncClient, patience: float) -> Answer:
-    """Send a request until it is answered. Raises httpx.TransportError when patience ends."""
+async def _send(bot: Bot, ask: Ask, client: httpx.AsyncClient, patience: float) -> Answer:
+    """Send a request until there is an answer.
+
+    Raises:
+        httpx.TransportError: There is none within ``patience`` seconds.
+    """
     until = time.monotonic() + patience
     headers = {"Origin": str(client.base_url).rstrip("/"), "X-CSRFToken": ask.token} if ask.token else {}
     while True:

@@ -15,9 +15,10 @@ from html import unescape
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from annotation.bots.behaviours import Bot, BotError
+from annotation.bots.behaviours import Bot
 from annotation.bots.drawing import Sheet, clearing, draw, edits
 from annotation.schemas import Document
+from foundation.simulated_people import BotError, Think
 
 Json = dict[str, Any]
 _TOKEN = re.compile(rb'name="csrfmiddlewaretoken" value="([^"]+)"')
@@ -33,12 +34,6 @@ class Ask(NamedTuple):
     form: dict[str, str] | None = None
     json: Json | None = None
     token: str = ""
-
-
-class Think(NamedTuple):
-    """Pause, by this share of the pause that the run asks for."""
-
-    share: float
 
 
 class Answer(NamedTuple):

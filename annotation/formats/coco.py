@@ -321,7 +321,8 @@ def _escaped(name: str) -> str:
 
 def write_coco(records: Iterable[ItemRecord], path: Path) -> None:
     """Write items as one COCO file, which is held in memory. Raises ValueError where an item has no images
-    or their sizes are not known: then there are no pixels to count."""
+    or their sizes are not known: then there are no pixels to count.
+    """
     writing = _Writing()
     for record in records:
         writing.add(record)

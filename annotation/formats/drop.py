@@ -50,7 +50,7 @@ def read_drop(
     """
     report = report if report is not None else Report()
     seen: set[str] = set()
-    for line, identifier, value in read_members(path, told=told):
+    for line, identifier, value in read_members(path, on_progress=told):
         try:
             passage = _Passage.model_validate(value)
             tokens = _tokens(passage)

@@ -68,7 +68,7 @@ def read_nlvr(
     """
     report = report if report is not None else Report()
     seen: set[str] = set()
-    for line, value in read_values(path, told=told):
+    for line, value in read_values(path, on_progress=told):
         try:
             example = _Example.model_validate(value)
         except ValidationError as error:

@@ -66,7 +66,7 @@ class Example(BaseModel):
 def read_examples(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[tuple[int, Example]]:
     """Yield (line, example). Raises BadFile with line and field, also for an identifier that comes twice."""
     seen: dict[str, int] = {}
-    for line, value in read_values(path, told=told):
+    for line, value in read_values(path, on_progress=told):
         try:
             example = Example.model_validate(value)
         except ValidationError as error:

@@ -67,7 +67,8 @@ def tokens_of(start: int, end: int, tokens: Tokens) -> tuple[int, int]:
 
 def span_of(name: str, start: int, end: int, passage: str, tokens: Tokens) -> Span:
     """The span of these code points. Raises ValueError where it is empty, leaves the passage, or does not
-    begin and end within tokens."""
+    begin and end within tokens.
+    """
     if not 0 <= start < end <= len(passage):
         raise ValueError(f"characters {start} to {end} are no stretch of a passage of {len(passage)}")
     first, beyond = tokens_of(start, end, tokens)

@@ -63,7 +63,8 @@ def unfinished_works(project: Project) -> QuerySet[Work]:
 
 class Person(NamedTuple):
     """One member's share of the work: counts, the mean of active seconds per finished item, the mean F1 on
-    items whose gold is known (qualification and hidden gold) with their number, last seen."""
+    items whose gold is known (qualification and hidden gold) with their number, last seen.
+    """
 
     name: str
     role: str

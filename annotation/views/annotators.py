@@ -79,7 +79,7 @@ def image(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
     """The bytes of an image, for members only. A file never changes, so browsers may keep it for a day."""
     member = member_or_404(request, slug)
     found = get_object_or_404(ImageFile, pk=pk, project=member.project)
-    path = image_files.folder() / found.path
+    path = image_files.image_folder() / found.path
     if not found.path or not path.is_file():
         raise Http404(NOT_THERE)
     return FileResponse(path.open("rb"))

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation import states
 from annotation.actions import assignments, projects, review
 from annotation.errors import PlaceLost
-from annotation.event_labels import WORDS
+from annotation.event_labels import EVENT_LABELS
 from annotation.forms import AssignForm, GuidelineForm, MemberForm, PlacesForm, ProjectForm, SettingsForm
 from annotation.models import Membership, Project, Role
 from annotation.policies import NotAllowed
@@ -187,7 +187,9 @@ def audit(request: HttpRequest, member: Membership) -> HttpResponse:
     """Every act in the project, the newest first."""
     rows = member.project.audit.select_related("actor").order_by("-pk")
     page = Paginator(rows, 100).get_page(request.GET.get("page"))
-    acts = [(event, WORDS.kind(event.kind), WORDS.told(event.data)) for event in page]
+    acts = [
+        (event, EVENT_LABELS.kind_label(event.kind), EVENT_LABELS.detail_labels(event.data)) for event in page
+    ]
     return render(request, "annotation/audit.html", {"project": member.project, "page": page, "acts": acts})
 
 

@@ -1,0 +1,1 @@
+"""The only code of this app that writes."""

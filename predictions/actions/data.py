@@ -1,4 +1,4 @@
-"""Storing imported questions."""
+"""Store imported questions."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -17,7 +17,12 @@ BATCH = 500
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import did, or with a dry run would do. ``stray_facts`` are gold facts without a sentence."""
+    """Counts of an import, or of what a dry run would import.
+
+    Attributes:
+        stray_facts: Gold facts that name no sentence.
+        first_stray: The first of them.
+    """
 
     added: int = 0
     unchanged: int = 0
@@ -35,18 +40,21 @@ def import_questions(
     dry_run: bool = False,
     by: User | None = None,
 ) -> ImportReport:
-    """Add the questions that the dataset lacks, all or none of them; the dataset is made where needed.
+    """Add the questions that a dataset lacks, all or none of them.
 
-    Memory stays the same however many there are. Raises Conflict when the dataset holds another question
-    under an id, and whatever ``records`` raises; nothing is stored then.
+    A missing dataset is created. Memory does not grow with the number of questions.
+
+    Raises:
+        Conflict: The dataset has another question under an id; nothing is stored.
+        BadFile: As ``records`` raises; nothing is stored.
     """
-    dataset, made = Dataset.objects.get_or_create(
+    dataset, created = Dataset.objects.get_or_create(
         name=name, defaults={"source_format": source_format, "created_by": by}
     )
     report = ImportReport()
     for batch in _batches(records):
         report = _import_batch(dataset, batch, report)
-    if report.added or made:
+    if report.added or created:
         events.record(kind="dataset_imported", by=by, data={"dataset": name, "added": report.added})
     if dry_run:
         transaction.set_rollback(True)
@@ -60,34 +68,35 @@ def _batches(records: Iterable[QuestionRecord]) -> Iterator[list[QuestionRecord]
 
 
 def _import_batch(dataset: Dataset, batch: list[QuestionRecord], report: ImportReport) -> ImportReport:
-    known = {
+    stored = {
         question.external_id: question
-        for question in dataset.questions.filter(external_id__in=[one.external_id for one in batch])
+        for question in dataset.questions.filter(external_id__in=[record.external_id for record in batch])
     }
     new = []
-    for one in batch:
-        if one.external_id in known:
-            _require_same(dataset, known[one.external_id], one)
+    for record in batch:
+        if record.external_id in stored:
+            _require_same(dataset, stored[record.external_id], record)
         else:
-            new.append(Question(dataset=dataset, **one.columns()))
+            new.append(Question(dataset=dataset, **record.columns()))
     Question.objects.bulk_create(new)
-    stray = [(one, one.stray_facts()) for one in batch]
-    first = next((f"{one.place}: supporting_facts: {facts[0]}" for one, facts in stray if facts), "")
+    stray = [(record, record.stray_facts()) for record in batch]
+    first = next((f"{record.place}: supporting_facts: {facts[0]}" for record, facts in stray if facts), "")
     return replace(
         report,
         added=report.added + len(new),
         unchanged=report.unchanged + len(batch) - len(new),
-        without_facts=report.without_facts + sum(one.supporting_facts is None for one in batch),
+        without_facts=report.without_facts + sum(record.supporting_facts is None for record in batch),
         stray_facts=report.stray_facts + sum(len(facts) for _, facts in stray),
         first_stray=report.first_stray or first,
     )
 
 
-def _require_same(dataset: Dataset, stored: Question, one: QuestionRecord) -> None:
+def _require_same(dataset: Dataset, stored: Question, record: QuestionRecord) -> None:
     names = {"text": "question", "kind": "type"}
-    for column, value in one.columns().items():
+    for column, value in record.columns().items():
         if getattr(stored, column) != value:
             raise Conflict(
-                f"{one.place}: {names.get(column, column)}: differs from what the dataset {dataset.name!r} "
-                "holds under this id; questions are never changed, so import under another --name"
+                f"{record.place}: {names.get(column, column)}: differs from what the dataset "
+                f"{dataset.name!r} holds under this id; "
+                "questions are never changed, so import under another --name"
             )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from accounts.models import User
-from predictions.event_labels import WORDS
+from predictions.event_labels import EVENT_LABELS
 from predictions.models import Event
 
 
@@ -12,5 +12,5 @@ def record(*, kind: str, by: User | None = None, data: dict[str, Any] | None = N
 
     Raises KeyError for a kind without a label, so that no page has to show an identifier.
     """
-    WORDS.check(kind)
+    EVENT_LABELS.check(kind)
     return Event.objects.create(kind=kind, actor=by, data=data or {})

@@ -1,4 +1,4 @@
-"""Predictions of a system on a dataset: runs, their slices, and predictions that come from a file."""
+"""Actions on prediction runs, and predictions imported from files."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,75 +9,43 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from foundation.errors import BadFile, RunFailed
-from modelserver.wire.errors import ModelServerError, Unavailable
+from foundation.errors import BadFile
+from jobs.model_gateway import predict_items
+from jobs.sliced_runs import RunKind
 from modelserver.wire.schema import SCHEMA_VERSION, ItemError, QAPrediction
-from predictions import states
 from predictions.actions import events
-from predictions.actions.model_server import Outcome, ask
 from predictions.formats.predictions import PredictionsFile
 from predictions.formats.records import stray_facts
 from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System
-from predictions.queries.predictions import is_complete, missing
+from predictions.queries.predictions import missing
 
 BATCH = 500
-Status = PredictionRun.Status
 
 
 @transaction.atomic
 def start_run(*, dataset: Dataset, system: str, revision: str, by: User | None = None) -> PredictionRun:
-    """Return the run of this revision, made or resumed; what it lacks is then to be enqueued.
-
-    A run that is complete stays as it is. Otherwise questions that failed before are tried again.
-    """
+    """Return the started or resumed run of this revision; see `RunKind.start`."""
     run, _ = PredictionRun.objects.get_or_create(
         dataset=dataset,
         system=System.objects.get_or_create(name=system)[0],
         revision=revision,
         defaults={"schema_version": SCHEMA_VERSION, "source": PredictionRun.Source.SERVER},
     )
-    run = PredictionRun.objects.select_for_update(no_key=True).get(pk=run.pk)
-    if run.status == Status.RUNNING:
-        return run
-    retried, _ = run.failures.all().delete()
-    if run.status == Status.DONE and is_complete(run):
-        return run
-    run.status = states.next_status(states.RUN, "start", run.status)
-    run.error, run.finished_at, run.progressed_at = "", None, timezone.now()
-    run.save(update_fields=["status", "error", "finished_at", "progressed_at"])
-    events.record(kind="run_started", by=by, data=_named(run) | {"retried": retried})
-    return run
+    return RUNS.start(run, by=by)
 
 
-def compute_slice(*, run_id: int, first: int, last: int) -> int:
-    """Predict what the run still lacks among the questions ``first`` to ``last``; return how many that were.
-
-    Doing it twice, or twice at once, stores nothing twice. Raises Unavailable when the server cannot
-    answer now; an error that no retry can heal ends the run instead.
-    """
-    run = PredictionRun.objects.select_related("system").get(pk=run_id)
-    if run.status != Status.RUNNING:
-        return 0
-    questions = list(missing(run).filter(pk__range=(first, last)).order_by("pk"))
-    if questions:
-        items = [question.wire() for question in questions]
-        try:
-            outcomes = ask(system=run.system.name, revision=run.revision, items=items)
-        except Unavailable:
-            raise
-        except (ModelServerError, RunFailed) as error:
-            fail_run(run_id=run_id, error=str(error))
-            return 0
-        _store(run, questions, outcomes)
-    finish_run(run_id=run_id)
-    return len(questions)
+def _answer(run: PredictionRun, questions: list[Question]) -> None:
+    items = [question.wire() for question in questions]
+    _store(run, questions, predict_items(system=run.system.name, revision=run.revision, items=items))
 
 
 @transaction.atomic
-def _store(run: PredictionRun, questions: Sequence[Question], outcomes: Sequence[Outcome]) -> None:
-    """Store a slice; where two workers had it and one failed on a question, the prediction counts.
+def _store(
+    run: PredictionRun, questions: Sequence[Question], outcomes: Sequence[QAPrediction | ItemError]
+) -> None:
+    """Store a slice. Of two workers' results, a prediction wins.
 
-    The run is locked first, so that neither misses what the other stores.
+    The run is locked first, so that neither worker misses what the other stores.
     """
     PredictionRun.objects.select_for_update(no_key=True).only("pk").get(pk=run.pk)
     pairs = list(zip(questions, outcomes, strict=True))
@@ -99,59 +67,40 @@ def _store(run: PredictionRun, questions: Sequence[Question], outcomes: Sequence
         ],
         ignore_conflicts=True,
     )
-    PredictionRun.objects.filter(pk=run.pk).update(progressed_at=timezone.now())
+    RUNS.note_progress(run)
 
 
-def finish_run(*, run_id: int) -> bool:
-    """Mark a running run as done when nothing is missing; return whether this call did it.
-
-    Called after the slice is stored, not within: two workers that store the last two slices at once would
-    each miss the other's rows. What a running run has it never loses, so the look needs no transaction.
-    """
-    run = PredictionRun.objects.get(pk=run_id)
-    if run.status != Status.RUNNING or not is_complete(run):
-        return False
-    return _end(run_id, "finish", finished_at=timezone.now())
+_EVENT_KINDS = {
+    "start": "run_started",
+    "finish": "run_finished",
+    "fail": "run_failed",
+    "cancel": "run_cancelled",
+    "sweep": "run_swept",
+}
 
 
-def fail_run(*, run_id: int, error: str) -> bool:
-    """End a running run with a reason; ``start_run`` takes it up again. Return whether this call did it."""
-    return _end(run_id, "fail", error=error)
+def _log(act: str, run: PredictionRun, by: User | None, details: dict[str, Any]) -> None:
+    events.record(kind=_EVENT_KINDS[act], by=by, data=_named(run) | details)
 
 
-def cancel_run(*, run_id: int, by: User | None = None) -> bool:
-    """End a running run for now; ``start_run`` takes it up again. Return whether this call did it.
-
-    What is stored stays, and so does a slice that is under way; slices that wait do nothing any more.
-    """
-    return _end(run_id, "cancel", by=by)
-
-
-@transaction.atomic
-def _end(run_id: int, act: str, *, by: User | None = None, **columns: Any) -> bool:
-    status = states.next_status(states.RUN, act, Status.RUNNING)
-    running = PredictionRun.objects.filter(pk=run_id, status=Status.RUNNING)
-    claimed = running.update(status=status, **columns)
-    if claimed:
-        run = PredictionRun.objects.select_related("dataset", "system").get(pk=run_id)
-        told = {key: value for key, value in columns.items() if key == "error"}
-        kind = {"finish": "run_finished", "fail": "run_failed", "cancel": "run_cancelled"}[act]
-        events.record(kind=kind, by=by, data=_named(run) | told)
-    return bool(claimed)
-
-
-def record_sweep(*, run: PredictionRun, slices: int) -> None:
-    """Note that lost slices of a run were enqueued again."""
-    events.record(kind="run_swept", data=_named(run) | {"run": run.pk, "slices": slices})
+RUNS = RunKind(model=PredictionRun, missing=missing, answer=_answer, log=_log)
+compute_slice, finish_run = RUNS.compute_slice, RUNS.finish_run
+fail_run, cancel_run = RUNS.fail_run, RUNS.cancel_run
 
 
 @dataclass(frozen=True)
 class FileReport:
-    """What the import of a predictions file did; all but ``run`` are counts.
+    """Counts of an import of a predictions file.
 
-    ``unknown``: ids of the file that the dataset lacks. ``without_prediction``: questions of the dataset
-    that the file lacks. ``without_answer``, ``without_facts``: stored with an empty answer, no facts.
-    ``stray_facts``: predicted facts that name no sentence of the question's articles, stored all the same.
+    Attributes:
+        run: The run that holds the predictions.
+        added: Predictions stored now.
+        unchanged: Predictions stored before.
+        unknown: Ids in the file that the dataset lacks.
+        without_prediction: Questions of the dataset that the file lacks.
+        without_answer: Predictions stored with an empty answer.
+        without_facts: Predictions stored without facts.
+        stray_facts: Predicted facts that name no sentence of the question's articles; they are stored too.
     """
 
     run: PredictionRun
@@ -168,9 +117,12 @@ class FileReport:
 def import_predictions(
     *, file: PredictionsFile, dataset: Dataset, system: str, by: User | None = None
 ) -> FileReport:
-    """Store the predictions of a file as a finished run, all or none; the same file again adds nothing.
+    """Store the predictions of a file as a finished run, all or none.
 
-    Raises BadFile when no id of the file is in the dataset, or an answer lies outside of the articles.
+    Importing the same file again adds nothing.
+
+    Raises:
+        BadFile: No id of the file is in the dataset, or an answer lies outside of the articles.
     """
     run, _ = PredictionRun.objects.get_or_create(
         dataset=dataset,
@@ -179,21 +131,21 @@ def import_predictions(
         defaults={
             "schema_version": SCHEMA_VERSION,
             "source": PredictionRun.Source.FILE,
-            "status": Status.DONE,
+            "status": PredictionRun.Status.DONE,
             "finished_at": timezone.now(),
         },
     )
     report = FileReport(run=run)
     for batch in _question_batches(dataset):
         report = _import_batch(file, run, batch, report)
-    found = report.added + report.unchanged
-    if not found:
+    matched = report.added + report.unchanged
+    if not matched:
         raise BadFile(
             file.path, f"none of its {len(file.ids)} ids is a question of the dataset {dataset.name!r}"
         )
     if report.added:
         events.record(kind="predictions_imported", by=by, data=_named(run) | {"added": report.added})
-    return replace(report, unknown=len(file.ids) - found)
+    return replace(report, unknown=len(file.ids) - matched)
 
 
 def _question_batches(dataset: Dataset) -> Iterator[list[Question]]:
@@ -210,24 +162,24 @@ def _import_batch(
             "question_id", flat=True
         )
     )
-    told = [question for question in batch if question.external_id in file.ids]
-    made = {question: file.prediction(question.external_id, question.context) for question in told}
+    listed = [question for question in batch if question.external_id in file.ids]
+    read = {question: file.prediction(question.external_id, question.context) for question in listed}
     new = [
         Prediction(run=run, question=question, **Prediction.columns(prediction))
-        for question, prediction in made.items()
+        for question, prediction in read.items()
         if question.pk not in stored
     ]
     Prediction.objects.bulk_create(new)
-    ids = {question.external_id for question in told}
+    ids = {question.external_id for question in listed}
     return replace(
         report,
         added=report.added + len(new),
-        unchanged=report.unchanged + len(told) - len(new),
-        without_prediction=report.without_prediction + len(batch) - len(told),
+        unchanged=report.unchanged + len(listed) - len(new),
+        without_prediction=report.without_prediction + len(batch) - len(listed),
         without_answer=report.without_answer + len(ids - file.content.answer.keys()),
         without_facts=report.without_facts + len(ids - file.content.sp.keys()),
         stray_facts=report.stray_facts
-        + sum(len(stray_facts(question.context, one.facts)) for question, one in made.items()),
+        + sum(len(stray_facts(question.context, one.facts)) for question, one in read.items()),
     )
 
 

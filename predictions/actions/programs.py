@@ -1,4 +1,4 @@
-"""Executions of programs that come from an annotation project, as predictions of a finished run."""
+"""Import executions of programs from an annotation project."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from predictions.program_steps import STEPS, Step
 
 @dataclass(frozen=True)
 class ExecutionRecord:
-    """What a modular network answered to a question of a dataset, and the steps by which it came to it.
+    """The answer of a modular network to a question, and its steps.
 
-    ``steps`` are None of a system that answers without any, as an end-to-end baseline does.
+    ``steps`` is None for a system without steps, such as an end-to-end baseline.
     """
 
     external_id: str
@@ -35,10 +35,15 @@ def import_executions(
     revision: str,
     by: User | None = None,
 ) -> int:
-    """Store executions as a finished run, all or none, and return how many are new.
+    """Store executions as a finished run, all or none.
 
-    The same again changes nothing. Raises Conflict when an id is not in the dataset, or has another answer
-    or other steps of this revision already.
+    Importing the same executions again changes nothing.
+
+    Returns:
+        The number of new executions.
+
+    Raises:
+        Conflict: An id is not in the dataset, or has another answer or other steps of this revision.
     """
     run, _made = PredictionRun.objects.get_or_create(
         dataset=dataset,

@@ -1,4 +1,4 @@
-"""Probes of reading: storing instances, asking the model server about them, keeping what it said."""
+"""Reading probes: store instances, query the model server, keep results."""
 
 import hashlib
 import json
@@ -12,11 +12,10 @@ from accounts.models import User
 from analysis.counterfactuals.instances import Instance, Version, Weight
 from analysis.counterfactuals.records import record
 from foundation.errors import NotFound, RunFailed
-from modelserver.wire.errors import ModelServerError, Unavailable
-from modelserver.wire.schema import Explanation, ItemError, QAItem, SaliencyOptions
+from jobs.model_gateway import explain_items, predict_items
+from modelserver.wire.errors import InvalidRequest, ModelServerError, Unavailable
+from modelserver.wire.schema import Explanation, ItemError, QAItem, QAPrediction, SaliencyOptions
 from predictions.actions import events
-from predictions.actions.model_server import Outcome, ask, ask_why
-from predictions.errors import NoSaliency
 from predictions.models import Dataset, ReadingInstance, ReadingProbe, ReadingRecord, System
 from predictions.queries.reading import pending
 from predictions.saliency import method_name
@@ -28,9 +27,13 @@ Why = Explanation | ItemError
 
 @transaction.atomic
 def store_instances(*, dataset: Dataset, instances: Sequence[Instance]) -> list[int]:
-    """Store what the dataset lacks of the instances and return the keys of all, in their order.
+    """Store the instances that a dataset lacks.
 
-    Raises NotFound for an instance of a question that the dataset does not hold.
+    Returns:
+        The keys of all instances, in their order.
+
+    Raises:
+        NotFound: The dataset lacks the question of an instance.
     """
     Dataset.objects.select_for_update(no_key=True).only("pk").get(pk=dataset.pk)  # one at a time
     keys: list[int] = []
@@ -41,22 +44,24 @@ def store_instances(*, dataset: Dataset, instances: Sequence[Instance]) -> list[
 
 
 def _stored(dataset: Dataset, batch: Sequence[Instance]) -> list[int]:
-    ids = {one.question_id for one in batch}
+    ids = {instance.question_id for instance in batch}
     questions = dict(dataset.questions.filter(external_id__in=ids).values_list("external_id", "pk"))
-    for one in batch:
-        if one.question_id not in questions:
-            raise NotFound(f"{one.id}: the dataset {dataset.name!r} has no question {one.question_id!r}")
-    rows = [(questions[one.question_id], digest(one), one) for one in batch]
+    for instance in batch:
+        if instance.question_id not in questions:
+            raise NotFound(
+                f"{instance.id}: the dataset {dataset.name!r} has no question {instance.question_id!r}"
+            )
+    rows = [(questions[instance.question_id], digest(instance), instance) for instance in batch]
     ReadingInstance.objects.bulk_create(
         [
-            ReadingInstance(question_id=question, digest=name, content=one.model_dump(mode="json"))
-            for question, name, one in rows
+            ReadingInstance(question_id=question, digest=name, content=instance.model_dump(mode="json"))
+            for question, name, instance in rows
         ],
         ignore_conflicts=True,
     )
-    known = ReadingInstance.objects.filter(question__in=set(questions.values()))
-    found = {(question, name): key for key, question, name in known.values_list("pk", "question", "digest")}
-    return [found[question, name] for question, name, _ in rows]
+    stored = ReadingInstance.objects.filter(question__in=set(questions.values()))
+    keys = {(question, name): key for key, question, name in stored.values_list("pk", "question", "digest")}
+    return [keys[question, name] for question, name, _ in rows]
 
 
 def digest(instance: Instance) -> str:
@@ -75,11 +80,11 @@ def start_probe(
     instances: Sequence[int],
     by: User | None = None,
 ) -> ReadingProbe:
-    """Return the probe with a record for each instance; what has no result is then to be enqueued.
+    """Return the probe with a record for each instance, to be enqueued.
 
-    Results that are there stay. Those that failed before are asked for again.
+    Stored results stay; failed records are tried again.
     """
-    probe, made = ReadingProbe.objects.get_or_create(
+    probe, created = ReadingProbe.objects.get_or_create(
         dataset=dataset,
         system=System.objects.get_or_create(name=system)[0],
         revision=revision,
@@ -91,17 +96,23 @@ def start_probe(
         rows = [ReadingRecord(probe=probe, instance_id=key) for key in instances[at : at + BATCH]]
         ReadingRecord.objects.bulk_create(rows, ignore_conflicts=True)
     probe.records.exclude(error="").update(error="")
-    if made:
+    if created:
         data = {"dataset": dataset.name, "system": system, "revision": revision, "method": probe.method}
         events.record(kind="reading_probed", by=by, data=data)
     return probe
 
 
 def compute_records(*, probe_id: int, first: int, last: int) -> int:
-    """Compute what a probe still lacks among the records ``first`` to ``last``; return how many those were.
+    """Compute what a probe lacks among the records ``first`` to ``last``.
 
-    Doing it twice, or twice at once, stores nothing twice. Raises Unavailable when the server cannot answer
-    now; any other error is kept with the records.
+    Calling it twice, or twice at once, stores nothing twice. Any error but Unavailable is kept with the
+    records.
+
+    Returns:
+        The number of records computed.
+
+    Raises:
+        Unavailable: The model server cannot answer now.
     """
     probe = ReadingProbe.objects.select_related("system", "dataset").get(pk=probe_id)
     records = list(pending(probe).filter(pk__range=(first, last)).select_related("instance"))
@@ -109,35 +120,40 @@ def compute_records(*, probe_id: int, first: int, last: int) -> int:
         return 0
     instances = [Instance.model_validate_json(json.dumps(one.instance.content)) for one in records]
     try:
-        found = _results(probe, instances)
+        results = _results(probe, instances)
     except Unavailable:
         raise
     except (ModelServerError, RunFailed) as error:  # no retry heals it now; the next start_probe forgets it
-        found = [str(error)] * len(records)
-    for row, result in zip(records, found, strict=True):
+        results = [str(error)] * len(records)
+    for row, result in zip(records, results, strict=True):
         _keep(row, result)
     return len(records)
 
 
 def _results(probe: ReadingProbe, instances: Sequence[Instance]) -> list[dict[str, Any] | str]:
-    """Ask the model server, each distinct text once, and return the result or error of each instance."""
+    """Query the model server; return each instance's result or error.
+
+    Each distinct text is sent once.
+    """
     originals = {text_key(one.original): _item(one.original) for one in instances}
     items = originals | {text_key(one.counterfactual): _item(one.counterfactual) for one in instances}
     who = {"system": probe.system.name, "revision": probe.revision}
-    answers = dict(zip(items, ask(items=list(items.values()), **who), strict=True))
+    answers = dict(zip(items, predict_items(items=list(items.values()), **who), strict=True))
     if probe.saliency is None:
         return [_result(probe, instance, answers, {}) for instance in instances]
     options = SaliencyOptions.model_validate(probe.saliency)
     try:
-        told: Sequence[Why | str] = ask_why(items=list(originals.values()), options=options, **who)
-    except NoSaliency as error:
-        told = [str(error)] * len(originals)
-    reasons = dict(zip(originals, told, strict=True))
+        explanations: Sequence[Why | str] = explain_items(
+            items=list(originals.values()), options=options, **who
+        )
+    except InvalidRequest as error:  # the system has no saliency
+        explanations = [str(error)] * len(originals)
+    reasons = dict(zip(originals, explanations, strict=True))
     return [_result(probe, instance, answers, reasons) for instance in instances]
 
 
 def text_key(version: Version) -> str:
-    """Return what names a text, whatever its right answer: the same text is asked once."""
+    """Return a key of a text, whatever its right answer."""
     text = json.dumps([version.question, version.context], ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -147,9 +163,12 @@ def _item(version: Version) -> QAItem:
 
 
 def _result(
-    probe: ReadingProbe, instance: Instance, answers: Mapping[str, Outcome], reasons: Mapping[str, Why | str]
+    probe: ReadingProbe,
+    instance: Instance,
+    answers: Mapping[str, QAPrediction | ItemError],
+    reasons: Mapping[str, Why | str],
 ) -> dict[str, Any] | str:
-    """Return the record of an instance, or why there is none."""
+    """Return the record of an instance, or the error."""
     given = []
     for name, version in (("original", instance.original), ("counterfactual", instance.counterfactual)):
         outcome = answers[text_key(version)]
@@ -174,7 +193,7 @@ def _result(
     return record(instance, names, (given[0], given[1]), weights)
 
 
-def _keep(row: ReadingRecord, found: dict[str, Any] | str) -> None:
-    """Store a result unless somebody else has."""
-    values = {"error": found} if isinstance(found, str) else {"result": found, "error": ""}
+def _keep(row: ReadingRecord, outcome: dict[str, Any] | str) -> None:
+    """Store a result unless another worker has."""
+    values = {"error": outcome} if isinstance(outcome, str) else {"result": outcome, "error": ""}
     ReadingRecord.objects.filter(pk=row.pk, result__isnull=True).update(**values)

@@ -1,14 +1,13 @@
-"""Weights of words for the predictions of a run, from the model server's saliency, to be highlighted."""
+"""Compute saliency weights of words for the predictions of a run."""
 
 from django.db import transaction
 
 from accounts.models import User
 from foundation.errors import Conflict, RunFailed
+from jobs.model_gateway import explain_items
 from modelserver.wire.errors import ModelServerError, Unavailable
 from modelserver.wire.schema import ItemError, SaliencyOptions
 from predictions.actions import events
-from predictions.actions.model_server import ask_why
-from predictions.errors import NoSaliency
 from predictions.models import Prediction, PredictionRun
 from predictions.queries.saliency import without_weights
 from predictions.saliency import method_name, weights
@@ -16,26 +15,29 @@ from predictions.saliency import method_name, weights
 
 @transaction.atomic
 def start_saliency(*, run: PredictionRun, options: SaliencyOptions, by: User | None = None) -> PredictionRun:
-    """Ask for weights by these options; what lacks them is then to be enqueued. Errors are tried again.
+    """Request weights by these options; enqueue what lacks them afterwards.
 
-    Raises Conflict where the run has weights of another origin: two kinds in one run could not be told apart.
+    Errors are tried again.
+
+    Raises:
+        Conflict: The run has weights of another origin, and a run must not mix two kinds.
     """
     run = (
         PredictionRun.objects.select_for_update(no_key=True)
         .select_related("dataset", "system")
         .get(pk=run.pk)
     )
-    wanted = options.model_dump(mode="json")
+    requested = options.model_dump(mode="json")
     if run.source == PredictionRun.Source.FILE:
         raise Conflict(f"{run}: the predictions came from a file; nobody knows the system that made them")
     if run.saliency is None:
         if run.predictions.filter(explanation_weights__isnull=False).exists():
             raise Conflict(f"{run}: the system gave explanation weights of its own with its predictions")
-        run.saliency = wanted
+        run.saliency = requested
         run.save(update_fields=["saliency"])
         data = {"dataset": run.dataset.name, "system": run.system.name, "revision": run.revision}
         events.record(kind="saliency_started", by=by, data=data | {"method": method_name(options)})
-    elif run.saliency != wanted:
+    elif run.saliency != requested:
         there = method_name(SaliencyOptions.model_validate(run.saliency))
         raise Conflict(f"{run}: its predictions have saliency by {there!r} already")
     run.predictions.exclude(saliency_error="").update(saliency_error="")
@@ -43,10 +45,16 @@ def start_saliency(*, run: PredictionRun, options: SaliencyOptions, by: User | N
 
 
 def compute_weights(*, run_id: int, first: int, last: int) -> int:
-    """Compute the weights that the predictions ``first`` to ``last`` of a run lack; return how many.
+    """Compute the weights that predictions ``first`` to ``last`` lack.
 
-    Doing it twice, or twice at once, stores nothing twice. Raises Unavailable when the server cannot answer
-    now; any other error is kept with the predictions.
+    Calling it twice, or twice at once, stores nothing twice. Any error but Unavailable is kept with the
+    predictions.
+
+    Returns:
+        The number of predictions computed.
+
+    Raises:
+        Unavailable: The model server cannot answer now.
     """
     run = PredictionRun.objects.select_related("system").get(pk=run_id)
     lacking = list(without_weights(run).filter(pk__range=(first, last)).select_related("question"))
@@ -55,12 +63,16 @@ def compute_weights(*, run_id: int, first: int, last: int) -> int:
     options = SaliencyOptions.model_validate(run.saliency)
     items = [one.question.wire() for one in lacking]
     try:
-        told = ask_why(system=run.system.name, revision=run.revision, items=items, options=options)
+        explanations = explain_items(
+            system=run.system.name, revision=run.revision, items=items, options=options
+        )
     except Unavailable:
         raise
-    except (ModelServerError, RunFailed, NoSaliency) as error:  # no retry heals it now
-        told = [ItemError(id=item.id, error="prediction_failed", message=str(error)) for item in items]
-    for prediction, item, why in zip(lacking, items, told, strict=True):
+    except (ModelServerError, RunFailed) as error:  # no retry heals it now
+        explanations = [
+            ItemError(id=item.id, error="prediction_failed", message=str(error)) for item in items
+        ]
+    for prediction, item, why in zip(lacking, items, explanations, strict=True):
         rows = Prediction.objects.filter(pk=prediction.pk, explanation_weights__isnull=True)
         if isinstance(why, ItemError):
             rows.update(saliency_error=why.message)

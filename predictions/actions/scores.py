@@ -1,4 +1,4 @@
-"""Scores of a run: the reduced inputs of FaRM that the model server answers, and the scores themselves."""
+"""Scores of a run, and the reduced inputs that FaRM needs."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,12 +10,11 @@ from django.utils import timezone
 from accounts.models import User
 from analysis.scores.farm_loca import REMOVALS
 from foundation.errors import RunFailed
-from jobs.model_gateway import served_system
+from jobs.model_gateway import predict_items, served_system
 from modelserver.wire.errors import ModelServerError
-from modelserver.wire.schema import ItemError, QAItem
+from modelserver.wire.schema import ItemError, QAItem, QAPrediction
 from predictions import scoring
 from predictions.actions import events
-from predictions.actions.model_server import Outcome, ask
 from predictions.models import Prediction, PredictionRun, QuestionScore, ReducedAnswer, Score
 from predictions.queries.reductions import reduced, with_known_answers, with_question
 
@@ -24,7 +23,10 @@ BATCH = 500
 
 
 def farm_obstacle(run: PredictionRun) -> str | None:
-    """Why FaRM cannot be had for these predictions, whatever is served; None when they do for it."""
+    """Return why FaRM is impossible for these predictions, or None.
+
+    The reason does not depend on what the model server serves.
+    """
     if run.source == PredictionRun.Source.FILE:
         if not run.predictions.exclude(fact_probabilities=None).exists():
             return "the predictions came from a file without fact probabilities"
@@ -36,7 +38,7 @@ def farm_obstacle(run: PredictionRun) -> str | None:
 
 
 def server_obstacle(run: PredictionRun) -> str | None:
-    """Why the model server cannot answer reduced inputs for a run now; None when it can."""
+    """Return why the server cannot answer reduced inputs now, or None."""
     try:
         served = served_system(run.system.name)
     except ModelServerError as error:
@@ -50,15 +52,19 @@ def server_obstacle(run: PredictionRun) -> str | None:
 
 
 def compute_reductions(*, run_id: int, first: int, last: int) -> int:
-    """Answer what is still unanswered of the reduced inputs of the predictions ``first`` to ``last``.
+    """Answer the reduced inputs of the predictions ``first`` to ``last``.
 
-    Returns how many inputs that were. Doing it twice, or twice at once, stores nothing twice. Raises what
-    ``model_server.ask`` raises.
+    Calling it twice, or twice at once, stores nothing twice. Raises as `predict_items`.
+
+    Returns:
+        The number of inputs answered.
     """
     run = PredictionRun.objects.select_related("system").get(pk=run_id)
     lacking = _unanswered(run, first, last)
     if lacking:
-        outcomes = ask(system=run.system.name, revision=run.revision, items=[item for _, _, item in lacking])
+        outcomes = predict_items(
+            system=run.system.name, revision=run.revision, items=[item for _, _, item in lacking]
+        )
         _store(
             [
                 _row(prediction, digest, outcome)
@@ -70,18 +76,18 @@ def compute_reductions(*, run_id: int, first: int, last: int) -> int:
 
 def _unanswered(run: PredictionRun, first: int, last: int) -> list[tuple[Prediction, str, QAItem]]:
     predictions = list(with_question(run).filter(pk__range=(first, last)))
-    known = set(
+    answered = set(
         ReducedAnswer.objects.filter(prediction__in=predictions).values_list("prediction_id", "digest")
     )
     return [
         (prediction, digest, QAItem(id=f"{prediction.pk}:{digest}", question=text, context=context))
         for prediction, text in ((one, one.question.text) for one in predictions)
         for digest, context in sorted(reduced(prediction).contexts.items())
-        if (prediction.pk, digest) not in known
+        if (prediction.pk, digest) not in answered
     ]
 
 
-def _row(prediction: Prediction, digest: str, outcome: Outcome) -> ReducedAnswer:
+def _row(prediction: Prediction, digest: str, outcome: QAPrediction | ItemError) -> ReducedAnswer:
     if isinstance(outcome, ItemError):
         return ReducedAnswer(
             prediction=prediction, digest=digest, error=f"{outcome.error}: {outcome.message}"
@@ -96,17 +102,28 @@ def _store(rows: list[ReducedAnswer]) -> None:
 
 @transaction.atomic
 def retry_failed_reductions(*, run: PredictionRun) -> int:
-    """Forget the reduced inputs that could not be answered, so that they are asked again; return how many."""
+    """Delete the errors of reduced inputs, so that they are tried again.
+
+    Returns:
+        The number of errors deleted.
+    """
     deleted, _ = ReducedAnswer.objects.filter(prediction__run=run, answer=None).delete()
     return deleted
 
 
 def score_run(*, run: PredictionRun, farm_reason: str | None, by: User | None = None) -> Score:
-    """Compute and store the scores of a run, and what each question adds to them.
+    """Compute and store the scores of a run, overall and by question.
 
-    ``farm_reason`` says why FaRM is left out, None that it is not. The standard scores are means over all
-    questions of the dataset; one without prediction counts 0.
-    FaRM and LocA are over the predicted ones. Raises RunFailed when reduced inputs are unanswered.
+    The standard scores are means over all questions of the dataset; a question without prediction counts 0.
+    FaRM and LocA are over the predicted questions.
+
+    Args:
+        run: The run.
+        farm_reason: Why FaRM is left out, or None to include it.
+        by: The user who asked for the scores.
+
+    Raises:
+        RunFailed: Reduced inputs have no answer yet.
     """
     standard = scoring.Standard()
     parts = {question: standard.add(one) for question, one in _scored(run)}
@@ -117,20 +134,20 @@ def score_run(*, run: PredictionRun, farm_reason: str | None, by: User | None = 
         scores.reasons |= farm.reasons
     else:
         scores.refuse(scoring.FARM_KEYS, farm_reason)
-    known = scoring.known_parts(scores)
+    given = scoring.known_parts(scores)
     rows = (
         (question, (*own, *answers.changed.get(question, scoring.UNKNOWN_CHANGES)))
         for question, own in parts.items()
     )
-    return _save(run, standard.questions, scores, _only(known, rows), by)
+    return _save(run, standard.questions, scores, _only(given, rows), by)
 
 
 def _only(
-    known: tuple[bool, ...], rows: Iterable[tuple[int, scoring.Parts]]
+    given: tuple[bool, ...], rows: Iterable[tuple[int, scoring.Parts]]
 ) -> Iterator[tuple[int, list[float | None]]]:
-    """The parts of the scores that are given, the others as None."""
+    """Replace the parts of scores that are not given by None."""
     for question, parts in rows:
-        yield question, [part if kept else None for part, kept in zip(parts, known, strict=True)]
+        yield question, [part if kept else None for part, kept in zip(parts, given, strict=True)]
 
 
 @transaction.atomic
@@ -161,7 +178,7 @@ def _save(
 
 
 def _scored(run: PredictionRun) -> Iterator[tuple[int, scoring.Scored]]:
-    """Every question (key) of the run's dataset with its prediction, a batch in memory at a time."""
+    """Yield each question's key and prediction, one batch in memory."""
     questions = run.dataset.questions.order_by("pk").values_list("pk", "answer", "supporting_facts")
     stream = questions.iterator(chunk_size=BATCH)
     while batch := list(islice(stream, BATCH)):
@@ -174,9 +191,9 @@ def _scored(run: PredictionRun) -> Iterator[tuple[int, scoring.Scored]]:
 
 @dataclass
 class _Answers:
-    """Raw answers by question: on the full context, and for each k without facts of either kind.
+    """Raw answers by question, with and without facts, for each k.
 
-    ``changed`` has for each question (key) whether its answer changed, 0 or 1 as `scoring.CHANGE_PARTS`.
+    ``changed`` holds for each question (key) whether its answer changed, as `scoring.CHANGE_PARTS`.
     """
 
     full: dict[str, str] = field(default_factory=dict)
@@ -186,10 +203,10 @@ class _Answers:
 
 
 def _farm(run: PredictionRun, answers: _Answers) -> scoring.Scores:
-    """The scores of removed facts; ``answers`` is filled."""
+    """Return the scores of removed facts, and fill ``answers``."""
     failed: list[str] = []
-    for prediction, known in with_known_answers(run):
-        failed += _collect(prediction, known, answers)
+    for prediction, reduced_answers in with_known_answers(run):
+        failed += _collect(prediction, reduced_answers, answers)
     if failed:
         scores = scoring.Scores()
         scores.refuse(
@@ -199,15 +216,19 @@ def _farm(run: PredictionRun, answers: _Answers) -> scoring.Scores:
     return scoring.farm_scores(answers.full, answers.relevant, answers.irrelevant)
 
 
-def _collect(prediction: Prediction, known: dict[str, ReducedAnswer], answers: _Answers) -> list[str]:
-    """Add the answers of one prediction; return the errors of the inputs that have none."""
+def _collect(
+    prediction: Prediction, reduced_answers: dict[str, ReducedAnswer], answers: _Answers
+) -> list[str]:
+    """Add the answers of a prediction; return errors of unanswered inputs."""
     forms = reduced(prediction)
-    if not forms.contexts.keys() <= known.keys():
+    if not forms.contexts.keys() <= reduced_answers.keys():
         raise RunFailed(
             f"question {prediction.question.external_id} has reduced inputs without an answer yet"
         )
-    errors = [known[digest].error for digest in forms.contexts if known[digest].answer is None]
-    texts = {digest: known[digest].answer or "" for digest in forms.contexts} | {
+    errors = [
+        reduced_answers[digest].error for digest in forms.contexts if reduced_answers[digest].answer is None
+    ]
+    texts = {digest: reduced_answers[digest].answer or "" for digest in forms.contexts} | {
         forms.full: prediction.answer
     }
     question = prediction.question.external_id

@@ -1,1 +1,1 @@
-"""Readers of other people's file formats: streaming, with errors that name line and field."""
+"""Readers of question and prediction files."""

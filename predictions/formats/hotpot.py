@@ -1,4 +1,4 @@
-"""HotpotQA question files: the official list, JSON Lines of the same objects, or an object of columns.
+"""Read HotpotQA question files: list, JSON Lines or columns.
 
 Source: Yang et al. 2018. The columns are those of the release on the Hugging Face hub, whose rows
 (``id``, ``context`` as ``{"title", "sentences"}``) are taken too. The list and the lines are streamed;
@@ -21,7 +21,7 @@ COLUMNS = ("id", "question", "answer", "type", "level", "context", "supporting_f
 
 
 def _paired(first: str, second: str) -> Callable[[Any], Any]:
-    """Turn ``{first: [...], second: [...]}`` into pairs; leave anything else to the validation."""
+    """Turn ``{first: [...], second: [...]}`` into pairs, if it is that."""
 
     def pairs(value: Any) -> Any:
         if not isinstance(value, dict):
@@ -41,7 +41,10 @@ GoldFact = tuple[Text, Index]
 
 
 class _Entry(BaseModel):
-    """One question as the files have it; other keys are ignored. The limits are those of the wire."""
+    """One question of a file; other keys are ignored.
+
+    The limits are those of the model server.
+    """
 
     external_id: Annotated[Id, Field(validation_alias=AliasChoices("_id", "id"))]
     text: Annotated[LongText, Field(validation_alias="question")]
@@ -52,15 +55,19 @@ class _Entry(BaseModel):
     supporting_facts: Annotated[list[GoldFact] | None, BeforeValidator(_paired("title", "sent_id"))]
 
 
-def read_hotpot(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[QuestionRecord]:
+def read_hotpot(path: Path, *, on_progress: Callable[[int], None] | None = None) -> Iterator[QuestionRecord]:
     """Yield the questions of a file in its order.
 
-    ``told`` is called with the number of bytes read so far. Raises BadFile, which names file, line, entry
-    and field, at the first that is wrong, or when an id occurs a second time.
+    Args:
+        path: The file.
+        on_progress: Called with the number of bytes read so far.
+
+    Raises:
+        BadFile: An entry is wrong or repeats an id; names file, line, entry and field.
     """
     seen: dict[str, int] = {}
     number = 0
-    for number, (line, entry) in enumerate(_entries(path, told), start=1):
+    for number, (line, entry) in enumerate(_entries(path, on_progress), start=1):
         record = _record(path, line, number, entry)
         first = seen.setdefault(record.external_id, number)
         if first != number:
@@ -72,8 +79,8 @@ def read_hotpot(path: Path, *, told: Callable[[int], None] | None = None) -> Ite
         raise BadFile(path, "holds no questions")
 
 
-def _entries(path: Path, told: Callable[[int], None] | None) -> Iterator[tuple[int, Any]]:
-    for line, value in read_values(path, told=told):
+def _entries(path: Path, on_progress: Callable[[int], None] | None) -> Iterator[tuple[int, Any]]:
+    for line, value in read_values(path, on_progress=on_progress):
         if isinstance(value, dict) and isinstance(value.get("id"), list):
             yield from ((line, row) for row in _rows(path, line, value))
         else:
@@ -81,7 +88,11 @@ def _entries(path: Path, told: Callable[[int], None] | None) -> Iterator[tuple[i
 
 
 def _rows(path: Path, line: int, columns: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The rows of an object of columns. Raises BadFile for a column that is no list of the right length."""
+    """Yield the rows of an object of columns.
+
+    Raises:
+        BadFile: A column is not a list of the right length.
+    """
     present = [name for name in COLUMNS if name in columns]
     size = len(columns["id"])
     for name in present:

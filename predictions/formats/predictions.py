@@ -1,4 +1,4 @@
-"""Prediction files: the official HotpotQA form, with types, probabilities and locations where known.
+"""Read prediction files in the official HotpotQA form.
 
 ``{"answer": {id: text}, "sp": {id: [[title, index], ...]}}`` and, optional,
 ``"type": {id: "span"|"yes"|"no"}``, ``"fact_probability": {id: [[title, index, p], ...]}``,
@@ -39,7 +39,10 @@ def _ordered(location: tuple[str, int, int, int]) -> tuple[str, int, int, int]:
 
 
 class _File(BaseModel):
-    """The parts of the file. A key that it does not know is an error: a misspelt one would be lost."""
+    """The parts of the file.
+
+    An unknown key is an error, so that a misspelt one is not lost.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -53,7 +56,10 @@ class _File(BaseModel):
 
 @dataclass(frozen=True)
 class PredictionsFile:
-    """A checked file. ``revision`` is the beginning of its SHA-256: the same content, the same revision."""
+    """A checked file; equal content has the same ``revision``.
+
+    The revision is the beginning of the SHA-256.
+    """
 
     path: Path
     revision: str
@@ -65,10 +71,17 @@ class PredictionsFile:
         return frozenset(self.content.answer.keys() | self.content.sp.keys())
 
     def prediction(self, external_id: str, context: Any) -> QAPrediction:
-        """The prediction for a question of that id, whose articles are ``[[title, [sentence, ...]], ...]``.
+        """Return the prediction for a question.
 
-        A missing answer is the empty text and a missing fact list has no facts: both score 0, as they do
-        in the official script. Raises BadFile when the answer's location or a weight is not in the context.
+        A missing answer is the empty text and a missing fact list has no facts: both score 0, as they do in
+        the official script.
+
+        Args:
+            external_id: The id of the question.
+            context: Its articles, ``[[title, [sentence, ...]], ...]``.
+
+        Raises:
+            BadFile: The location of the answer or a weight is not in the context.
         """
         content = self.content
         probabilities = content.fact_probability.get(external_id)
@@ -134,7 +147,10 @@ def read_predictions(path: Path) -> PredictionsFile:
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these pairs. Plain JSON readers would keep the last of two values in silence."""
+    """Return the object of these pairs; a repeated key is an error.
+
+    Other JSON readers keep the last of two values silently.
+    """
     content = dict(pairs)
     if len(content) != len(pairs):
         seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""What the readers of question files yield, whatever the format."""
+"""The records that all readers of question files yield."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -9,10 +9,13 @@ from predictions.program_steps import IMAGES, STEPS, ItemImage, Step
 
 @dataclass(frozen=True, slots=True)
 class QuestionRecord:
-    """One question, with ``place``: where in which file it stands, for messages.
+    """One question of a file.
 
-    ``context`` is ``[(title, [sentence, ...]), ...]``; ``supporting_facts`` is None where unknown, and so
-    are the gold ``steps`` of a program.
+    Attributes:
+        place: The file and line, for messages.
+        context: ``[(title, [sentence, ...]), ...]``.
+        supporting_facts: None if unknown.
+        steps: The gold steps of a program; None if unknown.
     """
 
     place: str
@@ -27,7 +30,7 @@ class QuestionRecord:
     steps: list[Step] | None = None
 
     def columns(self) -> dict[str, Any]:
-        """The column values of ``studyapp.models.Question``, in the form that JSON gives back."""
+        """Return the columns of ``Question`` as JSON gives them back."""
         values = asdict(self)
         del values["place"]
         values["context"] = [[title, sentences] for title, sentences in self.context]
@@ -38,7 +41,7 @@ class QuestionRecord:
         return values
 
     def stray_facts(self) -> list[Fact]:
-        """Gold facts that name no sentence of the context.
+        """Return the gold facts that name no sentence of the context.
 
         The released HotpotQA has a few: their index lies beyond the article's sentences.
         """
@@ -46,7 +49,7 @@ class QuestionRecord:
 
 
 def stray_facts(context: Any, facts: Any) -> list[Fact]:
-    """Those of ``facts``, each (title, index), that name no sentence of ``context``."""
+    """Return the facts, (title, index), that name no sentence."""
     lengths: dict[str, int] = {}
     for title, sentences in context:
         # Two articles may share a title: a fact then names a sentence of either.

@@ -1,4 +1,6 @@
-"""Question files in the form of SQuAD, which Quoref has too: a passage is one sentence of one article.
+"""Read question files in the form of SQuAD, which Quoref shares.
+
+A passage is one sentence of one article.
 
 Sources: Rajpurkar et al. 2016, Dasigi et al. 2019. There are no supporting facts in this form.
 """
@@ -38,20 +40,25 @@ class _File(BaseModel):
     data: list[_Article]
 
 
-def read_quoref(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[QuestionRecord]:
-    """As `read_squad`, but several answers are parts of one, and such a question is left out."""
-    return read_squad(path, told=told, parts=True)
+def read_quoref(path: Path, *, on_progress: Callable[[int], None] | None = None) -> Iterator[QuestionRecord]:
+    """Yield the questions of a file, without those of several answers."""
+    return read_squad(path, on_progress=on_progress, parts=True)
 
 
 def read_squad(
-    path: Path, *, told: Callable[[int], None] | None = None, parts: bool = False
+    path: Path, *, on_progress: Callable[[int], None] | None = None, parts: bool = False
 ) -> Iterator[QuestionRecord]:
     """Yield the questions of a file in its order.
 
-    The first answer is the gold answer; a question without any, which the text does not answer, is left
-    out. ``parts``: several answers are parts of one, and the question is left out too. ``told`` is called
-    with the number of bytes once they are read. Raises BadFile, which names file and field, at the first that
-    is wrong, and when an id occurs a second time.
+    The first answer is the gold answer. A question without an answer in the text is left out.
+
+    Args:
+        path: The file.
+        on_progress: Called once with the number of bytes.
+        parts: Several answers are parts of one; such a question is left out.
+
+    Raises:
+        BadFile: A field is wrong or an id is repeated; names file and field.
     """
     try:
         content = path.read_bytes()
@@ -60,8 +67,8 @@ def read_squad(
         raise BadFile(path, error.strerror or "cannot be read") from error
     except ValidationError as error:
         raise BadFile(path, first_error(error)) from error
-    if told is not None:
-        told(len(content))
+    if on_progress is not None:
+        on_progress(len(content))
     seen: set[str] = set()
     for number, article in enumerate(articles):
         for place, paragraph in enumerate(article.paragraphs):

@@ -6,7 +6,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
@@ -15,217 +14,444 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Dataset',
+            name="Dataset",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.SlugField(max_length=100, unique=True)),
-                ('source_format', models.CharField(max_length=40)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.SlugField(max_length=100, unique=True)),
+                ("source_format", models.CharField(max_length=40)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Event',
+            name="Event",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(max_length=40)),
-                ('at', models.DateTimeField(auto_now_add=True)),
-                ('data', models.JSONField(default=dict)),
-                ('actor', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='prediction_events', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("kind", models.CharField(max_length=40)),
+                ("at", models.DateTimeField(auto_now_add=True)),
+                ("data", models.JSONField(default=dict)),
+                (
+                    "actor",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="prediction_events",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['pk'],
+                "ordering": ["pk"],
             },
         ),
         migrations.CreateModel(
-            name='PredictionRun',
+            name="PredictionRun",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('revision', models.CharField(max_length=64)),
-                ('schema_version', models.PositiveSmallIntegerField()),
-                ('source', models.CharField(choices=[('server', 'Server'), ('file', 'File')], max_length=10)),
-                ('status', models.CharField(choices=[('pending', 'Pending'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='pending', max_length=10)),
-                ('error', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('progressed_at', models.DateTimeField(null=True)),
-                ('finished_at', models.DateTimeField(null=True)),
-                ('saliency', models.JSONField(null=True)),
-                ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='predictions.dataset')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("revision", models.CharField(max_length=64)),
+                ("schema_version", models.PositiveSmallIntegerField()),
+                ("source", models.CharField(choices=[("server", "Server"), ("file", "File")], max_length=10)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("running", "Running"),
+                            ("done", "Done"),
+                            ("failed", "Failed"),
+                            ("cancelled", "Cancelled"),
+                        ],
+                        default="pending",
+                        max_length=10,
+                    ),
+                ),
+                ("error", models.TextField(blank=True)),
+                ("sweeps", models.PositiveSmallIntegerField(default=0)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("progressed_at", models.DateTimeField(null=True)),
+                ("finished_at", models.DateTimeField(null=True)),
+                ("saliency", models.JSONField(null=True)),
+                (
+                    "dataset",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="runs",
+                        to="predictions.dataset",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Question',
+            name="Question",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('external_id', models.CharField(max_length=200)),
-                ('text', models.TextField()),
-                ('answer', models.TextField()),
-                ('kind', models.CharField(blank=True, max_length=40)),
-                ('level', models.CharField(blank=True, max_length=40)),
-                ('context', models.JSONField()),
-                ('supporting_facts', models.JSONField(null=True)),
-                ('images', models.JSONField(default=list)),
-                ('steps', models.JSONField(null=True)),
-                ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='questions', to='predictions.dataset')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("external_id", models.CharField(max_length=200)),
+                ("text", models.TextField()),
+                ("answer", models.TextField()),
+                ("kind", models.CharField(blank=True, max_length=40)),
+                ("level", models.CharField(blank=True, max_length=40)),
+                ("context", models.JSONField()),
+                ("supporting_facts", models.JSONField(null=True)),
+                ("images", models.JSONField(default=list)),
+                ("steps", models.JSONField(null=True)),
+                (
+                    "dataset",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="questions",
+                        to="predictions.dataset",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['pk'],
+                "ordering": ["pk"],
             },
         ),
         migrations.CreateModel(
-            name='PredictionFailure',
+            name="PredictionFailure",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(max_length=40)),
-                ('message', models.TextField()),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='failures', to='predictions.predictionrun')),
-                ('question', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='predictions.question')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("kind", models.CharField(max_length=40)),
+                ("message", models.TextField()),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="failures",
+                        to="predictions.predictionrun",
+                    ),
+                ),
+                (
+                    "question",
+                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to="predictions.question"),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Prediction',
+            name="Prediction",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('answer', models.TextField(blank=True)),
-                ('answer_type', models.CharField(max_length=10, null=True)),
-                ('location', models.JSONField(null=True)),
-                ('facts', models.JSONField()),
-                ('fact_probabilities', models.JSONField(null=True)),
-                ('threshold', models.FloatField(null=True)),
-                ('explanation_weights', models.JSONField(null=True)),
-                ('steps', models.JSONField(null=True)),
-                ('saliency_error', models.TextField(blank=True)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='predictions', to='predictions.predictionrun')),
-                ('question', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='predictions', to='predictions.question')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("answer", models.TextField(blank=True)),
+                ("answer_type", models.CharField(max_length=10, null=True)),
+                ("location", models.JSONField(null=True)),
+                ("facts", models.JSONField()),
+                ("fact_probabilities", models.JSONField(null=True)),
+                ("threshold", models.FloatField(null=True)),
+                ("explanation_weights", models.JSONField(null=True)),
+                ("steps", models.JSONField(null=True)),
+                ("saliency_error", models.TextField(blank=True)),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="predictions",
+                        to="predictions.predictionrun",
+                    ),
+                ),
+                (
+                    "question",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="predictions",
+                        to="predictions.question",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ReadingInstance',
+            name="ReadingInstance",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(max_length=64)),
-                ('content', models.JSONField()),
-                ('question', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reading_instances', to='predictions.question')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("digest", models.CharField(max_length=64)),
+                ("content", models.JSONField()),
+                (
+                    "question",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="reading_instances",
+                        to="predictions.question",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ReadingProbe',
+            name="ReadingProbe",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('revision', models.CharField(max_length=64)),
-                ('method', models.CharField(blank=True, max_length=100)),
-                ('saliency', models.JSONField(null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reading_probes', to='predictions.dataset')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("revision", models.CharField(max_length=64)),
+                ("method", models.CharField(blank=True, max_length=100)),
+                ("saliency", models.JSONField(null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "dataset",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="reading_probes",
+                        to="predictions.dataset",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ReadingRecord',
+            name="ReadingRecord",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('result', models.JSONField(null=True)),
-                ('error', models.TextField(blank=True)),
-                ('instance', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='records', to='predictions.readinginstance')),
-                ('probe', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='records', to='predictions.readingprobe')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("result", models.JSONField(null=True)),
+                ("error", models.TextField(blank=True)),
+                (
+                    "instance",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="records",
+                        to="predictions.readinginstance",
+                    ),
+                ),
+                (
+                    "probe",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="records",
+                        to="predictions.readingprobe",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ReducedAnswer',
+            name="ReducedAnswer",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(max_length=64)),
-                ('answer', models.TextField(blank=True, null=True)),
-                ('error', models.TextField(blank=True)),
-                ('prediction', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reduced_answers', to='predictions.prediction')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("digest", models.CharField(max_length=64)),
+                ("answer", models.TextField(blank=True, null=True)),
+                ("error", models.TextField(blank=True)),
+                (
+                    "prediction",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="reduced_answers",
+                        to="predictions.prediction",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Score',
+            name="Score",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('schema_version', models.PositiveSmallIntegerField()),
-                ('n', models.PositiveIntegerField()),
-                ('values', models.JSONField()),
-                ('reasons', models.JSONField()),
-                ('computed_at', models.DateTimeField()),
-                ('run', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='score', to='predictions.predictionrun')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("schema_version", models.PositiveSmallIntegerField()),
+                ("n", models.PositiveIntegerField()),
+                ("values", models.JSONField()),
+                ("reasons", models.JSONField()),
+                ("computed_at", models.DateTimeField()),
+                (
+                    "run",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="score",
+                        to="predictions.predictionrun",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='QuestionScore',
+            name="QuestionScore",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('parts', models.JSONField()),
-                ('question', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='predictions.question')),
-                ('score', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='questions', to='predictions.score')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("parts", models.JSONField()),
+                (
+                    "question",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="predictions.question",
+                    ),
+                ),
+                (
+                    "score",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="questions",
+                        to="predictions.score",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='System',
+            name="System",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100, unique=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100, unique=True)),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='system_has_name')],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("name", ""), _negated=True), name="system_has_name"
+                    )
+                ],
             },
         ),
         migrations.AddField(
-            model_name='readingprobe',
-            name='system',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reading_probes', to='predictions.system'),
+            model_name="readingprobe",
+            name="system",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="reading_probes",
+                to="predictions.system",
+            ),
         ),
         migrations.AddField(
-            model_name='predictionrun',
-            name='system',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='predictions.system'),
+            model_name="predictionrun",
+            name="system",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="predictions.system"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='question',
-            constraint=models.UniqueConstraint(fields=('dataset', 'external_id'), name='question_once_per_dataset'),
+            model_name="question",
+            constraint=models.UniqueConstraint(
+                fields=("dataset", "external_id"), name="question_once_per_dataset"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='question',
-            constraint=models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='question_has_text'),
+            model_name="question",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("text", ""), _negated=True), name="question_has_text"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='predictionfailure',
-            constraint=models.UniqueConstraint(fields=('run', 'question'), name='failure_once_per_run_and_question'),
+            model_name="predictionfailure",
+            constraint=models.UniqueConstraint(
+                fields=("run", "question"), name="failure_once_per_run_and_question"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='prediction',
-            constraint=models.UniqueConstraint(fields=('run', 'question'), name='prediction_once_per_run_and_question'),
+            model_name="prediction",
+            constraint=models.UniqueConstraint(
+                fields=("run", "question"), name="prediction_once_per_run_and_question"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='readinginstance',
-            constraint=models.UniqueConstraint(fields=('question', 'digest'), name='reading_instance_once_per_question'),
+            model_name="readinginstance",
+            constraint=models.UniqueConstraint(
+                fields=("question", "digest"), name="reading_instance_once_per_question"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='readingrecord',
-            constraint=models.UniqueConstraint(fields=('probe', 'instance'), name='reading_record_once_per_probe'),
+            model_name="readingrecord",
+            constraint=models.UniqueConstraint(
+                fields=("probe", "instance"), name="reading_record_once_per_probe"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='readingrecord',
-            constraint=models.CheckConstraint(condition=models.Q(('result__isnull', True), ('error', ''), _connector='OR'), name='reading_record_not_both'),
+            model_name="readingrecord",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("result__isnull", True), ("error", ""), _connector="OR"),
+                name="reading_record_not_both",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='reducedanswer',
-            constraint=models.UniqueConstraint(fields=('prediction', 'digest'), name='reduced_answer_once_per_context'),
+            model_name="reducedanswer",
+            constraint=models.UniqueConstraint(
+                fields=("prediction", "digest"), name="reduced_answer_once_per_context"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='reducedanswer',
-            constraint=models.CheckConstraint(condition=models.Q(('answer__isnull', False), models.Q(('error', ''), _negated=True), _connector='OR'), name='reduced_answer_or_error'),
+            model_name="reducedanswer",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("answer__isnull", False), models.Q(("error", ""), _negated=True), _connector="OR"
+                ),
+                name="reduced_answer_or_error",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='questionscore',
-            constraint=models.UniqueConstraint(fields=('score', 'question'), name='question_scored_once_per_run'),
+            model_name="questionscore",
+            constraint=models.UniqueConstraint(
+                fields=("score", "question"), name="question_scored_once_per_run"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='readingprobe',
-            constraint=models.UniqueConstraint(fields=('dataset', 'system', 'revision', 'method'), name='reading_probe_once_per_method'),
+            model_name="readingprobe",
+            constraint=models.UniqueConstraint(
+                fields=("dataset", "system", "revision", "method"), name="reading_probe_once_per_method"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='predictionrun',
-            constraint=models.UniqueConstraint(fields=('dataset', 'system', 'revision'), name='run_once_per_dataset_system_revision'),
+            model_name="predictionrun",
+            constraint=models.UniqueConstraint(
+                fields=("dataset", "system", "revision"), name="run_once_per_dataset_system_revision"
+            ),
         ),
     ]

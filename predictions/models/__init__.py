@@ -1,4 +1,4 @@
-"""Tables of datasets, systems' predictions and scores, and probes of reading."""
+"""Tables of datasets, predictions, scores and reading probes."""
 
 from predictions.models.data import Dataset, Question
 from predictions.models.events import Event

@@ -7,7 +7,10 @@ from modelserver.wire.schema import QAItem
 
 
 class Dataset(models.Model):
-    """A named set of questions. Importing the same external ids again changes nothing."""
+    """A named set of questions.
+
+    Importing the same external ids again changes nothing.
+    """
 
     name = models.SlugField(max_length=100, unique=True)
     source_format = models.CharField(max_length=40)

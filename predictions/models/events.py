@@ -5,7 +5,10 @@ from django.db import models
 
 
 class Event(models.Model):
-    """One act on datasets or runs. Append-only; ``actor`` is NULL for acts of a worker or the shell."""
+    """One act on datasets or runs; rows are only appended.
+
+    ``actor`` is NULL for acts of a worker or the shell.
+    """
 
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="prediction_events"

@@ -1,15 +1,16 @@
-"""Systems, their predictions on a dataset, and the scores of those predictions."""
+"""Tables of systems, their predictions on a dataset, and the scores."""
 
 from typing import Any, cast
 
 from django.db import models
 
+from jobs.models import SlicedRun
 from modelserver.wire.schema import AnswerLocation, AnswerType, FactProbability, QAPrediction, TokenWeight
 from predictions.models.data import Dataset, Question
 
 
 class System(models.Model):
-    """A question-answering system, served or known by its prediction files only."""
+    """A system, served or known by its prediction files only."""
 
     name = models.CharField(max_length=100, unique=True)
 
@@ -20,22 +21,16 @@ class System(models.Model):
         return self.name
 
 
-class PredictionRun(models.Model):
+class PredictionRun(SlicedRun):
     """The predictions of one revision of a system on one dataset.
 
-    The missing predictions of a run are its pending work: any worker may compute them, twice does no harm.
-    ``saliency`` are the options by which its explanation weights are computed, in the wire form; NULL where
-    nobody asked for that.
+    ``saliency`` holds the options of its explanation weights in the wire form; NULL if nobody asked for
+    weights.
     """
 
-    class Status(models.TextChoices):
-        PENDING = "pending"
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
-        CANCELLED = "cancelled"
-
     class Source(models.TextChoices):
+        """The origin of the predictions."""
+
         SERVER = "server"
         FILE = "file"
 
@@ -44,11 +39,6 @@ class PredictionRun(models.Model):
     revision = models.CharField(max_length=64)
     schema_version = models.PositiveSmallIntegerField()
     source = models.CharField(max_length=10, choices=Source)
-    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
-    error = models.TextField(blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    progressed_at = models.DateTimeField(null=True)
-    finished_at = models.DateTimeField(null=True)
     saliency = models.JSONField(null=True)
 
     class Meta:
@@ -63,11 +53,13 @@ class PredictionRun(models.Model):
 
 
 class Prediction(models.Model):
-    """One answer with its explanation. The JSON columns have the wire form of ``modelserver.wire.schema``.
+    """One answer with its explanation.
 
-    ``steps`` are those of a modular network, in the form of ``predictions.program_steps``; NULL for other
-    systems.
-    ``saliency_error`` says why the weights that the run asks for cannot be had.
+    The JSON columns have the form of ``modelserver.wire.schema``.
+
+    Attributes:
+        steps: The steps of a modular network (``predictions.program_steps``); NULL for other systems.
+        saliency_error: Why the weights that the run asks for are missing.
     """
 
     run = models.ForeignKey(PredictionRun, on_delete=models.CASCADE, related_name="predictions")
@@ -91,7 +83,7 @@ class Prediction(models.Model):
         return f"{self.question_id}: {self.answer[:60]}"
 
     def wire(self, external_id: str) -> QAPrediction:
-        """The prediction as the model server gave it; ``external_id`` is the question's."""
+        """Return the prediction as the model server gave it."""
         return QAPrediction(
             id=external_id,
             answer=self.answer,
@@ -115,7 +107,7 @@ class Prediction(models.Model):
 
     @staticmethod
     def columns(prediction: QAPrediction) -> dict[str, Any]:
-        """The column values of a wire prediction: the one place that knows both forms."""
+        """Return the column values of a prediction from the model server."""
         return {
             "answer": prediction.answer,
             "answer_type": prediction.type,
@@ -132,7 +124,10 @@ class Prediction(models.Model):
 
 
 class PredictionFailure(models.Model):
-    """Why a question of a run has no prediction. A new ``predict`` tries it again."""
+    """The reason why a question has no prediction.
+
+    Starting the run again tries it once more.
+    """
 
     run = models.ForeignKey(PredictionRun, on_delete=models.CASCADE, related_name="failures")
     question = models.ForeignKey(Question, on_delete=models.PROTECT)
@@ -149,10 +144,10 @@ class PredictionFailure(models.Model):
 
 
 class ReducedAnswer(models.Model):
-    """The answer to a question with facts removed from its context, for FaRM.
+    """The answer to a question without some facts, for FaRM.
 
-    ``digest`` names the reduced context, so each distinct input of a prediction is run once. NULL
-    ``answer``: the system could not answer this input, and ``error`` says why.
+    ``digest`` names the reduced context, so each distinct input of a prediction is computed once. If
+    ``answer`` is NULL the system failed on the input, and ``error`` says why.
     """
 
     prediction = models.ForeignKey(Prediction, on_delete=models.CASCADE, related_name="reduced_answers")
@@ -174,7 +169,7 @@ class ReducedAnswer(models.Model):
 
 
 class Score(models.Model):
-    """The scores of a run, as fractions; a score that cannot be computed is null and has a reason."""
+    """The scores of a run as fractions; a missing score has a reason."""
 
     run = models.OneToOneField(PredictionRun, on_delete=models.CASCADE, related_name="score")
     schema_version = models.PositiveSmallIntegerField()
@@ -188,9 +183,10 @@ class Score(models.Model):
 
 
 class QuestionScore(models.Model):
-    """What one question adds to the scores of a run, for their intervals.
+    """The parts of one question in the scores of a run.
 
-    ``parts`` is a list as `predictions.scoring.PARTS`; one that belongs to a score that is not given is null.
+    ``parts`` is a list as `predictions.scoring.PARTS`, with null for scores that are not given. Confidence
+    intervals need it.
     """
 
     score = models.ForeignKey(Score, on_delete=models.CASCADE, related_name="questions")

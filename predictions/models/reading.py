@@ -1,4 +1,4 @@
-"""Probes of reading: counterfactual instances of questions, and what systems made of them."""
+"""Tables of reading probes: counterfactual instances and their results."""
 
 from typing import Any
 
@@ -9,9 +9,10 @@ from predictions.models.predictions import System
 
 
 class ReadingInstance(models.Model):
-    """An instance of a question, in the form of ``analysis.counterfactuals.instances``; it never changes.
+    """An immutable counterfactual instance of a question.
 
-    ``digest`` is of the content, so that a repaired one is another instance.
+    ``content`` has the form of ``analysis.counterfactuals.instances``, and ``digest`` is its hash, so that a
+    repaired instance is another one.
     """
 
     question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="reading_instances")
@@ -28,10 +29,10 @@ class ReadingInstance(models.Model):
 
 
 class ReadingProbe(models.Model):
-    """One revision of a system, probed on a dataset with one kind of saliency.
+    """One revision of a system, probed with one kind of saliency.
 
-    ``saliency`` are the options as the model server takes them, NULL where none is asked for; ``method``
-    names them. The records without a result are the pending work.
+    ``saliency`` holds the options as the model server takes them, NULL for none; ``method`` names them.
+    Records without a result are the pending work.
     """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="reading_probes")
@@ -53,10 +54,9 @@ class ReadingProbe(models.Model):
 
 
 class ReadingRecord(models.Model):
-    """What a probe found on one instance: ``result`` in the form of
-    ``analysis.counterfactuals.alignment``, or an error.
+    """The result of a probe on one instance, or an error.
 
-    With neither it is still to be computed.
+    ``result`` has the form of ``analysis.counterfactuals.alignment``. A record with neither is pending.
     """
 
     probe = models.ForeignKey(ReadingProbe, on_delete=models.CASCADE, related_name="records")

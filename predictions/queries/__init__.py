@@ -1,0 +1,1 @@
+"""Reads with more than one filter."""

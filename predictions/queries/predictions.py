@@ -1,22 +1,19 @@
-"""Reading prediction runs: what they hold, what they lack, and which one counts."""
+"""Read runs: their progress, their missing questions, the latest ones."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db.models import Exists, OuterRef, QuerySet, TextField
 from django.db.models.functions import Cast, Length
 
-from predictions.models import Dataset, Event, Prediction, PredictionFailure, PredictionRun, Question
-
-Slice = tuple[int, int]
+from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question
 
 CHARACTERS_PER_TOKEN = 4  # of English, about; the brackets and quotes of the stored context count too
 
 
 @dataclass(frozen=True)
 class RunProgress:
-    """Counts of questions: of the dataset, with a prediction, and given up."""
+    """Counts of questions: in the dataset, with a prediction, and failed."""
 
     questions: int
     predictions: int
@@ -24,11 +21,12 @@ class RunProgress:
 
     @property
     def done(self) -> int:
+        """Return the number of questions with a prediction or a failure."""
         return self.predictions + self.failures
 
 
 def progress(run: PredictionRun) -> RunProgress:
-    """Count what a run holds."""
+    """Count the questions and predictions of a run."""
     return RunProgress(
         questions=Question.objects.filter(dataset=run.dataset_id).count(),
         predictions=run.predictions.count(),
@@ -37,79 +35,42 @@ def progress(run: PredictionRun) -> RunProgress:
 
 
 def missing(run: PredictionRun) -> QuerySet[Question]:
-    """The questions of a run's dataset with neither a prediction nor a failure: its pending work."""
+    """Return the questions that have neither prediction nor failure."""
     predicted = Prediction.objects.filter(run=run, question=OuterRef("pk"))
     failed = PredictionFailure.objects.filter(run=run, question=OuterRef("pk"))
     return Question.objects.filter(~Exists(predicted), ~Exists(failed), dataset=run.dataset_id)
 
 
-def is_complete(run: PredictionRun) -> bool:
-    """Whether a run lacks nothing.
-
-    Looks from the last question on: slices are computed in ascending order, so that whatever is missing is
-    found at once, where the first missing one lies behind all that are done.
-    """
-    return missing(run).order_by("-pk").values_list("pk").first() is None
-
-
 def missing_sizes(run: PredictionRun) -> Iterator[tuple[int, int]]:
-    """Key and estimated tokens of each question that a run lacks, in the order of the keys.
+    """Return the key and the estimated tokens of each missing question.
 
-    The estimate is the characters of the question and of its stored context over four, counted by the
-    database: no context leaves it.
+    The estimate is a fourth of the characters of the question and its stored context. The database counts
+    them, so that no context leaves it.
     """
     characters = Length("text") + Length(Cast("context", TextField()))
     rows = missing(run).order_by("pk").values_list("pk", characters).iterator()
     return ((key, count // CHARACTERS_PER_TOKEN) for key, count in rows)
 
 
-def slices(sizes: Iterable[tuple[int, int]], *, tokens: int, most: int) -> list[Slice]:
-    """Cut (key, tokens) in ascending order of keys into ranges (first key, last key), ends included.
-
-    A range holds at most ``most`` keys and ``tokens`` tokens, or one key that has more by itself.
-    """
-    parts: list[Slice] = []
-    count = total = 0
-    for key, size in sizes:
-        if parts and count < most and total + size <= tokens:
-            parts[-1] = (parts[-1][0], key)
-            count, total = count + 1, total + size
-        else:
-            parts.append((key, key))
-            count, total = 1, size
-    return parts
-
-
-def stalled_runs(before: datetime) -> QuerySet[PredictionRun]:
-    """Running runs that have not come forward since a time, nor been started."""
-    running = PredictionRun.objects.filter(status=PredictionRun.Status.RUNNING, progressed_at__lt=before)
-    return running.select_related("dataset", "system").order_by("pk")
-
-
 def running_runs(dataset: Dataset, system_name: str) -> QuerySet[PredictionRun]:
-    """The running runs of a system on a dataset, one for each revision."""
+    """Return a system's running runs on a dataset, one for each revision."""
     running = PredictionRun.objects.filter(status=PredictionRun.Status.RUNNING, dataset=dataset)
     return running.filter(system__name=system_name).select_related("dataset", "system").order_by("pk")
 
 
-def sweeps(run: PredictionRun) -> int:
-    """How many times lost slices of a run were enqueued again since it last came forward."""
-    return Event.objects.filter(kind="run_swept", data__run=run.pk, at__gt=run.progressed_at).count()
-
-
 def latest_run(dataset: Dataset, system_name: str) -> PredictionRun | None:
-    """The finished run of a system on a dataset that was begun last; None where there is none."""
+    """Return a system's latest finished run on a dataset, or None."""
     return _finished(dataset).filter(system__name=system_name).last()
 
 
 def latest_runs(dataset: Dataset) -> list[PredictionRun]:
-    """The latest finished run of every system that has one on the dataset, by name of the system."""
+    """Return each system's latest finished run on a dataset, by name."""
     by_system = {run.system.name: run for run in _finished(dataset)}
     return [by_system[name] for name in sorted(by_system)]
 
 
 def finished_runs() -> QuerySet[PredictionRun]:
-    """All finished runs, by dataset and system, the latest first."""
+    """Return all finished runs by dataset and system, the latest first."""
     runs = PredictionRun.objects.filter(status=PredictionRun.Status.DONE).select_related("system", "dataset")
     return runs.order_by("dataset__name", "system__name", "-created_at", "-pk")
 

@@ -1,4 +1,4 @@
-"""Reading what FaRM needs of a run: its predictions with their reductions, and the answers known so far."""
+"""Read a run's predictions with their reductions and known answers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,26 +6,33 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from foundation.errors import RunFailed
+from jobs.queue import Slice, cut_slices
 from modelserver.wire.schema import Context
 from predictions.farm_contexts import Reductions, reductions
 from predictions.models import Prediction, PredictionRun, ReducedAnswer
-from predictions.queries.predictions import CHARACTERS_PER_TOKEN, Slice, slices
+from predictions.queries.predictions import CHARACTERS_PER_TOKEN
 
 CHUNK = 200
 
 
 @dataclass(frozen=True)
 class PendingReductions:
-    """``total`` distinct reduced inputs of a run, and slices of predictions that lack the answer to some."""
+    """Predictions that lack the answer to a reduced input.
+
+    Attributes:
+        total: The number of distinct reduced inputs of the run.
+        slices: The predictions, in slices.
+    """
 
     total: int
     slices: list[Slice]
 
 
 def reduced(prediction: Prediction) -> Reductions:
-    """The reductions of a prediction, with its question selected.
+    """Return the reductions of a prediction with its question selected.
 
-    Raises RunFailed, naming the question, when its facts and probabilities contradict each other.
+    Raises:
+        RunFailed: Facts and probabilities contradict each other; names the question.
     """
     try:
         return reductions(prediction.question.context, prediction.facts, prediction.fact_probabilities or [])
@@ -34,7 +41,7 @@ def reduced(prediction: Prediction) -> Reductions:
 
 
 def with_question(run: PredictionRun) -> QuerySet[Prediction]:
-    """The predictions of a run in the order of their keys, with what reductions need."""
+    """Return a run's predictions by key, with the columns reductions need."""
     return (
         run.predictions.select_related("question")
         .only("answer", "facts", "fact_probabilities", "run", "question__external_id", "question__context")
@@ -43,24 +50,24 @@ def with_question(run: PredictionRun) -> QuerySet[Prediction]:
 
 
 def answered(run: PredictionRun) -> int:
-    """How many reduced inputs of a run have their answer, or the reason why there is none."""
+    """Return the number of a run's reduced inputs with answer or error."""
     return ReducedAnswer.objects.filter(prediction__run=run).count()
 
 
 def pending_reductions(run: PredictionRun, *, tokens: int, most: int) -> PendingReductions:
-    """What is left to ask for FaRM, in slices of at most ``most`` predictions and about ``tokens`` tokens.
+    """Return what FaRM lacks, in slices of predictions.
 
-    Raises as `reduced`.
+    A slice has at most ``most`` predictions and about ``tokens`` tokens. Raises as `reduced`.
     """
     total = 0
     lacking: list[tuple[int, int]] = []
-    for prediction, known in with_known_answers(run):
+    for prediction, answers in with_known_answers(run):
         contexts = reduced(prediction).contexts
         total += len(contexts)
-        asked = [context for digest, context in contexts.items() if digest not in known]
+        asked = [context for digest, context in contexts.items() if digest not in answers]
         if asked:
             lacking.append((prediction.pk, sum(map(_characters, asked)) // CHARACTERS_PER_TOKEN))
-    return PendingReductions(total, slices(lacking, tokens=tokens, most=most))
+    return PendingReductions(total, cut_slices(lacking, most_tokens=tokens, most=most))
 
 
 def _characters(context: Context) -> int:
@@ -70,12 +77,15 @@ def _characters(context: Context) -> int:
 def with_known_answers(
     run: PredictionRun,
 ) -> Iterator[tuple[Prediction, dict[str, ReducedAnswer]]]:
-    """Every prediction of a run with its reduced answers by digest, a chunk in memory at a time."""
+    """Yield each prediction with its reduced answers by digest.
+
+    Memory holds one chunk at a time.
+    """
     after = 0
     while chunk := list(with_question(run).filter(pk__gt=after)[:CHUNK]):
         after = chunk[-1].pk
-        known: dict[int, dict[str, ReducedAnswer]] = {prediction.pk: {} for prediction in chunk}
-        for answer in ReducedAnswer.objects.filter(prediction__in=known):
-            known[answer.prediction_id][answer.digest] = answer
+        answers: dict[int, dict[str, ReducedAnswer]] = {prediction.pk: {} for prediction in chunk}
+        for answer in ReducedAnswer.objects.filter(prediction__in=answers):
+            answers[answer.prediction_id][answer.digest] = answer
         for prediction in chunk:
-            yield prediction, known[prediction.pk]
+            yield prediction, answers[prediction.pk]

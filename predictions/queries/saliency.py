@@ -3,26 +3,30 @@
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast, Length
 
+from jobs.queue import Slice, cut_slices
 from modelserver.wire.schema import SaliencyOptions
 from predictions.models import Prediction, PredictionRun
-from predictions.queries.predictions import CHARACTERS_PER_TOKEN, Slice, slices
+from predictions.queries.predictions import CHARACTERS_PER_TOKEN
 
 
 def without_weights(run: PredictionRun) -> QuerySet[Prediction]:
-    """The predictions of a run with neither weights nor the reason why there are none, by their keys."""
+    """Return a run's predictions with neither weights nor error, by key."""
     return run.predictions.filter(explanation_weights__isnull=True, saliency_error="").order_by("pk")
 
 
 def weight_slices(run: PredictionRun, *, tokens: int, most: int) -> list[Slice]:
-    """Those predictions in slices of at most ``most`` and about ``tokens`` tokens in all passes."""
+    """Cut the predictions without weights into slices.
+
+    A slice has at most ``most`` predictions and about ``tokens`` tokens in all passes.
+    """
     options = SaliencyOptions.model_validate(run.saliency)
     characters = Length(Cast("question__context", TextField())) + Length("question__text")
     rows = without_weights(run).values_list("pk", characters).iterator()
     sizes = ((key, passes_tokens(options, count // CHARACTERS_PER_TOKEN)) for key, count in rows)
-    return slices(sizes, tokens=tokens, most=most)
+    return cut_slices(sizes, most_tokens=tokens, most=most)
 
 
 def passes_tokens(options: SaliencyOptions, tokens: int) -> int:
-    """Tokens that all passes of a method compute for a text of so many."""
+    """Return the tokens that all passes compute for a text of so many."""
     passes = {"integrated-gradients": options.steps + 2, "occlusion": tokens + 1, "gradient-x-input": 1}
     return tokens * passes[options.method]

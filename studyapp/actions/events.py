@@ -5,7 +5,7 @@ from typing import Any
 from accounts.models import User
 from foundation.prepared_queries import insert
 from studyapp.models import Event, Participant, Study
-from studyapp.web.event_labels import WORDS
+from studyapp.web.event_labels import EVENT_LABELS
 
 
 def record(
@@ -23,7 +23,7 @@ def record(
     Raises:
         KeyError: a kind without words, so that no page has to show an identifier.
     """
-    WORDS.check(kind)
+    EVENT_LABELS.check(kind)
     event = Event(kind=kind, study=study, participant=participant, actor=by, data=data or {})
     insert(event)
     return event

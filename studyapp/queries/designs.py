@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from analysis.scores import hotpotqa
 from foundation.errors import NotFound
-from foundation.image_files import folder
+from foundation.image_files import image_folder
 from foundation.messages import message_of, say
 from modelserver.wire.schema import SaliencyOptions
 from predictions.highlights import check_places, fact_weights, highlights
@@ -431,7 +431,7 @@ def _frozen_item(question: Question) -> FrozenItem:
     """
     images = IMAGES.validate_python(question.images)
     for image in images:
-        if not (folder() / image.path).is_file():
+        if not (image_folder() / image.path).is_file():
             raise StudyRefused(
                 ("dataset",),
                 say(

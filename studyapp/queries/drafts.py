@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from analysis.scores import hotpotqa
 from foundation.messages import say
-from foundation.translated_messages import in_words, told
+from foundation.translated_messages import translated, translated_error
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
 from predictions.queries.predictions import latest_run
 from studyapp.definition.freezing import FrozenStudy
@@ -122,13 +122,13 @@ class Look:
 
 def look(draft: Draft) -> Look:
     """Return the preview of a draft: what a launch would freeze now."""
-    problems_found = [Problem(problem.location, in_words(problem.message)) for problem in problems(draft)]
+    problems_found = [Problem(problem.location, translated(problem.message)) for problem in problems(draft)]
     definition = sample.rest(draft)
     try:
         return Look(problems_found, design(definition).content)
     except StudyRefused as error:
-        refused = Problem(error.location, told(error))
-        return Look(problems_found or [refused], sample.content(definition), told(error))
+        refused = Problem(error.location, translated_error(error))
+        return Look(problems_found or [refused], sample.content(definition), translated_error(error))
 
 
 @dataclass(frozen=True)

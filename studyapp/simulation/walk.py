@@ -1,12 +1,9 @@
-"""Simulated participants that walk the real pages over HTTP.
+"""Simulated participants, who walk the real pages over HTTP. No Django.
 
-No Django.
-
-A walk is a generator of requests, so that the same walk runs on any client. A bot sends the
-fields of the page that it was served: a field that the page lacks is an error, never made up.
+A walk is a generator of requests, so that the same walk runs on any client. A bot fills the fields of the
+page that it was served; a missing field is an error.
 """
 
-import asyncio
 import random
 import re
 import time
@@ -19,6 +16,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 
 from foundation import behaviour_mix
+from foundation.simulated_people import BotError, Think, run_walks
 from studyapp.definition.questionnaires import Answer, Question
 from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
 from studyapp.simulation.behaviours import BEHAVIOURS, Behaviour, answer_freely, choose, clock, form_value
@@ -33,10 +31,14 @@ Effect = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Planted:
-    """Effects by condition, and a lookup of a bot's condition by cookie.
+    """Effects by condition, and how a bot learns its condition.
 
-    No page says which condition it belongs to, so bots could not do otherwise by what they see. ``varies``:
-    where a participant sees several conditions, it is asked for every page.
+    The site looks it up by the participant cookie, because no page names its condition.
+
+    Attributes:
+        effects: The effect of each condition.
+        condition_of: Returns the condition for a participant cookie.
+        varies: A participant sees several conditions, so it is looked up for each page.
     """
 
     effects: Mapping[str, Effect]
@@ -53,12 +55,16 @@ Knowledge = Mapping[tuple[str, str], bool | None]
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The pages that bots expect of a study, and the answers that they know.
+    """The pages of a study, and the correctness of its answers.
 
-    ``items`` counts the pages with items, practice and attention items included. ``stages`` are the pages
-    before them, in order. ``heeded`` has the answers that pass a check, by stage or by the question of an
-    attention item, and key. ``item_spread`` is the standard deviation of the difference between items, in
-    the unit of `Effect`.
+    Attributes:
+        items: The number of pages with items, practice and attention items included.
+        item_questions: The questions of an item.
+        post_survey: The questions after the items.
+        knowledge: The correctness of the shown answers.
+        stages: The pages before the items, in order.
+        heeded: The answers that pass a check, by key, for each stage or shown question of an attention item.
+        item_spread: The standard deviation of item effects that all bots share, in the unit of `Effect`.
     """
 
     items: int
@@ -70,20 +76,20 @@ class StudyPlan:
     item_spread: float = 0.0
 
     def leaning(self, question: str) -> float:
-        """Return an item's shift of every bot's answers, drawn once per question."""
+        """Return the effect of an item on every bot, drawn from its question."""
         return random.Random(f"item/{question}").gauss(0.0, self.item_spread)
 
 
 @dataclass
 class Bot:
-    """One simulated participant and what became of it.
+    """One simulated participant and its record.
 
-    ``seconds`` has one entry per request.
-
-    ``ended``: the site sent it away before the items, by a check or because the study is full. ``leaning`` is
-    the bot's shift of all its answers, in the unit of `Effect`; ``tilt`` adds the item's shift.
-
-    ``condition`` is known, and ``effect`` set, only where effects are planted.
+    Attributes:
+        ended: The site sent it away before the items, by a check or because the study was full.
+        leaning: The effect of this bot on all its answers, in the unit of `Effect`.
+        tilt: ``leaning`` plus the effect of the present item.
+        condition: Known only if effects are planted, as is ``effect``.
+        seconds: The duration of each request.
     """
 
     number: int
@@ -105,34 +111,20 @@ class Bot:
 
     @property
     def behaviour(self) -> Behaviour:
-        """The behaviour of the bot's kind."""
+        """Return the behaviour of the bot."""
         return BEHAVIOURS[self.kind]
 
 
-class BotError(Exception):
-    """The site served a bot an unexpected page; the message says which."""
-
-
-def parse_mix(text: str) -> dict[str, float]:
-    """Shares by behaviour from ``honest=0.7,random=0.3``.
-
-    Raises ValueError with a sentence.
-    """
-    return behaviour_mix.parse_mix(text, BEHAVIOURS)
-
-
 def make_bots(n: int, mix: Mapping[str, float], *, seed: int, spread: float = 0.0) -> list[Bot]:
-    """Return ``n`` bots in the shares of a mix, each with its own generator.
-
-    Shares are rounded by largest remainders, and the bots are shuffled.
+    """Return bots with their own generators (largest remainder method).
 
     Args:
-        n: Number of bots.
-        mix: Share by behaviour.
-        seed: Decides behaviours and answers.
-        spread: Standard deviation of the difference between bots, in the unit of `Effect`.
+        n: The number of bots.
+        mix: The share of each behaviour.
+        seed: The seed of all generators.
+        spread: The standard deviation of bot effects on all answers, in the unit of `Effect`.
     """
-    kinds = behaviour_mix.deal(n, mix, seed=seed)
+    kinds = behaviour_mix.draw_behaviours(n, mix, seed=seed)
     return [
         Bot(
             number,
@@ -159,10 +151,10 @@ _CODE = re.compile(r'<p class="code">([^<]+)</p>')
 
 @dataclass(frozen=True)
 class Page:
-    """A page as a bot sees it: hidden fields with values, and choices.
+    """A page as a bot sees it: hidden fields, and controls to fill.
 
-    Choices are radio groups, boxes and buttons. A number or text to type is a choice with its present
-    value.
+    ``choices`` holds the values of radio groups, boxes and buttons, and the present value of a text or
+    number.
     """
 
     url: str
@@ -172,7 +164,10 @@ class Page:
 
     @property
     def name(self) -> str:
-        """The last part of the address, such as "consent", "3" or "done"."""
+        """Return the last part of the address, which names the page.
+
+        It is "consent", a stage, the position of an item, "survey" or "done".
+        """
         return urlsplit(self.url).path.rstrip("/").rpartition("/")[2]
 
     def __str__(self) -> str:
@@ -181,10 +176,7 @@ class Page:
 
 
 def read_page(url: str, text: str) -> Page:
-    """Read the form with a page key.
-
-    A page without one has neither fields nor choices.
-    """
+    """Read the form with a page key; a page without it has no controls."""
     fields: dict[str, str] = {}
     choices: dict[str, list[str]] = {}
     for form in _FORM.findall(text):
@@ -211,10 +203,7 @@ def question_on(page: Page) -> str:
 
 
 def is_right(page: Page, knowledge: Knowledge) -> bool | None:
-    """Return whether the answer on an item page is correct.
-
-    The site's own database decides; None if it does not know.
-    """
+    """Return the stored correctness of the answer on an item page."""
     question, answer = _QUESTION.search(page.text), _ANSWER.search(page.text)
     if question is None or answer is None:
         raise BotError(f"{page} shows no question with an answer")
@@ -232,7 +221,7 @@ Form = dict[str, str | list[str]]
 
 
 def answer(question: Question, bot: Bot, right: bool | None, wanted: Wanted) -> str | list[str]:
-    """Return a bot's form value for a question; a check asks for ``wanted``."""
+    """Return a bot's form value; ``wanted`` has the answers a check needs."""
     if question.key in wanted and bot.rng.random() < bot.behaviour.heeds:
         return form_value(question, wanted[question.key])
     if question.kind in ("yes_no", "likert"):
@@ -281,20 +270,14 @@ class Post(NamedTuple):
     form: Form
 
 
-class Think(NamedTuple):
-    """Wait before the next page."""
-
-    share: float
-
-
 Walk = Generator[Get | Post | Think, httpx.Response | None, None]
 _Open = Generator[Get | Post | Think, httpx.Response | None, Page]
 
 
 def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
-    """Walk from the entry link to the completion code, or until leaving.
+    """Walk from the entry link to the completion code. Fills in ``bot``.
 
-    The walk records in ``bot`` how it went.
+    The behaviour may end the walk earlier.
     """
     page = yield from _ask(Get(link))
     if "yes" not in page.choices.get("consent", []):
@@ -337,7 +320,7 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
 def _send(
     page: Page, bot: Bot, questions: Sequence[Question], right: bool | None, wanted: Wanted | None = None
 ) -> _Open:
-    """Send a page once per tab of the bot.
+    """Send a page once for each tab of the bot.
 
     All but the first are too late and must change nothing.
     """
@@ -374,57 +357,44 @@ async def run_bots(
     *,
     concurrency: int,
     think: float = 0.0,
-    finished: Callable[[Bot], None] = lambda bot: None,
+    on_finish: Callable[[Bot], None] = lambda bot: None,
     planted: Planted | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> None:
-    """Have all bots walk, at most ``concurrency`` at once.
+    """Have all bots walk through a study; see `run_walks`.
 
-    A bot pauses ``think`` seconds a page on average. A bot that meets something unexpected ends with its
-    ``error`` set; the others go on. Each has cookies of its own; connections are shared.
+    Args:
+        bots: The participants.
+        link: The participation link.
+        plan: The pages of the study.
+        concurrency: The number of bots at a time.
+        think: The mean pause in seconds on each page.
+        on_finish: Called with each bot whose walk has ended.
+        planted: The effects to plant.
+        transport: Replaces the network in tests.
     """
-    limits = httpx.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
-    shared = transport or httpx.AsyncHTTPTransport(limits=limits)
-    slots = asyncio.Semaphore(concurrency)
 
-    async def walk_alone(bot: Bot) -> None:
-        async with slots:
-            # Not closed here: that would close the shared transport.
-            client = httpx.AsyncClient(transport=shared, timeout=60, trust_env=False)
-            await _drive(bot, walk(bot, link, plan), client, think, planted)
-        finished(bot)
+    async def send(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
+        response = await _request(bot, step, client)
+        cookie = client.cookies.get(PARTICIPANT_COOKIE)
+        if planted and cookie and (planted.varies or not bot.condition):
+            bot.condition = await planted.condition_of(cookie)
+            bot.effect = planted.effects.get(bot.condition, {})
+        return response
 
-    async with shared, asyncio.TaskGroup() as group:
-        for bot in bots:
-            group.create_task(walk_alone(bot))
-
-
-async def _drive(
-    bot: Bot, steps: Walk, client: httpx.AsyncClient, think: float, planted: Planted | None
-) -> None:
-    response: httpx.Response | None = None
-    try:
-        while True:
-            step = steps.send(response)
-            if isinstance(step, Think):
-                response = None
-                await asyncio.sleep(think * step.share)
-            else:
-                response = await _request(bot, step, client)
-                cookie = client.cookies.get(PARTICIPANT_COOKIE)
-                if planted and cookie and (planted.varies or not bot.condition):
-                    bot.condition = await planted.condition_of(cookie)
-                    bot.effect = planted.effects.get(bot.condition, {})
-    except StopIteration:
-        return
-    except BotError as error:
-        bot.error = str(error)
-    except httpx.HTTPError as error:
-        bot.error = f"{type(error).__name__}: {error}".rstrip(": ")
+    await run_walks(
+        bots,
+        lambda bot: walk(bot, link, plan),
+        send,
+        concurrency=concurrency,
+        think=think,
+        on_finish=on_finish,
+        transport=transport,
+    )
 
 
 async def _request(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
-    """Send a request and time each of its redirects separately."""
+    """Send a request and follow its redirects, timing each by itself."""
     method, url, form = "GET", step.url, None
     if isinstance(step, Post):
         method, form = "POST", step.form

@@ -6,7 +6,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from foundation.image_files import folder
+from foundation.image_files import image_folder
 from studyapp.queries.studies import image_paths
 from studyapp.views.access import participant_of
 
@@ -22,9 +22,13 @@ def item_image(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
     A participant gets those of their own version. Staff get any, for they also look at drafts.
     """
     path = f"{name[:2]}/{name}"
-    if not _NAME.fullmatch(name) or not _may_see(request, slug, path) or not (folder() / path).is_file():
+    if (
+        not _NAME.fullmatch(name)
+        or not _may_see(request, slug, path)
+        or not (image_folder() / path).is_file()
+    ):
         raise Http404(_("There is no such image in this study."))
-    response = FileResponse((folder() / path).open("rb"))
+    response = FileResponse((image_folder() / path).open("rb"))
     response["Cache-Control"] = f"private, max-age={KEEP_SECONDS}"
     return response
 

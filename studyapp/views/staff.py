@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from foundation.errors import TouchstoneError
-from foundation.translated_messages import told
+from foundation.translated_messages import translated_error
 from studyapp.actions import studies as actions
 from studyapp.actions.links import create_link
 from studyapp.actions.running import pause_study, resume_study
@@ -97,7 +97,7 @@ def _act(request: HttpRequest, slug: str, action: Callable[..., Any], done: str)
     try:
         action(study=study_or_404(slug), by=staff_user(request))
     except (TouchstoneError, ForbiddenTransition) as error:
-        messages.error(request, told(error))
+        messages.error(request, translated_error(error))
     else:
         messages.success(request, done)
     return redirect("studyapp:staff_study", slug)

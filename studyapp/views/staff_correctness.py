@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from foundation.translated_messages import told
+from foundation.translated_messages import translated_error
 from predictions.models import PredictionRun
 from predictions.queries.predictions import finished_runs
 from studyapp.actions import correctness as actions
@@ -81,7 +81,7 @@ def store_judgement(request: HttpRequest, pk: int) -> HttpResponse:
             by=staff_user(request),
         )
     except actions.CannotJudge as error:
-        messages.error(request, told(error))
+        messages.error(request, translated_error(error))
     return redirect("studyapp:correctness_judge", pk)
 
 
@@ -103,7 +103,7 @@ def settle(request: HttpRequest, pk: int, answer: int) -> HttpResponse:
             by=staff_user(request),
         )
     except actions.CannotJudge as error:
-        messages.error(request, told(error))
+        messages.error(request, translated_error(error))
     else:
         messages.success(request, _("Settled."))
     return redirect("studyapp:correctness_run", pk)
@@ -161,7 +161,7 @@ def _plan(request: HttpRequest, study: Study) -> Design | None:
     try:
         return design(definition_of(study))
     except StudyRefused as error:
-        messages.error(request, told(error))
+        messages.error(request, translated_error(error))
         return None
 
 

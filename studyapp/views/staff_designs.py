@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from foundation.errors import TouchstoneError
-from foundation.translated_messages import told
+from foundation.translated_messages import translated_error
 from studyapp.actions.running import duplicate_study
 from studyapp.definition.version_diff import Difference, differences
 from studyapp.queries.designs import StudyRefused, design
@@ -33,7 +33,7 @@ def duplicate(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             copy = duplicate_study(study=found, by=staff_user(request), **form.cleaned_data)
         except TouchstoneError as error:
-            form.add_error("slug", told(error))
+            form.add_error("slug", translated_error(error))
         else:
             messages.success(request, _("This is the copy, a draft."))
             return redirect("studyapp:staff_study", copy.slug)
@@ -54,7 +54,7 @@ def compare(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         contents[DRAFT] = design(definition_of(found)).content.canonical()
     except StudyRefused as error:
-        problem = told(error)
+        problem = translated_error(error)
     names = list(contents)
     chosen = [request.GET.get(name, "") for name in ("before", "after")]
     defaults = [names[-2] if len(names) > 1 else "", names[-1] if names else ""]

@@ -18,7 +18,7 @@ from studyapp.queries.log import LogFilter, actors, kinds, log, notes
 from studyapp.queries.progress import archived_studies, drop_outs, study_progress
 from studyapp.queries.studies import AlteredVersion, latest_version
 from studyapp.views.access import staff_only, staff_user, study_or_404
-from studyapp.web.event_labels import WORDS
+from studyapp.web.event_labels import EVENT_LABELS
 from studyapp.web.staff_forms import ConditionForm, LogForm, NoteForm
 
 PAGE = 100  # events on a page of the log
@@ -93,8 +93,11 @@ def study_log(request: HttpRequest, slug: str) -> HttpResponse:
         "study": found,
         "form": form,
         "page": page,
-        "events": [(event, WORDS.kind(event.kind), WORDS.told(event.data)) for event in page],
-        "kinds": sorted(((kind, WORDS.kind(kind)) for kind in kinds(found)), key=itemgetter(1)),
+        "events": [
+            (event, EVENT_LABELS.kind_label(event.kind), EVENT_LABELS.detail_labels(event.data))
+            for event in page
+        ],
+        "kinds": sorted(((kind, EVENT_LABELS.kind_label(kind)) for kind in kinds(found)), key=itemgetter(1)),
         "actors": actors(found),
         "query": query.urlencode(),
     }

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from foundation.errors import TouchstoneError
-from foundation.translated_messages import in_words, told
+from foundation.translated_messages import translated, translated_error
 from predictions.models import Dataset
 from studyapp.actions import drafts as actions
 from studyapp.actions.studies import launch_study
@@ -79,7 +79,7 @@ def start_from_file(request: HttpRequest) -> HttpResponse:
     try:
         content = read_draft(filled.text, filled.name)
     except DefinitionError as error:
-        filled.add_error("file", [f"{place}{in_words(message)}" for place, message in error.lines])
+        filled.add_error("file", [f"{place}{translated(message)}" for place, message in error.lines])
         return _home(request, StartForm(), filled, status=422)
     return _made(request, filled, starts.from_file(content, slug=content["study"]))
 
@@ -88,7 +88,7 @@ def _made(request: HttpRequest, filled: Any, draft: Draft) -> HttpResponse:
     try:
         study = actions.start_draft(draft=draft, by=staff_user(request))
     except TouchstoneError as error:
-        filled.add_error("slug" if isinstance(filled, StartForm) else "file", told(error))
+        filled.add_error("slug" if isinstance(filled, StartForm) else "file", translated_error(error))
         forms = (filled, ImportForm()) if isinstance(filled, StartForm) else (StartForm(), filled)
         return _home(request, *forms, status=422)
     return redirect("studyapp:studio_step", study.slug, STEPS[0].name)
@@ -240,7 +240,7 @@ def _not_saved(
     request: HttpRequest, study: Study, found: Step, sent: Submitted, error: TouchstoneError
 ) -> HttpResponse:
     """The step with what was sent, which is stored nowhere, and the newest draft around it."""
-    messages.error(request, told(error))
+    messages.error(request, translated_error(error))
     return _step_page(request, study, found, Edited(sent.now.number, sent.draft), status=409)
 
 
@@ -267,7 +267,7 @@ def scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpRespons
                 study=study, base=now.number, draft=draft, changed=name, by=staff_user(request)
             )
         except TouchstoneError as error:
-            filled.add_error("items", told(error))
+            filled.add_error("items", translated_error(error))
         else:
             return redirect(_address(study, found, location))
     context = {
@@ -318,7 +318,7 @@ def _travel(
     try:
         action(study=study_or_404(slug), by=staff_user(request), **arguments)
     except TouchstoneError as error:
-        messages.error(request, told(error))
+        messages.error(request, translated_error(error))
     else:
         messages.success(request, done)
     name = request.POST.get("from", "")
@@ -352,7 +352,7 @@ def replace(request: HttpRequest, slug: str) -> HttpResponse:
                 study=study, base=now.number, draft=draft, changed="file", by=staff_user(request)
             )
         except DefinitionError as error:
-            filled.add_error("file", [f"{place}{in_words(message)}" for place, message in error.lines])
+            filled.add_error("file", [f"{place}{translated(message)}" for place, message in error.lines])
         else:
             messages.success(request, _("The draft is that of the file."))
             return redirect("studyapp:studio_review", slug)
@@ -367,7 +367,7 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         version = launch_study(study=study, by=staff_user(request))
     except (TouchstoneError, ForbiddenTransition) as error:
-        messages.error(request, told(error))
+        messages.error(request, translated_error(error))
         return redirect("studyapp:studio_review", slug)
     messages.success(
         request, _("Version %(n)d is open. Make a link to let people in.") % {"n": version.number}

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from foundation.errors import TouchstoneError
-from foundation.translated_messages import told
+from foundation.translated_messages import translated_error
 from studyapp.actions.drafts import save_draft
 from studyapp.queries.designs import StudyRefused
 from studyapp.queries.drafts import candidates, correct_counts, drawn, edited, known_names, named
@@ -34,7 +34,7 @@ def pick(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             items = drawn(now.draft)
         except StudyRefused as error:
-            problem = told(error)
+            problem = translated_error(error)
     [wanted] = without_nul([request.GET.get("q", "")])
     found, count = candidates(dataset, systems, wanted, SHOWN)
     chosen = {item.external_id for item in items}
@@ -71,7 +71,7 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
             by=staff_user(request),
         )
     except TouchstoneError as error:
-        messages.error(request, told(error))
+        messages.error(request, translated_error(error))
     else:
         messages.success(request, _("The items are chosen by hand: %(n)d.") % {"n": len(ids)})
     address = reverse("studyapp:studio_items", args=[slug])

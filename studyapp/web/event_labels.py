@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from foundation.event_labels import EventWords
+from foundation.event_labels import EventLabels
 from studyapp.models import JudgedAnswer, Mode
 from studyapp.studio.steps import STEPS
 
@@ -25,7 +25,7 @@ _PAGES = {
     "survey": _("survey after"),
 }
 
-WORDS = EventWords(
+EVENT_LABELS = EventLabels(
     kinds={
         "answer_judged": _("Answer judged"),
         "answer_settled": _("Answer settled"),

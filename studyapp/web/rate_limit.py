@@ -81,7 +81,8 @@ def leave_uncounted(request: HttpRequest) -> None:
 
 def client_address(request: HttpRequest) -> str:
     """The network address that asks. Behind a proxy it is the last one of X-Forwarded-For, which the proxy
-    itself wrote; what stands before it, anybody can write."""
+    itself wrote; what stands before it, anybody can write.
+    """
     if settings.BEHIND_PROXY:
         forwarded = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
         if forwarded:

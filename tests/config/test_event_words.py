@@ -14,13 +14,13 @@ from django.utils.translation import gettext
 from annotation import event_labels as of_projects
 from annotation.actions import audit
 from annotation.models import AuditEvent
-from foundation.event_labels import EventWords
+from foundation.event_labels import EventLabels
 from predictions.actions import events
 from studyapp.models import Event
 from studyapp.web import event_labels as of_studies
 from tests.annotation.factories import make_project
 
-TABLES = {"annotation": of_projects.WORDS, "studyapp": of_studies.WORDS}
+TABLES = {"annotation": of_projects.EVENT_LABELS, "studyapp": of_studies.EVENT_LABELS}
 
 
 def recorded(app: str, argument: str) -> Iterator[ast.expr]:
@@ -78,18 +78,18 @@ def test_a_kind_without_words_is_not_recorded():
     assert not AuditEvent.objects.filter(kind="coffee_made").exists()
 
 
-def test_details_are_told_in_words():
-    words = EventWords(
+def test_details_have_labels():
+    words = EventLabels(
         kinds={"made": "Made"},
         details={"quota": "quota", "before": "before", "is_open": "open"},
         values={"mode": {"bot": "Bot"}},
     )
     data = {"before": {"is_open": True, "quota": None}, "mode": "bot", "works": [], "list": [1, "a"]}
-    assert words.told(data) == [
+    assert words.detail_labels(data) == [
         ("Before", "Open: yes, Quota: –"),
         ("mode", "Bot"),
         ("works", "–"),
         ("list", "1, a"),
     ]
-    assert words.kind("made") == "Made"
-    assert words.kind("of_an_older_release") == "of_an_older_release"
+    assert words.kind_label("made") == "Made"
+    assert words.kind_label("of_an_older_release") == "of_an_older_release"

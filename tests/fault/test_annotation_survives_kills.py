@@ -21,7 +21,7 @@ import json
 from annotation.actions.bots import enlist_bots, open_sessions
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
-from annotation.payloads import Image, ItemRecord
+from annotation.schemas import Image, ItemRecord
 images = (Image(name="left.png"), Image(name="right.png"))
 project = create_project(slug="kills", title="Kills", kind="boxes", by=None)
 import_items(project=project, records=[
@@ -35,10 +35,10 @@ print(json.dumps(open_sessions(names=[name for name, _password in enlist_bots(pr
 # Every stored document is what its operations add up to, one revision each.
 STORED = """
 import json
-from annotation.editing import Edit, apply
+from annotation.operations import Edit, apply
 from annotation.models import Item, Work
-from annotation.payloads import Document
-from annotation.subjects import document_of, program_of, subject_of
+from annotation.schemas import Document
+from annotation.parsed_items import document_of, program_of, subject_of
 operations, wrong = [], []
 for work in Work.objects.select_related("item", "project"):
     program, subject = program_of(work.item, work.project.kind), subject_of(work.item, work.project.kind)
@@ -99,7 +99,7 @@ def test_nothing_acknowledged_is_lost(annotation_site: Site):
     bots = bots_of(shell(annotation_site, SEED.format(items=ITEMS, bots=len(KINDS))))
     killer = Killer(annotation_site, bots, random.Random(1))
     plan, url = Plan("kills"), annotation_site.url
-    asyncio.run(run_bots(bots, url, plan, concurrency=8, think=0.02, patience=60.0, told=killer))
+    asyncio.run(run_bots(bots, url, plan, concurrency=8, think=0.02, patience=60.0, on_answer=killer))
     annotation_site.parts.wait_ready()
     assert [bot.error for bot in bots] == [""] * len(bots)
     assert killer.left == []

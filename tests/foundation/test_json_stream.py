@@ -79,7 +79,7 @@ def test_a_mistake_at_the_beginning_of_a_large_file_is_found_at_once(tmp_path: P
     path = written(tmp_path, '[{"a" 1},' + '{"b": 2},' * 500_000 + '{"b": 2}]')
     read: list[int] = []
     with pytest.raises(BadFile, match="Expecting ':'"):
-        list(read_values(path, told=read.append))
+        list(read_values(path, on_progress=read.append))
     assert max(read) < path.stat().st_size / 2
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a draft is told in German where the studio is German, and in English to commands."""
+"""Problems of a draft appear in German in a German studio, and in English in commands."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from django.conf import settings
 from django.utils import translation
 
-from foundation.messages import Sentence, message_of, said, say
-from foundation.translated_messages import in_words, told
+from foundation.messages import Message, message_of, say, translate_message
+from foundation.translated_messages import translated, translated_error
 from studyapp.definition.validation_messages import FORMS
 from studyapp.studio.drafts import opened, problems
 from studyapp.studio.forms import form
@@ -33,11 +33,11 @@ def forms() -> set[str]:
 
 def test_it_works():
     with translation.override("de"):
-        assert in_words(say("two %(kind)s are named %(name)r", kind=say("rules"), name="a")) == (
+        assert translated(say("two %(kind)s are named %(name)r", kind=say("rules"), name="a")) == (
             "zwei Regeln heißen 'a'"
         )
-        assert told(ValueError(say("is missing"))) == "fehlt"
-        assert in_words("100% else's words") == "100% else's words"
+        assert translated_error(ValueError(say("is missing"))) == "fehlt"
+        assert translated("100% else's words") == "100% else's words"
 
 
 def test_a_sentence_is_its_english_text():
@@ -45,7 +45,7 @@ def test_a_sentence_is_its_english_text():
     assert made == "3 items of the gold of this dataset"
     assert message_of(ValueError(made)) is made
     assert message_of(ValueError("plain", 3)) == "('plain', 3)"
-    assert said(made, "<{}>".format) == "<3 items of <the gold of this dataset>>"
+    assert translate_message(made, "<{}>".format) == "<3 items of <the gold of this dataset>>"
 
 
 def test_every_form_is_there_in_german():
@@ -67,4 +67,4 @@ def test_whatever_is_sent_to_the_studio_is_answered_in_german():
             fields = {one.path: [junk] for top in shown for one in top.all()}
             found += problems({**draft, **read(shown, fields)})
     assert len(found) > 100
-    assert {problem.message for problem in found if not isinstance(problem.message, Sentence)} == set()
+    assert {problem.message for problem in found if not isinstance(problem.message, Message)} == set()

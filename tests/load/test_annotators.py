@@ -22,7 +22,7 @@ import json
 from annotation.actions.bots import enlist_bots, open_sessions
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
-from annotation.payloads import ItemRecord
+from annotation.schemas import ItemRecord
 passage, tokens = "Ada kicked a goal.", [(0, 3), (4, 10), (11, 12), (13, 18)]
 project = create_project(slug={slug!r}, title="Load", kind="spans", by=None, annotators_per_item={k})
 import_items(project=project, records=[

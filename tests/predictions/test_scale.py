@@ -12,9 +12,9 @@ from django.db.models import QuerySet
 from django.test.utils import CaptureQueriesContext
 
 from predictions import tasks
-from predictions.actions.predictions import finish_run
+from predictions.actions.predictions import RUNS, finish_run
 from predictions.models import PredictionRun, ReducedAnswer
-from predictions.queries.predictions import is_complete, missing, missing_sizes, progress
+from predictions.queries.predictions import missing, missing_sizes, progress
 from predictions.queries.reductions import answered, pending_reductions
 from predictions.tasks import enqueue_missing
 from tests.studyapp.factories import make_dataset, make_run
@@ -80,7 +80,7 @@ WORK: dict[str, Callable[[PredictionRun], object]] = {
     "enqueueing": enqueue_missing,
     "sizes": lambda run: list(missing_sizes(run)),
     "progress": progress,
-    "completeness": is_complete,
+    "completeness": RUNS.is_complete,
     "finishing": lambda run: finish_run(run_id=run.pk),
     "counting reduced answers": answered,
     "what FaRM lacks": lambda run: pending_reductions(run, tokens=10**9, most=10**9),

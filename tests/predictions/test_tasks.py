@@ -8,13 +8,12 @@ from kombu import Connection
 from pytest_django.fixtures import Settings
 
 from config.celery import app
-from jobs import queue
+from jobs import queue, sliced_runs
 from jobs.model_gateway import served_system
 from modelserver.serving.fake_server import FakeModelServer
 from predictions import tasks
-from predictions.actions.predictions import start_run
-from predictions.models import PredictionRun
-from studyapp.models import Event
+from predictions.actions.predictions import RUNS, start_run
+from predictions.models import Event, PredictionRun
 from tests.studyapp.questions import entries
 from tests.studyapp.serving import eager, made_dataset, model_server
 
@@ -26,8 +25,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that has nothing to do, and an empty queue."""
-    monkeypatch.setattr(tasks, "workers", lambda: ["worker"])
-    monkeypatch.setattr(tasks, "under_way", lambda *_: False)
+    monkeypatch.setattr(sliced_runs, "workers", lambda: ["worker"])
+    monkeypatch.setattr(sliced_runs, "under_way", lambda *_: False)
 
 
 @pytest.fixture
@@ -93,29 +92,30 @@ def test_a_run_whose_slices_wait_or_are_computed_is_left_alone(
     idle: None, published: list[object], monkeypatch: pytest.MonkeyPatch
 ):
     busy, lost = stalled("busy"), stalled("lost")
-    monkeypatch.setattr(tasks, "under_way", lambda task, run_id, names: run_id == busy.pk)
+    monkeypatch.setattr(sliced_runs, "under_way", lambda task, run_id, names: run_id == busy.pk)
     tasks.sweep_runs()
     assert [call[0] for call in published] == [lost.pk]  # type: ignore[index]
 
 
 def test_a_run_whose_slices_never_come_back_fails_in_the_end(idle: None, published: list[object]):
     run = stalled()
-    for _ in range(tasks.LOST_LIMIT + 2):
+    for _ in range(queue.LOST_LIMIT + 2):
         tasks.sweep_runs()
     run.refresh_from_db()
-    assert len(published) == tasks.LOST_LIMIT
+    assert len(published) == queue.LOST_LIMIT
     assert run.status == "failed"
     assert run.error == "slices were enqueued again 3 times and never came back"
 
 
-def test_progress_between_begins_the_count_anew(idle: None, published: list[object]):
+def test_progress_between_starts_the_count_again(idle: None, published: list[object]):
     run = stalled()
-    for _ in range(tasks.LOST_LIMIT + 2):
+    for _ in range(queue.LOST_LIMIT + 2):
         tasks.sweep_runs()
-        Event.objects.update(at=timezone.now() - timedelta(hours=2))  # before the run last came forward
+        RUNS.note_progress(run)
+        PredictionRun.objects.update(progressed_at=timezone.now() - timedelta(hours=1))
     run.refresh_from_db()
     assert run.status == "running"
-    assert len(published) == tasks.LOST_LIMIT + 2
+    assert len(published) == queue.LOST_LIMIT + 2
 
 
 def test_the_beat_calls_the_sweep(settings: Settings):

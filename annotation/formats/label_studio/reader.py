@@ -96,7 +96,7 @@ def read_label_studio(
     """
     report = report if report is not None else Report()
     seen: set[str] = set()
-    for number, (line, value) in enumerate(read_values(path, told=told)):
+    for number, (line, value) in enumerate(read_values(path, on_progress=told)):
         try:
             task = _Task.model_validate(value)
             record = _Reading(task, number, fields or TaskFields(), images, report).record()

@@ -66,7 +66,7 @@ class Command(JobCommand):
 
     def _import_questions(self, options: dict[str, Any]) -> None:
         with _bar(options["path"]) as bar:
-            records = QUESTIONS[options["format"]](options["path"], told=bar.at)
+            records = QUESTIONS[options["format"]](options["path"], on_progress=bar.at)
             report = import_questions(
                 records=islice(records, options["limit"]),
                 name=options["name"],

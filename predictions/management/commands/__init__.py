@@ -1,0 +1,1 @@
+"""Commands that import, compute and score predictions."""

@@ -1,12 +1,13 @@
-"""Have a system of the model server answer a dataset."""
+"""Compute the predictions of a served system on a dataset."""
 
 import argparse
 import sys
+from functools import partial
 from typing import Any, get_args
 
 from foundation.errors import RunFailed
 from jobs.base_command import JobCommand, count, system_name
-from jobs.progress import Job, wait, wait_for_system
+from jobs.progress import Job, run_job, wait, wait_for_system
 from jobs.progress_bar import Bar
 from modelserver.wire.schema import SaliencyMethod
 from predictions.actions.predictions import start_run
@@ -20,16 +21,16 @@ from predictions.tasks import SLICE, enqueue_missing, enqueue_weights, predict_s
 
 
 class Command(JobCommand):
-    help = "Have workers compute a system's predictions on a dataset; what exists already is not done again."
+    help = "Have workers compute a system's predictions on a dataset. Stored ones are not computed again."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--dataset", required=True, help="the questions to answer")
         parser.add_argument("--system", required=True, type=system_name, help="a system of the model server")
-        parser.add_argument("--wait", action="store_true", help="stay until all is done, with a progress bar")
+        parser.add_argument("--wait", action="store_true", help="wait until all is done, with a progress bar")
         parser.add_argument(
             "--saliency", choices=get_args(SaliencyMethod), metavar="METHOD",
-            help="then have the system say by METHOD which words counted, to be highlighted in studies: "
-            "%(choices)s; waits for the predictions",
+            help="then compute the saliency of words by METHOD, to highlight them in studies: %(choices)s; "
+            "waits for the predictions",
         )  # fmt: skip
         parser.add_argument(
             "--slice",
@@ -46,28 +47,30 @@ class Command(JobCommand):
                 patient = options["wait"] or options["saliency"] is not None
                 served = wait_for_system(options["system"], bar, patient=patient)
                 run = start_run(dataset=dataset, system=served.name, revision=served.revision)
-                enqueued = enqueue_missing(run, size=options["slice"])
+                enqueue = partial(enqueue_missing, run, size=options["slice"])
+                enqueued = enqueue()
                 if patient:
-                    wait(_job(run, options["slice"]), bar)
+                    job = run_job(run, predict_slice, count_done=lambda: progress(run).done, enqueue=enqueue)
+                    wait(job, bar)
             except KeyboardInterrupt:
-                bar.say("Stopped waiting. What is enqueued goes on; run predict again to take it up.")
+                bar.write("Stopped waiting. Enqueued work continues; run predict again to wait for it.")
                 sys.exit(130)
         if enqueued and not patient:
             self.stdout.write(f"{run}: {enqueued} slices enqueued")
             return
-        self._tell(run)
+        self._write_result(run)
         if options["saliency"] is not None:
-            self._weigh(run, options["saliency"], options["slice"])
+            self._compute_saliency(run, options["saliency"], options["slice"])
 
-    def _weigh(self, run: PredictionRun, method: SaliencyMethod, size: int) -> None:
-        """Have the predictions' words weighed and wait until they are. Raises RunFailed where none is."""
+    def _compute_saliency(self, run: PredictionRun, method: SaliencyMethod, size: int) -> None:
+        """Wait for the saliency of all predictions; RunFailed if none has any."""
         run = start_saliency(run=run, options=highlighting(method))
         total = run.predictions.count()
         job = Job(
             run_id=run.pk,
             task=weigh_slice,
-            done=lambda: total - without_weights(run).count(),
-            finished=lambda done: done >= total,
+            count_done=lambda: total - without_weights(run).count(),
+            is_finished=lambda done: done >= total,
             enqueue=lambda: enqueue_weights(run, size=size),
         )
         with Bar(f"{run.system.name}: {method}", total) as bar:
@@ -75,43 +78,25 @@ class Command(JobCommand):
                 enqueue_weights(run, size=size)
                 wait(job, bar)
             except KeyboardInterrupt:
-                bar.say("Stopped waiting. Run predict again with the same --saliency to go on.")
+                bar.write("Stopped waiting. Run predict again with the same --saliency to continue.")
                 sys.exit(130)
         weighed = run.predictions.filter(explanation_weights__isnull=False).count()
         self.stdout.write(f"{run}: {weighed} of {total} predictions have weights by {method}")
         first = run.predictions.exclude(saliency_error="").select_related("question").order_by("pk").first()
         if first is not None:
-            said = f"{first.question.external_id}: {first.saliency_error}"
+            message = f"{first.question.external_id}: {first.saliency_error}"
             if not weighed:
-                raise RunFailed(f"{run}: no prediction has saliency; the first, {said}")
-            self.stderr.write(f"warning: {total - weighed} have none; the first, {said}")
+                raise RunFailed(f"{run}: no prediction has saliency; the first, {message}")
+            self.stderr.write(f"warning: {total - weighed} have none; the first, {message}")
 
-    def _tell(self, run: PredictionRun) -> None:
+    def _write_result(self, run: PredictionRun) -> None:
         counts = progress(run)
         self.stdout.write(f"{run}: {counts.predictions} of {counts.questions} questions predicted")
         first = run.failures.select_related("question").order_by("question_id").first()
         if first is not None:
             self.stderr.write(
                 f"warning: {counts.failures} questions failed; the first, {first.question.external_id}: "
-                f"{first.message}. Run predict again to try them once more."
+                f"{first.message}. Run predict again to retry them."
             )
             if not counts.predictions:
                 raise RunFailed(f"{run}: every question failed")
-
-
-def _job(run: PredictionRun, size: int) -> Job:
-    def finished(done: int) -> bool:
-        run.refresh_from_db(fields=["status", "error"])
-        if run.status == PredictionRun.Status.FAILED:
-            raise RunFailed(f"{run}: {run.error}")
-        if run.status == PredictionRun.Status.CANCELLED:
-            raise RunFailed(f"{run}: cancelled")
-        return run.status == PredictionRun.Status.DONE
-
-    return Job(
-        run_id=run.pk,
-        task=predict_slice,
-        done=lambda: progress(run).done,
-        finished=finished,
-        enqueue=lambda: enqueue_missing(run, size=size),
-    )

@@ -98,9 +98,13 @@ class Command(JobCommand):
         self._write(probes, keys, options["out"])
 
     def _instances(self, dataset: Dataset, options: dict[str, Any]) -> list[Instance]:
-        """The instances to ask, and a word on those left out. Raises NotFound where none is left."""
+        """Return the instances and print the number left out.
+
+        Raises:
+            NotFound: None is left.
+        """
         if options["instances"] is None:
-            found = draft(
+            drafts = draft(
                 question_rows(dataset),
                 steps=options["reasoning"],
                 distributions=options["distribution"],
@@ -108,13 +112,13 @@ class Command(JobCommand):
             )
         else:
             try:
-                found = Drafts(read_instances(options["instances"]))
+                drafts = Drafts(read_instances(options["instances"]))
             except InputError as error:
                 raise BadFile(error.path, str(error).partition(f"{error.path}")[2].lstrip(":, ")) from error
-        kept = usable(found.instances)
-        if left := len(found.instances) - len(kept):
-            found.skipped["instances", "", "rejected, or without a right answer"] += left
-        for (step, extent, reason), number in found.skipped.items():
+        kept = usable(drafts.instances)
+        if left := len(drafts.instances) - len(kept):
+            drafts.skipped["instances", "", "rejected, or without a right answer"] += left
+        for (step, extent, reason), number in drafts.skipped.items():
             self.stderr.write(f"left out: {number} × {step}{extent and f' ({extent})'}: {reason}")
         counts = Counter((one.step, one.extent or WHOLE, one.distribution) for one in kept)
         for (step, extent, distribution), number in counts.items():
@@ -167,7 +171,11 @@ def _saliency(method: str, options: dict[str, Any]) -> SaliencyOptions | None:
 def _probed(
     dataset: Dataset, name: str, saliency: SaliencyOptions | None, keys: Sequence[int], size: int
 ) -> ReadingProbe:
-    """Start or take up a probe and wait until nothing of it is missing. Raises RunFailed."""
+    """Start or resume a probe and wait until it is complete.
+
+    Raises:
+        RunFailed: Its slices get lost again and again.
+    """
     served = served_system(name)
     probe = start_probe(
         dataset=dataset, system=name, revision=served.revision, options=saliency, instances=keys
@@ -175,8 +183,8 @@ def _probed(
     job = Job(
         run_id=probe.pk,
         task=read_slice,
-        done=lambda: done(probe),
-        finished=lambda now: now >= total,
+        count_done=lambda: done(probe),
+        is_finished=lambda now: now >= total,
         enqueue=lambda: enqueue_records(probe, size=size),
     )
     total = probe.records.count()

@@ -12,11 +12,12 @@ from foundation.whole_files import require_folder, write_whole
 from jobs.base_command import JobCommand, count, system_name
 from jobs.progress import Job, wait
 from jobs.progress_bar import Bar
+from jobs.queue import Slice
 from predictions import scoring
 from predictions.actions.scores import farm_obstacle, retry_failed_reductions, score_run, server_obstacle
 from predictions.models import Dataset, PredictionRun, Score
 from predictions.queries.data import dataset_named
-from predictions.queries.predictions import Slice, latest_run, latest_runs
+from predictions.queries.predictions import latest_run, latest_runs
 from predictions.queries.reductions import PendingReductions, answered, pending_reductions
 from predictions.score_document import scores_document
 from predictions.tasks import SLICE, SLICE_TOKENS, enqueue_reductions, reduce_slice
@@ -59,7 +60,11 @@ class Command(JobCommand):
 
 
 def _runs(dataset: Dataset, names: Sequence[str]) -> list[PredictionRun]:
-    """The runs to score. Raises NotFound for a system without finished predictions."""
+    """Return the runs to score.
+
+    Raises:
+        NotFound: A system has no finished predictions.
+    """
     runs = [run for name in names if (run := latest_run(dataset, name))] if names else latest_runs(dataset)
     without = sorted(set(names) - {run.system.name for run in runs})
     if without or not runs:
@@ -72,7 +77,7 @@ def _runs(dataset: Dataset, names: Sequence[str]) -> list[PredictionRun]:
 
 
 def _scored(run: PredictionRun, size: int) -> Score:
-    """Compute what FaRM needs, then all scores; where FaRM cannot be had the score says why."""
+    """Compute what FaRM needs, then all scores, and return them."""
     obstacle = farm_obstacle(run)
     if obstacle is None:
         retry_failed_reductions(run=run)
@@ -84,7 +89,11 @@ def _scored(run: PredictionRun, size: int) -> Score:
 
 
 def _answer_reductions(run: PredictionRun, size: int) -> None:
-    """Wait until every reduced input is answered. Raises RunFailed where the server cannot do that."""
+    """Wait until every reduced input is answered.
+
+    Raises:
+        RunFailed: The server cannot answer them.
+    """
     pending = _pending(run, size)
     if not pending.slices:
         return
@@ -98,8 +107,8 @@ def _answer_reductions(run: PredictionRun, size: int) -> None:
     job = Job(
         run_id=run.pk,
         task=reduce_slice,
-        done=lambda: answered(run),
-        finished=lambda done: done >= pending.total,
+        count_done=lambda: answered(run),
+        is_finished=lambda done: done >= pending.total,
         enqueue=lambda: enqueue(_pending(run, size).slices),
     )
     with Bar(f"{run.system.name}: reduced contexts", pending.total) as bar:
@@ -112,7 +121,7 @@ def _pending(run: PredictionRun, size: int) -> PendingReductions:
 
 
 def _table(scores: Sequence[Score]) -> str:
-    """A line per score and a column per system, in per cent as papers print them."""
+    """Return a line per score and a column per system, in per cent."""
     names = [score.run.system.name for score in scores]
     widths = [max(len(name), 7) for name in names]
     lines = [" ".join([f"{'':12}", *(f"{name:>{width}}" for name, width in zip(names, widths, strict=True))])]

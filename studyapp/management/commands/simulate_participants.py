@@ -1,21 +1,19 @@
-"""Has simulated participants walk through a study on a running site."""
+"""Have simulated participants walk through a study on a running site."""
 
 import argparse
 import asyncio
 import dataclasses
-import logging
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import httpx
 from asgiref.sync import sync_to_async
-from django.conf import settings
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from jobs.base_command import JobCommand, address, count, seconds, slug
+from jobs.base_command import slug
 from jobs.progress_bar import Bar
+from jobs.simulation_command import SimulationCommand, get_status
 from studyapp.actions.links import create_link
 from studyapp.definition.freezing import MinTimeRule
 from studyapp.models import EntryLink, Mode, Study
@@ -27,7 +25,7 @@ from studyapp.simulation.planted_effects import check_effects, parse_effect
 from studyapp.simulation.walk import BEHAVIOURS, Bot, Effect, Planted, StudyPlan
 
 
-class Command(JobCommand):
+class Command(SimulationCommand):
     help = (
         "Have bots walk the real pages of a study over HTTP, from a link to the completion code. The site "
         f"must run on this database. Behaviours: {', '.join(BEHAVIOURS)}."
@@ -35,11 +33,14 @@ class Command(JobCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("slug", type=slug, help="the study; it must be open")
-        parser.add_argument("-n", type=count, required=True, metavar="N", help="how many bots")
-        parser.add_argument(
-            "--behaviour", type=_mix, default="honest", metavar="MIX",
-            help="one behaviour, or shares such as honest=0.7,random=0.2,drop-out=0.1 (honest)",
-        )  # fmt: skip
+        self.add_bot_arguments(
+            parser,
+            behaviours=BEHAVIOURS,
+            default="honest",
+            example="honest=0.7,random=0.2,drop-out=0.1",
+            seed="decides what the bots answer",
+            think="really wait this long on each page; the server's clock shows it",
+        )
         parser.add_argument(
             "--effect", type=_effect, action="append", default=[], metavar="CONDITION:NAME=NUMBER,...",
             help="what bots of a condition do otherwise: the role or key of a question and what is added to "
@@ -50,17 +51,8 @@ class Command(JobCommand):
             help="how much people, and items, differ in all answers: standard deviations in the unit of "
             "--effect (0,0)",
         )  # fmt: skip
-        parser.add_argument("--seed", type=int, default=1, help="decides what the bots answer (1)")
-        parser.add_argument("--url", type=address, default=settings.SITE_URL, help="the site (SITE_URL)")
-        parser.add_argument("--concurrency", type=count, default=4, metavar="C", help="bots at once (4)")
-        parser.add_argument(
-            "--think", type=seconds, default=0.0, metavar="SECONDS",
-            help="really wait this long on each page, on average (0); the server's clock shows it",
-        )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # It logs every request, and with it the token of the link.
-        logging.getLogger("httpx").setLevel(logging.WARNING)
         study = study_named(options["slug"])
         plan = dataclasses.replace(plan_of(study), item_spread=options["spread"][1])
         planted = _planted(study, options["effect"], options["behaviour"], plan)
@@ -73,22 +65,25 @@ class Command(JobCommand):
         begun = time.monotonic()
         with Bar("Bots", total=len(crowd)) as bar:
 
-            def finished(bot: Bot) -> None:
+            def on_finish(_bot: Bot) -> None:
                 nonlocal done
                 done += 1
                 bar.at(done)
 
             walking = walk.run_bots(
                 crowd, address, plan,
-                concurrency=options["concurrency"], think=options["think"], finished=finished,
+                concurrency=options["concurrency"], think=options["think"], on_finish=on_finish,
                 planted=planted,
             )  # fmt: skip
             asyncio.run(walking)
-        self._tell(crowd, time.monotonic() - begun)
+        self._write_result(crowd, time.monotonic() - begun)
         self._compare(crowd, link)
 
     def _warn(self, study: Study, think: float) -> None:
-        """Bots are quick on the server's clock, and what is too quick is excluded from the report."""
+        """Warn if rules of the study would exclude bots as too fast.
+
+        Bots are fast on the server's clock.
+        """
         version = latest_version(study)
         assert version is not None  # there is a plan
         for rule in frozen(version).rules:
@@ -99,27 +94,23 @@ class Command(JobCommand):
                     "for bots read client_total, which the bots fill with simulated times."
                 )
 
-    def _tell(self, crowd: Sequence[Bot], took: float) -> None:
+    def _write_result(self, crowd: Sequence[Bot], took: float) -> None:
         completed, left = sum(bool(bot.code) for bot in crowd), sum(bot.left for bot in crowd)
         failed = [bot for bot in crowd if bot.error]
-        seconds = sorted(second for bot in crowd for second in bot.seconds)
         ended = sum(bot.ended for bot in crowd)
         sent_away = f", {ended} sent away before the items" if ended else ""
         self.stdout.write(
             f"{len(crowd)} bots: {completed} completed, {left} left, {len(failed)} failed{sent_away}"
         )
-        if seconds:
-            p50, p95 = (1000 * seconds[int(len(seconds) * share)] for share in (0.5, 0.95))
-            self.stdout.write(
-                f"{len(seconds)} requests in {took:.1f} s: {len(seconds) / took:.0f} a second, "
-                f"half within {p50:.0f} ms, 95 % within {p95:.0f} ms"
-            )
-        for bot in failed[:5]:
-            self.stderr.write(f"bot {bot.number} ({bot.kind}): {bot.error}")
+        self.write_summary(
+            [second for bot in crowd for second in bot.seconds],
+            took,
+            [f"bot {bot.number} ({bot.kind}): {bot.error}" for bot in failed],
+        )
 
     def _compare(self, crowd: Sequence[Bot], link: EntryLink) -> None:
-        """What the bots sent and were told is stored must be in the database, neither less nor more."""
-        found = stored(link)
+        """Require that the database holds exactly what the bots saw accepted."""
+        counts_by_name = stored(link)
         sent = {
             "participants": sum(bot.consented for bot in crowd),
             "stages": sum(bot.stages for bot in crowd),
@@ -128,20 +119,18 @@ class Command(JobCommand):
             "completed": sum(bool(bot.code) for bot in crowd),
             "ended": sum(bot.ended for bot in crowd),
         }
-        counts = ", ".join(f"{number} {name}" for name, number in found.items())
-        if found != sent:
+        counts = ", ".join(f"{number} {name}" for name, number in counts_by_name.items())
+        if counts_by_name != sent:
             expected = ", ".join(f"{number} {name}" for name, number in sent.items())
             raise CommandError(f"the database holds {counts}, but the bots saw {expected}")
         self.stdout.write(f"stored: {counts}; the same as the bots saw")
-        failed = sum(bool(bot.error) for bot in crowd)
-        if failed:
-            raise CommandError(f"{failed} of {len(crowd)} bots failed")
+        self.require_success(sum(bool(bot.error) for bot in crowd), len(crowd))
 
 
 def _planted(
     study: Study, given: Sequence[tuple[str, Effect]], mix: Mapping[str, float], plan: StudyPlan
 ) -> Planted | None:
-    """The effects to plant, checked against the frozen study; None where there are none."""
+    """Return the effects to plant, checked against the study, or None."""
     if not given:
         return None
     effects = dict(given)
@@ -158,34 +147,21 @@ def _planted(
 
 
 def _link(study: Study, url: str) -> tuple[EntryLink, str]:
-    """A link for bots and its address at the site, which must answer and know it."""
-    _ask(url + reverse("studyapp:home"), url)
+    """Create a link for bots and check that the site knows it.
+
+    Returns:
+        The link and its address.
+    """
+    get_status(url + reverse("studyapp:home"), url)
     try:
         check_admission(EntryLink(study=study))
     except NotAdmitted as refusal:
         raise CommandError(f"{study} takes nobody: {refusal}") from refusal
     link, token = create_link(study=study, by=None, label="bots", mode=Mode.BOT)
     address = url + reverse("studyapp:join", args=[token])
-    if _ask(address, url) == 404:
+    if get_status(address, url) == 404:
         raise CommandError(f"the site at {url} does not know study {study}: it runs on another database")
     return link, address
-
-
-def _ask(address: str, url: str) -> int:
-    """The status of a page. A GET makes no participant."""
-    try:
-        return httpx.get(address, timeout=30, trust_env=False).status_code
-    except httpx.HTTPError as error:
-        raise CommandError(
-            f"no site answers at {url} ({error}); start it, for example with make demo, or give --url"
-        ) from error
-
-
-def _mix(text: str) -> dict[str, float]:
-    try:
-        return walk.parse_mix(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _effect(text: str) -> tuple[str, dict[str, float]]:

@@ -9,16 +9,17 @@ from django.core.management import CommandError, call_command
 from PIL import Image as Picture
 
 from annotation import tasks
-from annotation.actions import model_server as asking
 from annotation.actions.data import import_items
 from annotation.actions.outputs import import_outputs
 from annotation.actions.runs import cancel_run, compute_slice, finish_run, start_run
 from annotation.models import ImageFile, Item, OutputFailure, OutputRun, Project, SystemOutput
-from annotation.queries.runs import progress, slices
+from annotation.queries.runs import progress
 from annotation.schemas import SystemRecord
 from annotation.tasks import enqueue_missing, sweep_output_runs
 from foundation.errors import RunFailed
+from jobs import model_gateway, sliced_runs
 from jobs.model_gateway import served_system
+from jobs.queue import LOST_LIMIT
 from modelserver.serving.fake_modular_system import FAILS
 from modelserver.serving.fake_server import FakeModelServer, FakeModularSystem, FakeSystem
 from modelserver.wire.errors import Unavailable, UnknownSystem
@@ -90,13 +91,13 @@ def test_images_are_read_from_the_site_and_sent(server, eager, tmp_path, setting
     project = make_project()
     import_items(records=[make_record("one")], project=project, image_folder=tmp_path)
     sent: list[ModuleItem] = []
-    original = asking.ask
+    original = model_gateway.execute_items
 
     def noted(*, items, **more):
         sent.extend(items)
         return original(items=items, **more)
 
-    monkeypatch.setattr("annotation.actions.runs.ask", noted)
+    monkeypatch.setattr("annotation.actions.runs.execute_items", noted)
     executed(project, "--wait")
     left, right = sent[0].images
     assert left.data == (tmp_path / "left.png").read_bytes()
@@ -211,7 +212,7 @@ def test_another_revision_ends_the_run(server) -> None:
 
 
 def test_a_server_that_is_away_is_tried_again(no_model_server, monkeypatch) -> None:
-    monkeypatch.setattr(asking, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(model_gateway, "PATIENCE_SECONDS", 0.0)
     project = make_project()
     (item,) = make_items(project)
     run = begun(project)
@@ -234,19 +235,19 @@ def test_each_kind_of_system_has_its_command(server) -> None:
 
 
 def test_large_images_go_in_several_requests(server, monkeypatch) -> None:
-    monkeypatch.setattr(asking, "MOST_BYTES", 25)
+    monkeypatch.setattr(model_gateway, "MOST_IMAGE_BYTES", 25)
     counts: list[int] = []
-    original = asking.ModelClient.execute
+    original = model_gateway.ModelClient.execute
 
     def noted(self, system, items, **more):
         counts.append(len(items))
         return original(self, system, items, **more)
 
-    monkeypatch.setattr(asking.ModelClient, "execute", noted)
+    monkeypatch.setattr(model_gateway.ModelClient, "execute", noted)
     image = ModuleImage(name="a", data=base64.b64encode(bytes(10)))
     items = [ModuleItem(id=str(n), text="x", program="exist(find)", images=[image]) for n in range(5)]
     revision = FakeModularSystem().revision
-    assert len(asking.ask(system="fake-modular", revision=revision, items=items)) == 5
+    assert len(model_gateway.execute_items(system="fake-modular", revision=revision, items=items)) == 5
     assert counts == [2, 2, 1]
 
 
@@ -267,8 +268,8 @@ class TestSweep:
     @pytest.fixture(autouse=True)
     def idle(self, monkeypatch, settings) -> None:
         settings.RUN_SWEEP_SECONDS = 0
-        monkeypatch.setattr(tasks, "workers", lambda: ["worker"])
-        monkeypatch.setattr(tasks, "under_way", lambda *_: False)
+        monkeypatch.setattr(sliced_runs, "workers", lambda: ["worker"])
+        monkeypatch.setattr(sliced_runs, "under_way", lambda *_: False)
 
     def test_a_run_that_stands_still_is_taken_up(self, server, eager) -> None:
         project = make_project()
@@ -283,16 +284,11 @@ class TestSweep:
         make_items(project)
         run = begun(project)
         monkeypatch.setattr(tasks, "publish", lambda *_: None)
-        for _ in range(tasks.LOST_LIMIT + 1):
+        for _ in range(LOST_LIMIT + 1):
             sweep_output_runs()
         run.refresh_from_db()
         assert run.status == "failed"
         assert "never came back" in run.error
-
-
-def test_slices() -> None:
-    assert slices([2, 3, 7, 9, 10], 2) == [(2, 3), (7, 9), (10, 10)]
-    assert slices([], 2) == []
 
 
 def test_an_empty_project_is_done_at_once(server) -> None:

@@ -21,7 +21,6 @@ from annotation.bots import (
     BotError,
     Plan,
     make_bots,
-    parse_mix,
     walk,
 )
 from annotation.bots.drawing import Sheet, draw, edits
@@ -30,6 +29,7 @@ from annotation.operations import Edit, apply, open_nodes
 from annotation.queries.annotations import program_tree
 from annotation.queries.bots import current_gold, stored_operations, submitted_works
 from annotation.schemas import Document, Kind
+from foundation.behaviour_mix import parse_mix
 from tests.annotation.factories import (
     BOXES,
     PASSAGE,
@@ -124,10 +124,12 @@ def test_the_seed_decides_what_is_drawn() -> None:
 
 
 def test_a_mix_names_behaviours() -> None:
-    assert parse_mix("careful=3,offline=1") == {"careful": 0.75, "offline": 0.25}
+    assert parse_mix("careful=3,offline=1", BEHAVIOURS) == {"careful": 0.75, "offline": 0.25}
     with pytest.raises(ValueError, match="there is careful, sloppy, fast, offline"):
-        parse_mix("honest")
-    crowd = make_bots([(f"bot{n}", "") for n in range(8)], parse_mix("careful=3,offline=1"), seed=1)
+        parse_mix("honest", BEHAVIOURS)
+    crowd = make_bots(
+        [(f"bot{n}", "") for n in range(8)], parse_mix("careful=3,offline=1", BEHAVIOURS), seed=1
+    )
     assert sorted(bot.kind for bot in crowd) == ["careful"] * 6 + ["offline"] * 2
 
 

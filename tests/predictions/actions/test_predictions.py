@@ -7,26 +7,23 @@ import pytest
 from django.db import connection
 from pytest_django.fixtures import Settings
 
-from jobs.model_gateway import served_system
+from jobs.model_gateway import predict_items, served_system
+from jobs.queue import cut_slices
 from modelserver.serving.fake_server import FAILS, INVALID, FakeModelServer, FakeSystem
 from modelserver.serving.http import ServerLimits
 from modelserver.wire.errors import Unavailable
 from modelserver.wire.schema import ItemError, QAPrediction
 from predictions.actions import predictions
-from predictions.actions.model_server import Outcome, ask
-from predictions.actions.predictions import cancel_run, compute_slice, fail_run, finish_run, start_run
-from predictions.models import Dataset, Prediction, PredictionRun
+from predictions.actions.predictions import RUNS, cancel_run, compute_slice, fail_run, finish_run, start_run
+from predictions.models import Dataset, Event, Prediction, PredictionRun
 from predictions.queries.predictions import (
-    is_complete,
     latest_run,
     latest_runs,
     missing,
     missing_sizes,
     progress,
-    slices,
 )
 from predictions.tasks import enqueue_missing
-from studyapp.models import Event
 from tests.studyapp.questions import entries, entry
 from tests.studyapp.serving import eager, failing, made_dataset, model_server, no_model_server
 
@@ -111,20 +108,20 @@ def test_a_question_that_failed_on_one_of_two_workers_counts_once(
     monkeypatch: pytest.MonkeyPatch, first: int
 ):
     run = start_run(dataset=made_dataset("films", entries(1)), system="fake", revision="1")
-    answers: list[Outcome] = [
+    answers: list[QAPrediction | ItemError] = [
         ItemError(id="q0", error="out_of_memory", message="full"),
         QAPrediction(id="q0", answer="a", facts=[]),
     ]
     begun: list[int] = []
 
-    def asked(**_: Any) -> list[Outcome]:
+    def asked(**_: Any) -> list[QAPrediction | ItemError]:
         begun.append(1)
         if len(begun) > 1:
             return [answers[first]]
         compute_slice(**whole(run))  # by another worker, meanwhile
         return [answers[1 - first]]
 
-    monkeypatch.setattr(predictions, "ask", asked)
+    monkeypatch.setattr(predictions, "predict_items", asked)
     compute_slice(**whole(run))
     assert (run.predictions.count(), run.failures.count(), progress(run).done) == (1, 0, 1)
 
@@ -171,7 +168,7 @@ def test_a_grown_dataset_is_taken_up_again(model_server: FakeModelServer):
 def test_a_server_that_is_away_leaves_the_run_as_it_is(
     model_server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("predictions.actions.model_server.PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("jobs.model_gateway.PATIENCE_SECONDS", 0.0)
     run = started(made_dataset("films", entries(3)))
     with model_server.outage(), pytest.raises(Unavailable):
         compute_slice(**whole(run))
@@ -249,11 +246,11 @@ def test_the_server_is_never_asked_inside_a_transaction(
 ):
     inside = []
 
-    def watched(**question: Any) -> list[Outcome]:
+    def watched(**question: Any) -> list[QAPrediction | ItemError]:
         inside.append(connection.in_atomic_block)
-        return ask(**question)
+        return predict_items(**question)
 
-    monkeypatch.setattr(predictions, "ask", watched)
+    monkeypatch.setattr(predictions, "predict_items", watched)
     compute_slice(**whole(started(made_dataset("films", entries(3)))))
     assert inside == [False]
 
@@ -275,13 +272,18 @@ def test_an_incomplete_run_is_not_finished(model_server: FakeModelServer):
 
 def test_slices_cover_every_key_once():
     sizes = [(key, 1) for key in (3, 4, 9, 10, 11, 50, 51)]
-    assert slices(sizes, tokens=100, most=3) == [(3, 9), (10, 50), (51, 51)]
-    assert slices([], tokens=100, most=3) == []
+    assert cut_slices(sizes, most_tokens=100, most=3) == [(3, 9), (10, 50), (51, 51)]
+    assert cut_slices([], most_tokens=100, most=3) == []
+
+
+def test_slices_without_a_limit_of_tokens():
+    assert cut_slices([(key, 9) for key in (2, 3, 7, 9, 10)], most=2) == [(2, 3), (7, 9), (10, 10)]
+    assert cut_slices([], most=2) == []
 
 
 def test_slices_hold_as_many_tokens_as_fit():
     sizes = [(1, 40), (2, 60), (3, 1), (5, 500), (8, 99), (9, 1), (10, 1)]
-    assert slices(sizes, tokens=100, most=9) == [(1, 2), (3, 3), (5, 5), (8, 9), (10, 10)]
+    assert cut_slices(sizes, most_tokens=100, most=9) == [(1, 2), (3, 3), (5, 5), (8, 9), (10, 10)]
 
 
 def test_sizes_are_estimated_from_the_characters():
@@ -294,18 +296,18 @@ def test_sizes_are_estimated_from_the_characters():
     )
     assert characters / 4 <= short <= 1.5 * characters / 4  # brackets and quotes count too
     assert 5_000 <= long <= 5_050
-    parts = slices(missing_sizes(run), tokens=4_000, most=9)
+    parts = cut_slices(missing_sizes(run), most_tokens=4_000, most=9)
     assert parts == [(first, first), (second, second), (third, third)]
 
 
 def test_a_run_is_complete_when_nothing_is_missing(model_server: FakeModelServer):
     run = started(made_dataset("films", [entry(0), failing(1, FAILS), entry(2)]))
     keys = list(run.dataset.questions.values_list("pk", flat=True))
-    assert not is_complete(run)
+    assert not RUNS.is_complete(run)
     compute_slice(run_id=run.pk, first=keys[1], last=keys[2])
-    assert not is_complete(run)
+    assert not RUNS.is_complete(run)
     compute_slice(run_id=run.pk, first=keys[0], last=keys[0])
-    assert is_complete(run)
+    assert RUNS.is_complete(run)
 
 
 # --- cancelling ---------------------------------------------------------------------------------------
@@ -334,11 +336,11 @@ def test_a_slice_that_was_under_way_is_kept_and_does_not_finish_a_cancelled_run(
 ):
     run = started(made_dataset("films", entries(3)))
 
-    def cancelled_meanwhile(**question: Any) -> list[Outcome]:
+    def cancelled_meanwhile(**question: Any) -> list[QAPrediction | ItemError]:
         cancel_run(run_id=run.pk)
-        return ask(**question)
+        return predict_items(**question)
 
-    monkeypatch.setattr(predictions, "ask", cancelled_meanwhile)
+    monkeypatch.setattr(predictions, "predict_items", cancelled_meanwhile)
     assert compute_slice(**whole(run)) == 3
     run.refresh_from_db()
     assert (run.status, run.predictions.count()) == ("cancelled", 3)
@@ -361,7 +363,7 @@ def test_a_run_goes_on_with_the_servers_that_are_left(settings: Settings):
         settings.MODEL_SERVER_URL = f"{gone.url},{server.url}"
         run = started(made_dataset("films", entries(8)))
         gone.close()
-        for first, last in slices(missing_sizes(run), tokens=10_000, most=2):
+        for first, last in cut_slices(missing_sizes(run), most_tokens=10_000, most=2):
             compute_slice(run_id=run.pk, first=first, last=last)
     run.refresh_from_db()
     assert (run.status, run.predictions.count()) == ("done", 8)

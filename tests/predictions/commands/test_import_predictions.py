@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from predictions.models import Dataset, Prediction, PredictionRun, System
+from predictions.models import Dataset, Event, Prediction, PredictionRun, System
 from predictions.queries.predictions import latest_run
-from studyapp.models import Event
 from tests.analysis.data import real_data
 from tests.studyapp.questions import entries, write_json
 from tests.studyapp.serving import made_dataset

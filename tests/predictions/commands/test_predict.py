@@ -160,12 +160,12 @@ def test_slices_that_never_come_back_end_the_wait(
     monkeypatch.setattr(progress, "under_way", lambda *_: False)
     enqueued = []
     job = progress.Job(
-        run_id=1, task=tasks.predict_slice, done=lambda: 0, finished=lambda _: False,
+        run_id=1, task=tasks.predict_slice, count_done=lambda: 0, is_finished=lambda _: False,
         enqueue=lambda: enqueued.append(1) or 1,  # type: ignore[func-returns-value]
     )  # fmt: skip
     with pytest.raises(RunFailed, match="never came back"), Bar("films", 1) as bar:
         progress.wait(job, bar)
-    assert len(enqueued) == progress.LOST_LIMIT
+    assert len(enqueued) == queue.LOST_LIMIT
 
 
 def test_slices_in_the_queue_or_at_a_worker_are_left_alone(
@@ -181,7 +181,11 @@ def test_slices_in_the_queue_or_at_a_worker_are_left_alone(
         raise AssertionError("enqueued although nothing was lost")
 
     job = progress.Job(
-        run_id=1, task=tasks.predict_slice, done=lambda: 0, finished=lambda _: next(polls), enqueue=enqueue
+        run_id=1,
+        task=tasks.predict_slice,
+        count_done=lambda: 0,
+        is_finished=lambda _: next(polls),
+        enqueue=enqueue,
     )
     with Bar("films", 1) as bar:
         progress.wait(job, bar)

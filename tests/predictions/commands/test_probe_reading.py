@@ -114,7 +114,7 @@ def test_a_second_time_computes_nothing(
 ):
     made_dataset("people", ROWS)
     probe(tmp_path / "first", "--system", "rule")
-    monkeypatch.setattr(reading, "ask", None)
+    monkeypatch.setattr(reading, "predict_items", None)
     probe(tmp_path / "second", "--system", "rule")
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
     assert ReadingProbe.objects.count() == 1

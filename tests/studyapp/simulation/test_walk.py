@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from analysis.participants.bundle import load_bundle
+from foundation.behaviour_mix import parse_mix
 from scripts.example import load_example
 from scripts.processes import free_port
 from studyapp.actions.studies import close_study
@@ -30,7 +31,6 @@ from studyapp.simulation.walk import (
     fill,
     is_right,
     make_bots,
-    parse_mix,
     read_page,
     run_bots,
     walk,
@@ -214,13 +214,13 @@ def test_a_straight_liner_always_chooses_the_same():
 
 
 def test_mix_is_met_exactly_and_shuffled():
-    mix = parse_mix("honest=0.7, random=0.2,drop-out=0.1")
+    mix = parse_mix("honest=0.7, random=0.2,drop-out=0.1", BEHAVIOURS)
     kinds = [bot.kind for bot in make_bots(40, mix, seed=1)]
     assert Counter(kinds) == {"honest": 28, "random": 8, "drop-out": 4}
     assert kinds == [bot.kind for bot in make_bots(40, mix, seed=1)]
     assert kinds != [bot.kind for bot in make_bots(40, mix, seed=2)]
-    assert len(make_bots(7, parse_mix("honest=1,random=1,speeder=1"), seed=1)) == 7
-    assert parse_mix("speeder") == {"speeder": 1.0}
+    assert len(make_bots(7, parse_mix("honest=1,random=1,speeder=1", BEHAVIOURS), seed=1)) == 7
+    assert parse_mix("speeder", BEHAVIOURS) == {"speeder": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_mix_is_met_exactly_and_shuffled():
 )
 def test_a_wrong_mix(text, message):
     with pytest.raises(ValueError, match=message):
-        parse_mix(text)
+        parse_mix(text, BEHAVIOURS)
 
 
 def test_one_failing_bot_does_not_stop_the_others():
@@ -249,7 +249,7 @@ def test_one_failing_bot_does_not_stop_the_others():
             raise httpx.ConnectError("refused")
         return httpx.Response(410, text="<title>Closed</title>")
 
-    crowd = make_bots(3, parse_mix("honest"), seed=1)
+    crowd = make_bots(3, parse_mix("honest", BEHAVIOURS), seed=1)
     plan = StudyPlan(2, QUESTIONS, [], {})
     asyncio.run(
         run_bots(crowd, "http://site/join/x/", plan, concurrency=1, transport=httpx.MockTransport(site))
