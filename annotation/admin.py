@@ -28,13 +28,21 @@ class MembershipAdmin(ReadOnlyAdmin):
 class ItemAdmin(ReadOnlyAdmin):
     """Items as imported."""
 
-    list_display = ["external_id", "project", "position", "purpose", "places", "taken", "submitted"]
+    list_display = [
+        "external_id",
+        "project",
+        "position",
+        "purpose",
+        "annotators_wanted",
+        "assigned",
+        "submitted",
+    ]
     list_filter = ["project", "purpose"]
     list_select_related = ["project"]
     search_fields = ["external_id", "text"]
 
 
-@admin.register(models.Work)
+@admin.register(models.Annotation)
 class WorkAdmin(ReadOnlyAdmin):
     """What people did, or do."""
 
@@ -48,8 +56,8 @@ class WorkAdmin(ReadOnlyAdmin):
 class OperationAdmin(ReadOnlyAdmin):
     """Single edits."""
 
-    list_display = ["work", "revision", "by", "at", "undoes"]
-    list_select_related = ["work__item", "work__annotator", "by"]
+    list_display = ["annotation", "revision", "by", "at", "undoes"]
+    list_select_related = ["annotation__item", "annotation__annotator", "by"]
 
 
 @admin.register(models.OutputRun)
@@ -84,8 +92,8 @@ class SystemOutputAdmin(ReadOnlyAdmin):
 class CommentAdmin(ReadOnlyAdmin):
     """Comments on works."""
 
-    list_display = ["text", "work", "node", "by", "at", "resolved_at"]
-    list_select_related = ["work__item", "work__annotator", "by"]
+    list_display = ["text", "annotation", "node", "by", "at", "resolved_at"]
+    list_select_related = ["annotation__item", "annotation__annotator", "by"]
 
 
 @admin.register(models.Guideline)

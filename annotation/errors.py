@@ -33,7 +33,7 @@ class StaleBase(AnnotationError):
     """Another tab or person has saved in between; what the operation was made on is not the newest."""
 
 
-class PlaceLost(AnnotationError):
+class AssignmentLost(AnnotationError):
     """The item's places are all taken by others. The work is kept, and can be gone on with if one frees."""
 
 

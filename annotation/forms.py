@@ -47,10 +47,10 @@ class SettingsForm(forms.ModelForm):
         }
 
 
-class PlacesForm(forms.Form):
+class AnnotatorsPerItemForm(forms.Form):
     """How many annotators each item shall have."""
 
-    places = forms.IntegerField(label=_("Annotators per item"), min_value=1, max_value=20)
+    annotators_per_item = forms.IntegerField(label=_("Annotators per item"), min_value=1, max_value=20)
 
 
 class MemberForm(forms.Form):
@@ -115,7 +115,7 @@ class GuidelineForm(forms.ModelForm):
 class DecisionForm(forms.Form):
     """Which work a decision is about, as the person saw it: others hand in and take back meanwhile."""
 
-    work = forms.IntegerField(min_value=0, max_value=2**63 - 1)
+    annotation = forms.IntegerField(min_value=0, max_value=2**63 - 1)
     revision = forms.IntegerField(min_value=0)
     letter = forms.CharField(max_length=10)
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation.errors import AnnotationError
-from annotation.models import Membership, Project, Role, Work
+from annotation.models import Annotation, Membership, Project, Role
 
 RANK = {Role.ANNOTATOR: 0, Role.ADJUDICATOR: 1, Role.MANAGER: 2}
 
@@ -42,35 +42,35 @@ def check_annotating(member: Membership) -> None:
         )
 
 
-def check_seeing(member: Membership, work: Work) -> None:
+def check_seeing(member: Membership, annotation: Annotation) -> None:
     """Whether the member may look at a work: annotation is blind, so only one's own or as an adjudicator."""
-    if not can_see(member, work):
+    if not can_see(member, annotation):
         raise NotAllowed(_("Annotators work blind: this is the work of somebody else."))
 
 
-def can_see(member: Membership, work: Work) -> bool:
+def can_see(member: Membership, annotation: Annotation) -> bool:
     """An adjudication shows what everybody drew: who adjudicates no more does not see it any more."""
-    own = work.annotator_id == member.user_id and work.task == Work.Task.ANNOTATION
+    own = annotation.annotator_id == member.user_id and annotation.task == Annotation.Task.ANNOTATION
     return own or has_role(member, Role.ADJUDICATOR)
 
 
-def check_owner(user: User, work: Work) -> None:
+def check_owner(user: User, annotation: Annotation) -> None:
     """Whether a work is the user's own: nobody changes what somebody else drew."""
-    if work.annotator_id != user.pk:
+    if annotation.annotator_id != user.pk:
         raise NotAllowed(_("Only the person who does a work changes it."))
 
 
-def check_releasing(member: Membership, work: Work) -> None:
+def check_releasing(member: Membership, annotation: Annotation) -> None:
     """Whether the member may give a work's place back: it is their own, or they manage the project."""
-    if work.annotator_id != member.user_id and not has_role(member, Role.MANAGER):
+    if annotation.annotator_id != member.user_id and not has_role(member, Role.MANAGER):
         raise NotAllowed(_("Only its annotator, or a manager, gives an item back."))
 
 
-def check_editing(user: User, work: Work) -> None:
+def check_editing(user: User, annotation: Annotation) -> None:
     """Whether the user may change a work: their own, before it is submitted or after it came back."""
-    check_owner(user, work)
-    if work.status not in (Work.Status.RESERVED, Work.Status.RETURNED):
+    check_owner(user, annotation)
+    if annotation.status not in (Annotation.Status.RESERVED, Annotation.Status.RETURNED):
         raise NotAllowed(
             _("This work is %(status)s; take it back, or ask for its return, to change it.")
-            % {"status": work.get_status_display().lower()}
+            % {"status": annotation.get_status_display().lower()}
         )

@@ -120,7 +120,7 @@ class Image(Payload):
     height: Annotated[int, Field(gt=0)] | None = None
 
 
-class Annotation(Payload):
+class AnnotationRecord(Payload):
     """One person's document with what an analysis of it needs to know."""
 
     annotator: str
@@ -144,7 +144,7 @@ class ItemRecord(Payload):
     images: tuple[Image, ...] = ()
     answer: Value | None = None
     gold: Document | None = None
-    annotations: tuple[Annotation, ...] = ()
+    annotations: tuple[AnnotationRecord, ...] = ()
     extra: dict[str, Any] = {}  # what a format needs to go out again without loss, under the format's name
 
 

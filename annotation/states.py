@@ -2,14 +2,14 @@
 
 from foundation.state_machine import ForbiddenTransition, Transition, next_status
 
-__all__ = ["PROJECT", "RUN", "WORK", "ForbiddenTransition", "next_status"]
+__all__ = ["PROJECT", "RUN", "ANNOTATION", "ForbiddenTransition", "next_status"]
 
 PROJECT = (
     Transition("close", ("open",), "closed"),
     Transition("reopen", ("closed",), "open"),
 )
 
-WORK = (
+ANNOTATION = (
     Transition("submit", ("reserved", "returned"), "submitted"),
     Transition("take back", ("submitted",), "reserved"),
     Transition("review", ("submitted",), "in review"),

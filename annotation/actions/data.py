@@ -19,10 +19,10 @@ from annotation.actions.projects import create_project
 from annotation.actions.review import set_gold
 from annotation.errors import Conflict
 from annotation.formats.images import ImageFolder
-from annotation.models import Gold, ImageFile, Item, Membership, Project, Role, Work
+from annotation.models import Annotation, Gold, ImageFile, Item, Membership, Project, Role
 from annotation.operations import checked
 from annotation.parsed_items import program_of, subject_of
-from annotation.schemas import Annotation, Document, Image, ItemRecord
+from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 from foundation import image_files
 
 BATCH = 1000
@@ -34,10 +34,10 @@ SHAPE = 0.01  # of the ratio of width to height, by which a file may differ from
 
 ITEM = (
     "project_id", "external_id", "position", "purpose", "program", "text", "passage", "tokens", "text_hash",
-    "images", "answer", "extra", "places", "taken", "submitted",
+    "images", "answer", "extra", "annotators_wanted", "assigned", "submitted",
 )  # fmt: skip
-GOLD = ("item_id", "version", "current", "method", "document", "work_id", "by_id", "at")
-WORK = (
+GOLD = ("item_id", "version", "current", "method", "document", "annotation_id", "by_id", "at")
+ANNOTATION = (
     "item_id", "project_id", "annotator_id", "task", "status", "document", "revision", "reserved_until",
     "started_at", "saved_at", "submitted_at", "active_seconds", "predictions_shown",
 )  # fmt: skip
@@ -198,7 +198,7 @@ class _Import:
             one.external_id, (one.external_id, one.text, one.passage), (names, answer or "", extra)
         )
         digest = hashlib.sha256(one.passage.encode()).hexdigest() if one.passage else ""
-        taken = sum(_status(each) in Work.HOLDING for each in one.annotations)
+        taken = sum(_status(each) in Annotation.HOLDING for each in one.annotations)
         return (
             self.project.pk, one.external_id, position, self.purpose, one.program, one.text, one.passage,
             tokens, digest, names, answer, extra, max(self.project.annotators_per_item, taken), taken,
@@ -227,11 +227,11 @@ class _Import:
             names = [each.annotator for each in one.annotations]
             if len(set(names)) != len(names):
                 raise Conflict(f"{one.external_id}: annotations: somebody has annotated the item twice")
-            rows += [self._work(item, one, each) for each in one.annotations]
-        insert(Work, WORK, rows)
+            rows += [self._annotation(item, one, each) for each in one.annotations]
+        insert(Annotation, ANNOTATION, rows)
         self.report.annotations += len(rows)
 
-    def _work(self, item: int, one: ItemRecord, each: Annotation) -> tuple[Any, ...]:
+    def _annotation(self, item: int, one: ItemRecord, each: AnnotationRecord) -> tuple[Any, ...]:
         status, submitted = _status(each), _aware(each.submitted)
         started = _aware(each.started) or submitted or self.now
         if status in FINISHED:
@@ -239,7 +239,7 @@ class _Import:
         document, shown = each.document.model_dump_json(), as_json(each.predictions_shown)
         check_storable(one.external_id, (each.annotator,), (document, shown))
         return (
-            item, self.project.pk, self._annotator(each.annotator), Work.Task.ANNOTATION.value, status,
+            item, self.project.pk, self._annotator(each.annotator), Annotation.Task.ANNOTATION.value, status,
             document, each.revision, None, as_time(started), as_time(submitted), as_time(submitted), 0.0,
             shown,
         )  # fmt: skip
@@ -333,12 +333,12 @@ def _require_same(stored: Item, one: ItemRecord) -> None:
             )
 
 
-def _status(annotation: Annotation) -> str:
+def _status(annotation: AnnotationRecord) -> str:
     """The status that the work gets. A reservation of elsewhere is over; what was drawn is kept."""
-    if annotation.status not in Work.Status.values:
-        known = ", ".join(Work.Status.values)
+    if annotation.status not in Annotation.Status.values:
+        known = ", ".join(Annotation.Status.values)
         raise Conflict(f"{annotation.annotator}: status: {annotation.status!r} is none of {known}")
-    return "expired" if annotation.status == Work.Status.RESERVED else annotation.status
+    return "expired" if annotation.status == Annotation.Status.RESERVED else annotation.status
 
 
 def _aware(moment: datetime | None) -> datetime | None:

@@ -12,7 +12,7 @@ from annotation.actions import audit
 from annotation.actions.bulk_insert import as_json, check_storable
 from annotation.actions.data import batches
 from annotation.errors import Conflict
-from annotation.models import Item, Project, SystemOutput, Work
+from annotation.models import Annotation, Item, Project, SystemOutput
 from annotation.parsed_items import program_of
 from annotation.schemas import ModuleOutput, SystemRecord
 
@@ -127,16 +127,16 @@ def _fitted(one: SystemRecord, output: ModuleOutput, item: Item, kind: str) -> M
     return output
 
 
-def note_shown(*, work: Work, predictions: Sequence[dict[str, Any]] | None, to: int) -> None:
+def note_shown(*, annotation: Annotation, predictions: Sequence[dict[str, Any]] | None, to: int) -> None:
     """Note on a work which systems' outputs its annotator had before their eyes; kept for ever.
 
     ``to`` is the id of the user who sees them: what a reviewer sees changes nothing.
     """
     shown = {f"{one['system']}@{one['revision']}" for one in predictions or ()}
-    if to != work.annotator_id or shown <= set(work.predictions_shown):
+    if to != annotation.annotator_id or shown <= set(annotation.predictions_shown):
         return
     with transaction.atomic():  # only where there is something to write: most reads change nothing
-        held = Work.objects.select_for_update(of=("self",), no_key=True).get(pk=work.pk)
+        held = Annotation.objects.select_for_update(of=("self",), no_key=True).get(pk=annotation.pk)
         held.predictions_shown = sorted(shown | set(held.predictions_shown))
         held.save(update_fields=["predictions_shown"])
-    work.predictions_shown = held.predictions_shown
+    annotation.predictions_shown = held.predictions_shown

@@ -61,15 +61,15 @@ def set_member(
 
 
 @transaction.atomic
-def set_places(*, project: Project, places: int, by: User) -> int:
+def set_annotators_per_item(*, project: Project, annotators: int, by: User) -> int:
     """Ask for more, or fewer, annotators per item from now on; returns how many items changed.
 
     An item never has fewer places than are taken already.
     """
-    change_settings(project=project, by=by, annotators_per_item=places)
+    change_settings(project=project, by=by, annotators_per_item=annotators)
     _lock(Membership.objects.filter(project=project)).update(scanned_to=0)
-    items = project.items.filter(purpose=Item.Purpose.ORDINARY).exclude(places=places)
-    return _lock(items).update(places=Greatest(places, F("taken")))
+    items = project.items.filter(purpose=Item.Purpose.ORDINARY).exclude(annotators_wanted=annotators)
+    return _lock(items).update(annotators_wanted=Greatest(annotators, F("assigned")))
 
 
 def _lock(rows: QuerySet[Any]) -> QuerySet[Any]:

@@ -4,7 +4,7 @@ from django.db import transaction
 
 from accounts.models import User
 from annotation.actions import audit
-from annotation.models import Item, Membership, Work
+from annotation.models import Annotation, Item, Membership
 from annotation.queries.qualification import FINISHED, score_of
 
 
@@ -19,7 +19,7 @@ def judge_if_finished(*, member: Membership) -> bool | None:
     if project.qualification_score is None:
         return None
     asked = project.items.filter(purpose=Item.Purpose.QUALIFICATION).count()
-    own = Work.objects.filter(
+    own = Annotation.objects.filter(
         project=project,
         annotator=member.user_id,
         item__purpose=Item.Purpose.QUALIFICATION,

@@ -10,7 +10,7 @@ from annotation import states
 from annotation.actions import audit
 from annotation.actions.editing import count_submitted
 from annotation.errors import NotReady, StaleBase
-from annotation.models import Comment, Gold, Item, Project, Work
+from annotation.models import Annotation, Comment, Gold, Item, Project
 from annotation.operations import open_nodes
 from annotation.parsed_items import document_of, program_of
 from annotation.policies import check_owner
@@ -18,103 +18,114 @@ from annotation.schemas import Document
 
 
 @transaction.atomic
-def start_review(*, work: Work, by: User) -> Work:
+def start_review(*, annotation: Annotation, by: User) -> Annotation:
     """Take a submitted work into review, so that its annotator does not change it meanwhile."""
-    return _moved(work, "review", by, "review_started")
+    return _moved(annotation, "review", by, "review_started")
 
 
 @transaction.atomic
-def return_work(*, work: Work, revision: int, text: str, by: User, node: int | None = None) -> Work:
+def return_annotation(
+    *, annotation: Annotation, revision: int, text: str, by: User, node: int | None = None
+) -> Annotation:
     """Send a work back to its annotator with a comment on what to change.
 
     Raises StaleBase when the person did not see the newest revision.
     """
-    held = _moved(work, "return", by, "work_returned", revision)
-    comment(work=held, node=node, text=text, by=by)
+    held = _moved(annotation, "return", by, "work_returned", revision)
+    comment(annotation=held, node=node, text=text, by=by)
     return held
 
 
 @transaction.atomic
-def accept(*, work: Work, revision: int, by: User) -> Gold:
+def accept(*, annotation: Annotation, revision: int, by: User) -> Gold:
     """Make one annotator's work the item's gold, as it is.
 
     Raises StaleBase when the person did not see the newest revision.
     """
-    held = _moved(work, "accept", by, "work_accepted", revision)
+    held = _moved(annotation, "accept", by, "work_accepted", revision)
     return set_gold(
-        item=held.item, document=document_of(held.document), method=Gold.Method.ACCEPTED, by=by, work=held
+        item=held.item,
+        document=document_of(held.document),
+        method=Gold.Method.ACCEPTED,
+        by=by,
+        annotation=held,
     )
 
 
 @transaction.atomic
-def start_adjudication(*, item: Item, document: Document, by: User) -> Work:
+def start_adjudication(*, item: Item, document: Document, by: User) -> Annotation:
     """Begin the adjudication of an item, or take up the one there is. ``document`` is what to start from.
 
     It is a work like any other: saved edit by edit, with history, beside what the annotators drew.
     """
-    one = _held(Work.objects.filter(item=item, task=Work.Task.ADJUDICATION))
+    one = _held(Annotation.objects.filter(item=item, task=Annotation.Task.ADJUDICATION))
     if (same := one.first()) is not None:
         return _take_over(same, by)
     try:
         with transaction.atomic():
-            work = Work.objects.create(
+            annotation = Annotation.objects.create(
                 item=item,
                 project=item.project,
                 annotator=by,
-                task=Work.Task.ADJUDICATION,
-                status=Work.Status.RETURNED,  # it is nobody's to expire
+                task=Annotation.Task.ADJUDICATION,
+                status=Annotation.Status.RETURNED,  # it is nobody's to expire
                 document=document.model_dump(mode="json"),
                 submitted_at=timezone.now(),
             )
     except IntegrityError:  # somebody was quicker
         return _take_over(one.get(), by)
     audit.record(project=item.project, kind="adjudication_started", by=by, data={"item": item.external_id})
-    return work
+    return annotation
 
 
-def _take_over(work: Work, by: User) -> Work:
+def _take_over(annotation: Annotation, by: User) -> Annotation:
     """Open an adjudication again, for this person: what was drawn so far stays."""
-    if work.status == Work.Status.ACCEPTED:
-        work.status = states.next_status(states.WORK, "reopen", work.status)
-    elif work.annotator_id == by.pk:
-        return work
+    if annotation.status == Annotation.Status.ACCEPTED:
+        annotation.status = states.next_status(states.ANNOTATION, "reopen", annotation.status)
+    elif annotation.annotator_id == by.pk:
+        return annotation
     audit.record(
-        project=work.project,
+        project=annotation.project,
         kind="adjudication_taken_over",
         by=by,
-        data={"work": work.pk, "from": work.annotator.get_username()},
+        data={"work": annotation.pk, "from": annotation.annotator.get_username()},
     )
-    work.annotator = by
-    work.save(update_fields=["status", "annotator"])
-    return work
+    annotation.annotator = by
+    annotation.save(update_fields=["status", "annotator"])
+    return annotation
 
 
 @transaction.atomic
-def settle(*, work: Work, revision: int, by: User) -> Gold:
+def settle(*, annotation: Annotation, revision: int, by: User) -> Gold:
     """Make an adjudication the item's gold, and accept the works that it was made from.
 
     Raises NotReady when steps are left to do, StaleBase when the person did not see the newest revision.
     """
-    held = _held(Work.objects.filter(pk=work.pk)).get()
+    held = _held(Annotation.objects.filter(pk=annotation.pk)).get()
     check_owner(by, held)
     if held.revision != revision:
         raise StaleBase(f"This work is at revision {held.revision}; what was to be settled is {revision}.")
     document = document_of(held.document)
     if left := open_nodes(document, program_of(held.item, held.project.kind)):
         raise NotReady(left)
-    finished = held.item.works.filter(
-        task=Work.Task.ANNOTATION, status__in=(Work.Status.SUBMITTED, Work.Status.IN_REVIEW)
+    finished = held.item.annotations.filter(
+        task=Annotation.Task.ANNOTATION, status__in=(Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW)
     )
     for one in list(_held(finished).order_by("pk")):
         _move(one, "accept", by, "work_accepted")
     count_submitted(held.item_id)
-    held.status = states.next_status(states.WORK, "settle", held.status)
+    held.status = states.next_status(states.ANNOTATION, "settle", held.status)
     held.save(update_fields=["status"])
-    return set_gold(item=held.item, document=document, method=Gold.Method.ADJUDICATED, by=by, work=held)
+    return set_gold(item=held.item, document=document, method=Gold.Method.ADJUDICATED, by=by, annotation=held)
 
 
 def set_gold(
-    *, item: Item, document: Document, method: Gold.Method, by: User | None, work: Work | None = None
+    *,
+    item: Item,
+    document: Document,
+    method: Gold.Method,
+    by: User | None,
+    annotation: Annotation | None = None,
 ) -> Gold:
     """Give an item a new version of its gold; the versions before stay. Called inside a transaction."""
     Item.objects.select_for_update(no_key=True).get(pk=item.pk)  # versions are counted one after the other
@@ -125,7 +136,7 @@ def set_gold(
         version=last.version + 1 if last else 1,
         method=method,
         document=document.model_dump(mode="json"),
-        work=work,
+        annotation=annotation,
         by=by,
     )
     audit.record(
@@ -138,11 +149,16 @@ def set_gold(
 
 
 @transaction.atomic
-def comment(*, work: Work, text: str, by: User, node: int | None = None, object_id: str = "") -> Comment:
+def comment(
+    *, annotation: Annotation, text: str, by: User, node: int | None = None, object_id: str = ""
+) -> Comment:
     """Add a comment on a work, a node or an object."""
-    made = Comment.objects.create(work=work, node=node, object_id=object_id, text=text, by=by)
+    made = Comment.objects.create(annotation=annotation, node=node, object_id=object_id, text=text, by=by)
     audit.record(
-        project=work.project, kind="comment_added", by=by, data={"work": work.pk, "comment": made.pk}
+        project=annotation.project,
+        kind="comment_added",
+        by=by,
+        data={"work": annotation.pk, "comment": made.pk},
     )
     return made
 
@@ -167,13 +183,13 @@ def change_project(*, project: Project, act: str, by: User) -> Project:
     return held
 
 
-def _held(works: QuerySet[Work]) -> QuerySet[Work]:
+def _held(annotations: QuerySet[Annotation]) -> QuerySet[Annotation]:
     """The works, locked, with what they belong to."""
-    return works.select_for_update(of=("self",), no_key=True).select_related("item", "project")
+    return annotations.select_for_update(of=("self",), no_key=True).select_related("item", "project")
 
 
-def _moved(work: Work, act: str, by: User, kind: str, revision: int | None = None) -> Work:
-    held = _held(Work.objects.filter(pk=work.pk)).get()
+def _moved(annotation: Annotation, act: str, by: User, kind: str, revision: int | None = None) -> Annotation:
+    held = _held(Annotation.objects.filter(pk=annotation.pk)).get()
     if revision not in (None, held.revision):
         raise StaleBase(_("This work was changed after you opened the page. Please look at it again."))
     _move(held, act, by, kind)
@@ -181,8 +197,8 @@ def _moved(work: Work, act: str, by: User, kind: str, revision: int | None = Non
     return held
 
 
-def _move(held: Work, act: str, by: User, kind: str) -> None:
-    held.status = states.next_status(states.WORK, act, held.status)
+def _move(held: Annotation, act: str, by: User, kind: str) -> None:
+    held.status = states.next_status(states.ANNOTATION, act, held.status)
     held.save(update_fields=["status"])
     audit.record(
         project=held.project, kind=kind, by=by, data={"work": held.pk, "item": held.item.external_id}

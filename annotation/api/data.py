@@ -24,6 +24,7 @@ from annotation.api.shapes import (
     Added,
     AnnotationDetail,
     AnnotationPage,
+    AnnotationStatus,
     GoldPage,
     GoldRow,
     ImportRow,
@@ -35,7 +36,6 @@ from annotation.api.shapes import (
     PredictionPage,
     Purpose,
     SystemRecords,
-    WorkStatus,
 )
 from annotation.formats.checks import check_record
 from annotation.formats.texts import tokenize
@@ -43,7 +43,7 @@ from annotation.models import Role
 from annotation.policies import check_role
 from annotation.queries import records
 from annotation.schemas import ItemRecord, Payload, SystemRecord
-from annotation.views.access import member_or_404, project_item_or_404, project_work_or_404, user_of
+from annotation.views.access import member_or_404, project_annotation_or_404, project_item_or_404, user_of
 from foundation.import_fields import Text
 
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
@@ -68,7 +68,7 @@ class WorkQuery(Page):
 
     item: Name | None = None
     annotator: Name | None = None
-    status: WorkStatus | None = None
+    status: AnnotationStatus | None = None
 
 
 class GoldQuery(Page):
@@ -162,7 +162,7 @@ class AnnotationsView(EditorView):
     def get(self, request: Request, slug: str) -> HttpResponse:
         member = member_or_404(request, slug)
         query = read_query(request, WorkQuery)
-        found = records.works_for(member).filter(pk__gt=query.after)
+        found = records.annotations_for(member).filter(pk__gt=query.after)
         if query.item is not None:
             found = found.filter(item__external_id=query.item)
         if query.annotator is not None:
@@ -180,12 +180,12 @@ class AnnotationView(EditorView):
 
     @described("One annotation, with its history", answers=AnnotationDetail)
     def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
-        work = project_work_or_404(member_or_404(request, slug), pk)
+        annotation = project_annotation_or_404(member_or_404(request, slug), pk)
         return answer(
             AnnotationDetail(
-                **rows.annotation_fields(work),
-                history=[rows.history_row(one) for one in records.history(work)],
-                comments=[rows.comment_row(one) for one in work.comments.select_related("by")],
+                **rows.annotation_fields(annotation),
+                history=[rows.history_row(one) for one in records.history(annotation)],
+                comments=[rows.comment_row(one) for one in annotation.comments.select_related("by")],
             )
         )
 

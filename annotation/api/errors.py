@@ -9,12 +9,12 @@ from rest_framework.views import exception_handler
 
 from annotation.errors import (
     AnnotationError,
+    AssignmentLost,
     BadEdit,
     Conflict,
     NotFound,
     NothingLeft,
     NotReady,
-    PlaceLost,
     StaleBase,
 )
 from annotation.policies import NotAllowed
@@ -26,7 +26,7 @@ STATUS: dict[type[Exception], int] = {
     StaleBase: 409,
     Conflict: 409,
     ForbiddenTransition: 409,
-    PlaceLost: 410,
+    AssignmentLost: 410,
     NothingLeft: 404,
     NotFound: 404,
     NotAllowed: 403,

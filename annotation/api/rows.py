@@ -20,6 +20,7 @@ from annotation.api.shapes import (
     WebhookRow,
 )
 from annotation.models import (
+    Annotation,
     Comment,
     Delivery,
     Gold,
@@ -32,7 +33,6 @@ from annotation.models import (
     Role,
     SystemOutput,
     Webhook,
-    Work,
 )
 from annotation.parsed_items import document_of
 from annotation.policies import has_role
@@ -77,8 +77,8 @@ def _item_row(project: Project, item: Item, files: Mapping[str, ImageFile], all_
             "answer": item.answer if all_of_it or project.show_answer else None,
             "purpose": item.purpose if all_of_it else None,
             "extra": item.extra if all_of_it else None,
-            "places": item.places if all_of_it else None,
-            "taken": item.taken if all_of_it else None,
+            "places": item.annotators_wanted if all_of_it else None,
+            "taken": item.assigned if all_of_it else None,
             "submitted": item.submitted if all_of_it else None,
             "has_gold": getattr(item, "has_gold", None) if all_of_it else None,
         }
@@ -93,26 +93,26 @@ def image_row(project: Project, name: str, file: ImageFile | None) -> ImageRow:
     return ImageRow(name=name, width=file.width, height=file.height, url=url)
 
 
-def annotation_row(work: Work) -> AnnotationRow:
-    return AnnotationRow(**annotation_fields(work))
+def annotation_row(annotation: Annotation) -> AnnotationRow:
+    return AnnotationRow(**annotation_fields(annotation))
 
 
-def annotation_fields(work: Work) -> dict[str, Any]:
+def annotation_fields(annotation: Annotation) -> dict[str, Any]:
     """What is shown of a work everywhere."""
     return {
-        "id": work.pk,
-        "item_id": work.item_id,
-        "item": work.item.external_id,
-        "annotator": work.annotator.get_username(),
-        "task": work.task,
-        "status": work.status,
-        "revision": work.revision,
-        "started_at": work.started_at,
-        "saved_at": work.saved_at,
-        "submitted_at": work.submitted_at,
-        "active_seconds": work.active_seconds,
-        "predictions_shown": work.predictions_shown,
-        "document": document_of(work.document),
+        "id": annotation.pk,
+        "item_id": annotation.item_id,
+        "item": annotation.item.external_id,
+        "annotator": annotation.annotator.get_username(),
+        "task": annotation.task,
+        "status": annotation.status,
+        "revision": annotation.revision,
+        "started_at": annotation.started_at,
+        "saved_at": annotation.saved_at,
+        "submitted_at": annotation.submitted_at,
+        "active_seconds": annotation.active_seconds,
+        "predictions_shown": annotation.predictions_shown,
+        "document": document_of(annotation.document),
     }
 
 
@@ -149,7 +149,7 @@ def gold_row(gold: Gold) -> GoldRow:
             "version": gold.version,
             "current": gold.current,
             "method": gold.method,
-            "work": gold.work_id,
+            "work": gold.annotation_id,
             "by": gold.by.get_username() if gold.by else None,
             "at": gold.at,
             "document": document_of(gold.document),

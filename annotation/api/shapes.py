@@ -21,7 +21,9 @@ from foundation.import_fields import Text
 
 RoleName = Literal["annotator", "adjudicator", "manager"]
 Purpose = Literal["ordinary", "qualification", "hidden gold"]
-WorkStatus = Literal["reserved", "submitted", "in review", "returned", "accepted", "expired", "released"]
+AnnotationStatus = Literal[
+    "reserved", "submitted", "in review", "returned", "accepted", "expired", "released"
+]
 Key = int  # the id of a row
 
 
@@ -103,7 +105,7 @@ class AnnotationRow(Payload):
     item: str
     annotator: str
     task: Literal["annotation", "adjudication"]
-    status: WorkStatus
+    status: AnnotationStatus
     revision: int
     started_at: datetime
     saved_at: datetime | None
@@ -166,12 +168,12 @@ class Saved(Outcome):
     saved: list[SavedRow]
 
 
-class WorkState(Outcome):
+class EditorState(Outcome):
     """All that the editor shows of a work."""
 
     id: Key
     task: Literal["annotation", "adjudication"]
-    status: WorkStatus
+    status: AnnotationStatus
     reserved_until: datetime | None
     item: dict[str, Any]
     program: dict[str, Any]
@@ -188,7 +190,7 @@ class Next(Payload):
     """Where to go on, and with ``go_on`` the item that was handed out there."""
 
     next: str | None
-    work: WorkState | None = None
+    work: EditorState | None = None
 
 
 class GoldRow(Payload):

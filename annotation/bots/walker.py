@@ -92,9 +92,9 @@ def walk(bot: Bot, plan: Plan) -> Walk:
         state = state or (yield from _next(f"{page}next/", token))
         if state is None:
             return
-        work = _Work(bot, plan, token, state)
-        yield from work.do()
-        state = work.following
+        annotation = _Work(bot, plan, token, state)
+        yield from annotation.do()
+        state = annotation.following
 
 
 def _log_in(bot: Bot, page: str) -> Walk:

@@ -5,20 +5,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from annotation.errors import Conflict
-from annotation.formats.brat import write_brat
 from annotation.formats.coco import read_coco, write_coco
+from annotation.formats.counterfactuals import read_reasons, write_reasons
 from annotation.formats.drop import read_drop, write_drop
 from annotation.formats.faithful_nmn import read_faithful_nmn, write_faithful_nmn
+from annotation.formats.flat import write_brat, write_parquet, write_w3c
 from annotation.formats.images import ImageFolder
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.label_studio import read_label_studio, write_label_studio
-from annotation.formats.nlvr import read_nlvr
-from annotation.formats.nlvr2 import read_nlvr2
-from annotation.formats.parquet import write_parquet
+from annotation.formats.nlvr import read_nlvr, read_nlvr2
 from annotation.formats.programs import read_programs
-from annotation.formats.reasons import read_reasons, write_reasons
 from annotation.formats.report import Report
-from annotation.formats.w3c import write_w3c
 from annotation.formats.writing import written_folder
 from annotation.schemas import ItemRecord, Kind
 

@@ -25,7 +25,7 @@ class History(models.QuerySet):
         raise AppendOnlyRow(f"{self.model._meta.verbose_name}: history is never deleted")
 
 
-class Work(models.Model):
+class Annotation(models.Model):
     """One person's annotation, or adjudication, of one item. ``document`` is what its operations add up to.
 
     A work keeps its document whatever happens to its place: who lost an expired place loses no box.
@@ -44,12 +44,14 @@ class Work(models.Model):
         EXPIRED = "expired", _("Expired")
         RELEASED = "released", _("Released")
 
-    # What counts in Item.taken.
+    # The statuses that count in Item.assigned.
     HOLDING = (Status.RESERVED, Status.SUBMITTED, Status.IN_REVIEW, Status.RETURNED, Status.ACCEPTED)
 
-    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="works")
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="works")
-    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="works")
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="annotations")
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="annotations")
+    annotator = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="annotations"
+    )
     task = models.CharField(max_length=12, choices=Task, default=Task.ANNOTATION)
     status = models.CharField(max_length=10, choices=Status, default=Status.RESERVED)
     document = models.JSONField(default=dict)
@@ -64,23 +66,25 @@ class Work(models.Model):
     class Meta:
         indexes = [
             models.Index(
-                fields=["project", "reserved_until"], condition=Q(status="reserved"), name="reserved_works"
+                fields=["project", "reserved_until"],
+                condition=Q(status="reserved"),
+                name="reserved_annotations",
             ),
-            models.Index(fields=["project", "annotator", "task", "status"], name="works_of_a_person"),
-            models.Index(fields=["project", "task", "status", "submitted_at"], name="works_to_review"),
+            models.Index(fields=["project", "annotator", "task", "status"], name="annotations_of_a_person"),
+            models.Index(fields=["project", "task", "status", "submitted_at"], name="annotations_to_review"),
         ]
         constraints = [
-            models.UniqueConstraint(fields=["item", "annotator", "task"], name="work_once_per_person"),
+            models.UniqueConstraint(fields=["item", "annotator", "task"], name="annotation_once_per_person"),
             models.UniqueConstraint(
                 fields=["item"], condition=Q(task="adjudication"), name="one_adjudication_per_item"
             ),
             models.CheckConstraint(
                 condition=~Q(status="reserved") | Q(reserved_until__isnull=False),
-                name="reserved_work_has_an_end",
+                name="reserved_annotation_has_an_end",
             ),
             models.CheckConstraint(
                 condition=Q(status__in=["reserved", "expired", "released"]) | Q(submitted_at__isnull=False),
-                name="submitted_work_has_a_time",
+                name="submitted_annotation_has_a_time",
             ),
         ]
 
@@ -91,7 +95,7 @@ class Work(models.Model):
 class Operation(models.Model):
     """One edit of a work. ``uid`` is made by the browser, so that an edit sent twice is one edit."""
 
-    work = models.ForeignKey(Work, on_delete=models.PROTECT, related_name="operations")
+    annotation = models.ForeignKey(Annotation, on_delete=models.PROTECT, related_name="operations")
     uid = models.UUIDField()
     revision = models.PositiveIntegerField()  # the work's revision after it
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
@@ -103,20 +107,20 @@ class Operation(models.Model):
     objects = History.as_manager()
 
     class Meta:
-        ordering = ["work_id", "revision"]
+        ordering = ["annotation_id", "revision"]
         constraints = [
-            models.UniqueConstraint(fields=["work", "uid"], name="operation_once"),
-            models.UniqueConstraint(fields=["work", "revision"], name="operation_revision_once"),
+            models.UniqueConstraint(fields=["annotation", "uid"], name="operation_once"),
+            models.UniqueConstraint(fields=["annotation", "revision"], name="operation_revision_once"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.work_id} r{self.revision}"
+        return f"{self.annotation_id} r{self.revision}"
 
 
 class Comment(models.Model):
     """A remark on a work, on one of its nodes or on one object."""
 
-    work = models.ForeignKey(Work, on_delete=models.PROTECT, related_name="comments")
+    annotation = models.ForeignKey(Annotation, on_delete=models.PROTECT, related_name="comments")
     node = models.PositiveIntegerField(null=True)
     object_id = models.CharField(max_length=64, blank=True)
     text = models.TextField()
@@ -154,7 +158,7 @@ class Gold(models.Model):
     current = models.BooleanField(default=True)
     method = models.CharField(max_length=12, choices=Method)
     document = models.JSONField()
-    work = models.ForeignKey(Work, null=True, on_delete=models.PROTECT, related_name="golds")
+    annotation = models.ForeignKey(Annotation, null=True, on_delete=models.PROTECT, related_name="golds")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField(auto_now_add=True)
 

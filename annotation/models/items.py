@@ -56,8 +56,8 @@ class Item(models.Model):
     images = models.JSONField(default=list)  # names of ImageFile rows, in the order shown
     answer = models.JSONField(null=True)
     extra = models.JSONField(default=dict)
-    places = models.PositiveSmallIntegerField()
-    taken = models.PositiveSmallIntegerField(default=0)
+    annotators_wanted = models.PositiveSmallIntegerField()
+    assigned = models.PositiveSmallIntegerField(default=0)
     submitted = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
@@ -65,8 +65,8 @@ class Item(models.Model):
         indexes = [
             models.Index(
                 fields=["project", "position"],
-                condition=Q(purpose="ordinary", taken__lt=F("places")),
-                name="items_with_free_places",
+                condition=Q(purpose="ordinary", assigned__lt=F("annotators_wanted")),
+                name="items_wanting_annotators",
             ),
             models.Index(fields=["project", "purpose", "position"], name="items_by_purpose"),
         ]
@@ -74,9 +74,12 @@ class Item(models.Model):
             models.UniqueConstraint(fields=["project", "external_id"], name="item_once_per_project"),
             models.UniqueConstraint(fields=["project", "position"], name="item_position_once"),
             models.CheckConstraint(
-                condition=~Q(purpose="ordinary") | Q(taken__lte=F("places")), name="item_never_overfull"
+                condition=~Q(purpose="ordinary") | Q(assigned__lte=F("annotators_wanted")),
+                name="item_never_overfull",
             ),
-            models.CheckConstraint(condition=Q(submitted__lte=F("taken")), name="item_submitted_are_taken"),
+            models.CheckConstraint(
+                condition=Q(submitted__lte=F("assigned")), name="item_submitted_are_assigned"
+            ),
         ]
 
     def __str__(self) -> str:

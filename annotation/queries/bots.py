@@ -7,7 +7,7 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from annotation.errors import NotFound
-from annotation.models import Gold, Operation, Project, Work
+from annotation.models import Annotation, Gold, Operation, Project
 
 
 def project_named(slug: str) -> Project:
@@ -27,11 +27,15 @@ def current_gold(project: Project) -> dict[str, str]:
 
 def stored_operations(project: Project, names: Collection[str]) -> Counter[tuple[int, str]]:
     """How often each operation of these users is stored, by work and id of the operation."""
-    rows = Operation.objects.filter(work__project=project, by__username__in=names)
-    return Counter((work, str(uid)) for work, uid in rows.values_list("work_id", "uid").iterator())
+    rows = Operation.objects.filter(annotation__project=project, by__username__in=names)
+    return Counter(
+        (annotation, str(uid)) for annotation, uid in rows.values_list("annotation_id", "uid").iterator()
+    )
 
 
-def submitted_works(project: Project, names: Collection[str]) -> set[int]:
+def submitted_annotations(project: Project, names: Collection[str]) -> set[int]:
     """The works that these users have handed in."""
-    rows = Work.objects.filter(project=project, annotator__username__in=names, submitted_at__isnull=False)
+    rows = Annotation.objects.filter(
+        project=project, annotator__username__in=names, submitted_at__isnull=False
+    )
     return set(rows.values_list("pk", flat=True))

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from annotation.models import Gold, ImageFile, Item, Project, Work
-from annotation.schemas import Annotation, Document, Image, ItemRecord
+from annotation.models import Annotation, Gold, ImageFile, Item, Project
+from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 
 BLOCK = 1000
 OWN = "touchstone"  # the name in `ItemRecord.extra` of what the project says about an item
@@ -40,7 +40,7 @@ def item_records(project: Project, *, gold_only: bool = False) -> Iterator[ItemR
 def _records(project: Project, block: list[dict[str, Any]], positions: range) -> Iterator[ItemRecord]:
     here = {"item__project": project, "item__position__range": (positions.start, positions.stop - 1)}
     golds = _golds(here)
-    works = _works(here)
+    annotations = _annotations(here)
     images = _images(project, block)
     for row in block:
         gold, told = golds.get(row["pk"], (None, None))
@@ -55,7 +55,7 @@ def _records(project: Project, block: list[dict[str, Any]], positions: range) ->
             images=tuple(images[name] for name in row["images"]),
             answer=row["answer"],
             gold=gold,
-            annotations=tuple(works.get(row["pk"], ())),
+            annotations=tuple(annotations.get(row["pk"], ())),
             extra={**row["extra"], OWN: own},
         )
 
@@ -74,17 +74,19 @@ def _golds(here: dict[str, Any]) -> dict[int, tuple[Document, dict[str, Any]]]:
     }
 
 
-def _works(here: dict[str, Any]) -> dict[int, list[Annotation]]:
+def _annotations(here: dict[str, Any]) -> dict[int, list[AnnotationRecord]]:
     """Everybody's annotations of each item, in the order in which they were begun."""
     columns = (
         "item_id", "annotator__username", "document", "status", "revision", "started_at", "submitted_at",
         "predictions_shown",
     )  # fmt: skip
-    found: dict[int, list[Annotation]] = defaultdict(list)
-    works = Work.objects.filter(**here, task=Work.Task.ANNOTATION).order_by("pk")
-    for item, name, document, status, revision, started, submitted, shown in works.values_list(*columns):
+    found: dict[int, list[AnnotationRecord]] = defaultdict(list)
+    annotations = Annotation.objects.filter(**here, task=Annotation.Task.ANNOTATION).order_by("pk")
+    for item, name, document, status, revision, started, submitted, shown in annotations.values_list(
+        *columns
+    ):
         found[item].append(
-            Annotation(
+            AnnotationRecord(
                 annotator=name,
                 document=Document.model_validate(document),
                 status=status,

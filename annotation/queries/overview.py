@@ -10,7 +10,7 @@ from annotation.models import Item, Project
 from annotation.parsed_items import document_of, kind_of, program_of
 from annotation.queries.annotations import images, outcome
 from annotation.queries.comparison import documents_of, lettered
-from annotation.queries.review import finished_works
+from annotation.queries.review import finished_annotations
 from annotation.schemas import Box, Span
 
 WORDS = {
@@ -28,16 +28,23 @@ WORDS = {
 
 def comparison_page(item: Item, project: Project) -> dict[str, Any]:
     """One item: its works by letter with what their programs give, and its steps with everybody's objects."""
-    works = finished_works(item)
+    annotations = finished_annotations(item)
     program = program_of(item, kind_of(project))
-    documents = documents_of(works)
+    documents = documents_of(annotations)
     shown = images(project, item.images)
     rows = []
-    for letter, work in lettered(works).items():
-        document = document_of(work.document)
-        rows.append({"letter": letter, "work": work, "problem": document.problem, **outcome(work, document)})
+    for letter, annotation in lettered(annotations).items():
+        document = document_of(annotation.document)
+        rows.append(
+            {
+                "letter": letter,
+                "annotation": annotation,
+                "problem": document.problem,
+                **outcome(annotation, document),
+            }
+        )
     return {
-        "works": rows,
+        "annotations": rows,
         "steps": [
             _step(step, describe(program.nodes[step.node]), shown) for step in steps(program, documents)
         ]

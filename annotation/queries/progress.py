@@ -7,10 +7,10 @@ from django.db.models import Avg, Count, F, Max, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from annotation.models import Gold, Item, Membership, Project, Work
+from annotation.models import Annotation, Gold, Item, Membership, Project
 from annotation.queries.qualification import KnownScore, scores
 
-FINISHED = (Work.Status.SUBMITTED, Work.Status.IN_REVIEW, Work.Status.ACCEPTED)
+FINISHED = (Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW, Annotation.Status.ACCEPTED)
 
 
 class Totals(NamedTuple):
@@ -32,28 +32,29 @@ def totals(project: Project) -> Totals:
     ordinary = project.items.filter(purpose=Item.Purpose.ORDINARY)
     counts = ordinary.aggregate(
         items=Count("pk"),
-        complete=Count("pk", filter=Q(submitted__gte=F("places"))),
-        places=Sum("places", default=0),
+        complete=Count("pk", filter=Q(submitted__gte=F("annotators_wanted"))),
+        places=Sum("annotators_wanted", default=0),
         submitted=Sum("submitted", default=0),
     )
     return Totals(gold=Gold.objects.filter(item__in=ordinary, current=True).count(), **counts)
 
 
-def own_works(member: Membership) -> QuerySet[Work]:
+def own_annotations(member: Membership) -> QuerySet[Annotation]:
     """A member's works, those that came back first, then the newest."""
     return (
-        Work.objects.filter(project=member.project, annotator=member.user)
+        Annotation.objects.filter(project=member.project, annotator=member.user)
         .select_related("item")
         .annotate(open_comments=Count("comments", filter=Q(comments__resolved_at__isnull=True)))
         .order_by("-pk")
     )
 
 
-def unfinished_works(project: Project) -> QuerySet[Work]:
+def unfinished_annotations(project: Project) -> QuerySet[Annotation]:
     """The annotations that hold a place and are not handed in, the longest untouched first."""
     return (
-        project.works.filter(
-            task=Work.Task.ANNOTATION, status__in=(Work.Status.RESERVED, Work.Status.RETURNED)
+        project.annotations.filter(
+            task=Annotation.Task.ANNOTATION,
+            status__in=(Annotation.Status.RESERVED, Annotation.Status.RETURNED),
         )
         .select_related("item", "annotator")
         .defer("document", "item__passage", "item__tokens", "item__extra")
@@ -82,12 +83,12 @@ def people(project: Project) -> list[Person]:
     """Every member with what they did, the busiest first. Four queries."""
     week = timezone.now() - timedelta(days=7)
     rows = (
-        project.works.filter(task=Work.Task.ANNOTATION)
+        project.annotations.filter(task=Annotation.Task.ANNOTATION)
         .values("annotator")
         .annotate(
             finished=Count("pk", filter=Q(status__in=FINISHED)),
-            under_way=Count("pk", filter=Q(status=Work.Status.RESERVED)),
-            returned=Count("pk", filter=Q(status=Work.Status.RETURNED)),
+            under_way=Count("pk", filter=Q(status=Annotation.Status.RESERVED)),
+            returned=Count("pk", filter=Q(status=Annotation.Status.RETURNED)),
             last_week=Count("pk", filter=Q(status__in=FINISHED, submitted_at__gte=week)),
             seconds=Avg("active_seconds", filter=Q(status__in=FINISHED)),
             last_saved=Max("saved_at"),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from analysis.gold_agreement import agreement
 from annotation.comparison import agreement_item
-from annotation.models import Gold, Item, Membership, Project, Work
+from annotation.models import Annotation, Gold, Item, Membership, Project
 from annotation.parsed_items import document_of, kind_of, program_of
 from annotation.queries.review import FINISHED
 
@@ -31,8 +31,11 @@ def score_of(member: Membership, *purposes: str) -> KnownScore:
 
 def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
     """How everybody did, by user name. Two queries."""
-    works = Work.objects.filter(
-        project=project, task=Work.Task.ANNOTATION, status__in=FINISHED, item__purpose__in=purposes or KNOWN
+    annotations = Annotation.objects.filter(
+        project=project,
+        task=Annotation.Task.ANNOTATION,
+        status__in=FINISHED,
+        item__purpose__in=purposes or KNOWN,
     ).select_related("item", "annotator")
     golds = {
         gold.item_id: document_of(gold.document)
@@ -42,16 +45,19 @@ def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
     }
     kind = kind_of(project)
     found: dict[str, list[float]] = defaultdict(list)
-    for work in works:
-        gold = golds.get(work.item_id)
+    for annotation in annotations:
+        gold = golds.get(annotation.item_id)
         if gold is None:
             continue
-        documents = {"gold": gold, "person": document_of(work.document)}
+        documents = {"gold": gold, "person": document_of(annotation.document)}
         compared = agreement_item(
-            work.item.external_id, program_of(work.item, kind), documents, tokens=len(work.item.tokens)
+            annotation.item.external_id,
+            program_of(annotation.item, kind),
+            documents,
+            tokens=len(annotation.item.tokens),
         )
         f1 = agreement([compared], kind).groups
         value = next(metrics for group, metrics in f1.items() if group.by == "all")[METRIC[kind]].value
         if value is not None:
-            found[work.annotator.get_username()].append(value)
+            found[annotation.annotator.get_username()].append(value)
     return {who: KnownScore(sum(values) / len(values), len(values)) for who, values in found.items()}

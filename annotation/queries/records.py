@@ -9,6 +9,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from accounts.models import User
 from annotation.models import (
+    Annotation,
     Delivery,
     Gold,
     Guideline,
@@ -20,7 +21,6 @@ from annotation.models import (
     Role,
     SystemOutput,
     Webhook,
-    Work,
 )
 from annotation.policies import has_role
 
@@ -31,27 +31,29 @@ def items_for(member: Membership) -> QuerySet[Item]:
     items = member.project.items.annotate(has_gold=Exists(gold)).order_by("position")
     if has_role(member, Role.ADJUDICATOR):
         return items
-    own = Work.objects.filter(item=OuterRef("pk"), annotator=member.user, task=Work.Task.ANNOTATION)
+    own = Annotation.objects.filter(
+        item=OuterRef("pk"), annotator=member.user, task=Annotation.Task.ANNOTATION
+    )
     return items.filter(Exists(own))
 
 
 def with_status(items: QuerySet[Item], status: str) -> QuerySet[Item]:
     """Items that want annotators ("open"), have enough finished works, or have or lack gold."""
     rules = {
-        "open": Q(submitted__lt=F("places")),
-        "complete": Q(submitted__gte=F("places")),
+        "open": Q(submitted__lt=F("annotators_wanted")),
+        "complete": Q(submitted__gte=F("annotators_wanted")),
         "gold": Q(has_gold=True),
         "no gold": Q(has_gold=False),
     }
     return items.filter(rules[status])
 
 
-def works_for(member: Membership) -> QuerySet[Work]:
+def annotations_for(member: Membership) -> QuerySet[Annotation]:
     """The works that a member may look at, oldest first: all, or for annotators their own."""
-    found = member.project.works.select_related("item", "annotator")
-    works = found.defer(*_heavy("item")).order_by("pk")
-    own = works.filter(annotator=member.user, task=Work.Task.ANNOTATION)
-    return works if has_role(member, Role.ADJUDICATOR) else own
+    found = member.project.annotations.select_related("item", "annotator")
+    annotations = found.defer(*_heavy("item")).order_by("pk")
+    own = annotations.filter(annotator=member.user, task=Annotation.Task.ANNOTATION)
+    return annotations if has_role(member, Role.ADJUDICATOR) else own
 
 
 def golds(project: Project) -> QuerySet[Gold]:
@@ -78,9 +80,9 @@ def image_files(project: Project, items: Iterable[Item]) -> dict[str, ImageFile]
     return {one.name: one for one in found}
 
 
-def history(work: Work) -> QuerySet[Operation]:
+def history(annotation: Annotation) -> QuerySet[Operation]:
     """Every edit of a work, oldest first."""
-    return work.operations.select_related("by").order_by("revision")
+    return annotation.operations.select_related("by").order_by("revision")
 
 
 def people(project: Project) -> QuerySet[Membership]:

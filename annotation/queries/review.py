@@ -2,9 +2,14 @@
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
-from annotation.models import Gold, Item, Project, Work
+from annotation.models import Annotation, Gold, Item, Project
 
-FINISHED = (Work.Status.SUBMITTED, Work.Status.IN_REVIEW, Work.Status.RETURNED, Work.Status.ACCEPTED)
+FINISHED = (
+    Annotation.Status.SUBMITTED,
+    Annotation.Status.IN_REVIEW,
+    Annotation.Status.RETURNED,
+    Annotation.Status.ACCEPTED,
+)
 
 
 def items_to_settle(project: Project) -> QuerySet[Item]:
@@ -14,23 +19,25 @@ def items_to_settle(project: Project) -> QuerySet[Item]:
     """
     settled = Gold.objects.filter(item=OuterRef("pk"), current=True).exclude(method=Gold.Method.IMPORTED)
     return (
-        project.items.filter(purpose=Item.Purpose.ORDINARY, submitted__gte=F("places"), submitted__gt=0)
+        project.items.filter(
+            purpose=Item.Purpose.ORDINARY, submitted__gte=F("annotators_wanted"), submitted__gt=0
+        )
         .filter(~Exists(settled))
         .order_by("position")
     )
 
 
-def finished_works(item: Item) -> list[Work]:
+def finished_annotations(item: Item) -> list[Annotation]:
     """The finished annotations of an item, in the order in which they were begun."""
-    works = item.works.filter(task=Work.Task.ANNOTATION, status__in=FINISHED)
-    return list(works.select_related("annotator", "project", "item").order_by("pk"))
+    annotations = item.annotations.filter(task=Annotation.Task.ANNOTATION, status__in=FINISHED)
+    return list(annotations.select_related("annotator", "project", "item").order_by("pk"))
 
 
 def review_counts(project: Project) -> dict[str, int]:
     """How much waits: items to settle, works to look at, works that came back or are under review."""
-    waiting = project.works.filter(task=Work.Task.ANNOTATION).aggregate(
-        submitted=Count("pk", filter=Q(status=Work.Status.SUBMITTED)),
-        in_review=Count("pk", filter=Q(status=Work.Status.IN_REVIEW)),
-        returned=Count("pk", filter=Q(status=Work.Status.RETURNED)),
+    waiting = project.annotations.filter(task=Annotation.Task.ANNOTATION).aggregate(
+        submitted=Count("pk", filter=Q(status=Annotation.Status.SUBMITTED)),
+        in_review=Count("pk", filter=Q(status=Annotation.Status.IN_REVIEW)),
+        returned=Count("pk", filter=Q(status=Annotation.Status.RETURNED)),
     )
     return {"items": items_to_settle(project).count(), **waiting}

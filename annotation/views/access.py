@@ -17,11 +17,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import User
-from annotation.models import Comment, Item, Membership, Role, Webhook, Work
+from annotation.models import Annotation, Comment, Item, Membership, Role, Webhook
 from annotation.policies import NotAllowed, can_see, has_role
-from annotation.queries.annotations import work_with_item
+from annotation.queries.annotations import annotation_with_item
 from annotation.queries.members import membership, membership_at
-from annotation.queries.records import items_for, webhooks, works_for
+from annotation.queries.records import annotations_for, items_for, webhooks
 
 NOT_THERE = gettext_lazy("There is nothing here for you under this address.")
 
@@ -44,7 +44,7 @@ def member_or_404(request: HttpRequest, slug: str, role: Role = Role.ANNOTATOR) 
     return member
 
 
-def work_or_404(request: HttpRequest, pk: int, *, item: bool = False) -> tuple[Work, Membership]:
+def annotation_or_404(request: HttpRequest, pk: int, *, item: bool = False) -> tuple[Annotation, Membership]:
     """A work that the person may see: their own, or any of a project that they adjudicate.
 
     Of the work there is only what says whose it is, or with ``item`` all, and its item.
@@ -53,10 +53,10 @@ def work_or_404(request: HttpRequest, pk: int, *, item: bool = False) -> tuple[W
     if found is None or not can_see(*found):
         raise Http404(NOT_THERE)
     member, reference = found
-    work = work_with_item(pk) if item else reference
-    assert work is not None  # works are never deleted
-    work.project = member.project
-    return work, member
+    annotation = annotation_with_item(pk) if item else reference
+    assert annotation is not None  # works are never deleted
+    annotation.project = member.project
+    return annotation, member
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def or_404(request: HttpRequest, pk: int) -> Iterator[None]:
     try:
         yield
     except NotAllowed:
-        work_or_404(request, pk)
+        annotation_or_404(request, pk)
         raise
 
 
@@ -85,12 +85,12 @@ def project_item_or_404(member: Membership, pk: int) -> Item:
     return item
 
 
-def project_work_or_404(member: Membership, pk: int) -> Work:
+def project_annotation_or_404(member: Membership, pk: int) -> Annotation:
     """A work of the member's project that they may look at: annotators only their own."""
-    work = works_for(member).filter(pk=pk).first()
-    if work is None:
+    annotation = annotations_for(member).filter(pk=pk).first()
+    if annotation is None:
         raise Http404(NOT_THERE)
-    return work
+    return annotation
 
 
 def webhook_or_404(member: Membership, pk: int) -> Webhook:
@@ -101,9 +101,9 @@ def webhook_or_404(member: Membership, pk: int) -> Webhook:
     return webhook
 
 
-def comment_or_404(work: Work, pk: int) -> Comment:
+def comment_or_404(annotation: Annotation, pk: int) -> Comment:
     """A comment of a work."""
-    found = work.comments.select_related("by").filter(pk=pk).first()
+    found = annotation.comments.select_related("by").filter(pk=pk).first()
     if found is None:
         raise Http404(NOT_THERE)
     return found

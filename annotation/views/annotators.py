@@ -11,12 +11,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.actions import assignments, outputs
 from annotation.errors import NothingLeft
-from annotation.models import ImageFile, Membership, Role, Work
+from annotation.models import Annotation, ImageFile, Membership, Role
 from annotation.policies import NotAllowed, has_role
-from annotation.queries.annotations import guidelines, work_state
+from annotation.queries.annotations import editor_state, guidelines
 from annotation.queries.members import memberships
-from annotation.queries.progress import own_works, totals
-from annotation.views.access import NOT_THERE, member_or_404, members_only, user_of, work_or_404
+from annotation.queries.progress import own_annotations, totals
+from annotation.views.access import NOT_THERE, annotation_or_404, member_or_404, members_only, user_of
 from foundation import image_files
 
 
@@ -35,7 +35,7 @@ def project(request: HttpRequest, member: Membership) -> HttpResponse:
         "member": member,
         "project": member.project,
         "totals": totals(member.project),
-        "works": own_works(member),
+        "annotations": own_annotations(member),
         "guidelines": guidelines(member.project),
         "reviews": has_role(member, Role.ADJUDICATOR),
         "manages": has_role(member, Role.MANAGER),
@@ -48,24 +48,24 @@ def project(request: HttpRequest, member: Membership) -> HttpResponse:
 def next_item(request: HttpRequest, member: Membership) -> HttpResponse:
     """Hand out the next item and open it."""
     try:
-        work = assignments.next_work(member=member)
+        annotation = assignments.next_annotation(member=member)
     except (NothingLeft, NotAllowed) as error:
         messages.info(request, str(error))
         return redirect("annotation:project", member.project.slug)
-    return redirect("annotation:work", work.pk)
+    return redirect("annotation:editor", annotation.pk)
 
 
 @require_safe
 @login_required
-def work(request: HttpRequest, pk: int) -> HttpResponse:
+def editor(request: HttpRequest, pk: int) -> HttpResponse:
     """The editor."""
-    found, member = work_or_404(request, pk, item=True)
-    done = own_works(member).filter(task=Work.Task.ANNOTATION, submitted_at__isnull=False).count()
-    state = work_state(found)
-    outputs.note_shown(work=found, predictions=state["predictions"], to=member.user_id)
+    found, member = annotation_or_404(request, pk, item=True)
+    done = own_annotations(member).filter(task=Annotation.Task.ANNOTATION, submitted_at__isnull=False).count()
+    state = editor_state(found)
+    outputs.note_shown(annotation=found, predictions=state["predictions"], to=member.user_id)
     context = {
         "work_json": state,
-        "work_url": reverse("annotation:api_work", args=[pk]),
+        "work_url": reverse("annotation:api_editor", args=[pk]),
         "back_url": reverse("annotation:project", args=[found.project.slug]),
         "progress": ngettext("%(done)d item finished", "%(done)d items finished", done) % {"done": done},
     }

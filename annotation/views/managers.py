@@ -14,13 +14,20 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import states
 from annotation.actions import assignments, projects, review
-from annotation.errors import PlaceLost
+from annotation.errors import AssignmentLost
 from annotation.event_labels import WORDS
-from annotation.forms import AssignForm, GuidelineForm, MemberForm, PlacesForm, ProjectForm, SettingsForm
+from annotation.forms import (
+    AnnotatorsPerItemForm,
+    AssignForm,
+    GuidelineForm,
+    MemberForm,
+    ProjectForm,
+    SettingsForm,
+)
 from annotation.models import Membership, Project, Role
 from annotation.policies import NotAllowed
 from annotation.queries.annotations import guidelines
-from annotation.queries.progress import Person, people, totals, unfinished_works
+from annotation.queries.progress import Person, people, totals, unfinished_annotations
 from annotation.states import ForbiddenTransition
 from annotation.views.access import NOT_THERE, members_only, user_of
 
@@ -44,7 +51,10 @@ def new_project(request: HttpRequest) -> HttpResponse:
 def dashboard(request: HttpRequest, member: Membership) -> HttpResponse:
     """How far the project is, what each person does, and what a manager can change."""
     return _dashboard(
-        request, member, MemberForm(), PlacesForm({"places": member.project.annotators_per_item})
+        request,
+        member,
+        MemberForm(),
+        AnnotatorsPerItemForm({"annotators_per_item": member.project.annotators_per_item}),
     )
 
 
@@ -77,7 +87,7 @@ def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
     """Add a person, change a role, or end a membership."""
     form = MemberForm(request.POST)
     if not form.is_valid():
-        places = PlacesForm({"places": member.project.annotators_per_item})
+        places = AnnotatorsPerItemForm({"annotators_per_item": member.project.annotators_per_item})
         return _dashboard(request, member, form, places, status=422)
     user, role = form.cleaned_data["username"], Role(form.cleaned_data["role"])
     if user.pk == member.user_id and (role != Role.MANAGER or not form.cleaned_data["active"]):
@@ -96,12 +106,14 @@ def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
 
 @require_POST
 @members_only(Role.MANAGER)
-def set_places(request: HttpRequest, member: Membership) -> HttpResponse:
+def set_annotators_per_item(request: HttpRequest, member: Membership) -> HttpResponse:
     """Ask for more or fewer annotators per item."""
-    form = PlacesForm(request.POST)
+    form = AnnotatorsPerItemForm(request.POST)
     if not form.is_valid():
         return _dashboard(request, member, MemberForm(), form, status=422)
-    changed = projects.set_places(project=member.project, by=user_of(request), **form.cleaned_data)
+    changed = projects.set_annotators_per_item(
+        project=member.project, annotators=form.cleaned_data["annotators_per_item"], by=user_of(request)
+    )
     messages.success(request, _("%(number)d items have another number of places now.") % {"number": changed})
     return redirect("annotation:dashboard", member.project.slug)
 
@@ -138,18 +150,18 @@ def write_guideline(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Role.MANAGER)
 def under_way(request: HttpRequest, member: Membership) -> HttpResponse:
     """The works that hold a place and are not finished, the longest untouched first."""
-    return _works_page(request, member, AssignForm(project=member.project))
+    return _annotations_page(request, member, AssignForm(project=member.project))
 
 
 @require_POST
 @members_only(Role.MANAGER)
 def reclaim(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Give the place of an unfinished work back to the project."""
-    found = member.project.works.filter(pk=pk).first()
+    found = member.project.annotations.filter(pk=pk).first()
     if found is None:
         raise Http404(NOT_THERE)
     try:
-        assignments.release(work=found, by=user_of(request))
+        assignments.release(annotation=found, by=user_of(request))
     except (ForbiddenTransition, NotAllowed) as error:
         messages.error(request, str(error))
     else:
@@ -163,21 +175,25 @@ def assign(request: HttpRequest, member: Membership) -> HttpResponse:
     """Reserve an item for a certain member."""
     form = AssignForm(request.POST, project=member.project)
     if not form.is_valid():
-        return _works_page(request, member, form, status=422)
+        return _annotations_page(request, member, form, status=422)
     item, chosen = form.cleaned_data["item"], form.cleaned_data["username"]
     try:
         assignments.assign(item=item, member=chosen, by=user_of(request))
-    except PlaceLost as error:
+    except AssignmentLost as error:
         messages.error(request, str(error))
     else:
         messages.success(request, _("The item is reserved."))
     return redirect("annotation:under_way", member.project.slug)
 
 
-def _works_page(
+def _annotations_page(
     request: HttpRequest, member: Membership, form: AssignForm, *, status: int = 200
 ) -> HttpResponse:
-    context = {"project": member.project, "works": unfinished_works(member.project)[:200], "form": form}
+    context = {
+        "project": member.project,
+        "annotations": unfinished_annotations(member.project)[:200],
+        "form": form,
+    }
     return render(request, "annotation/under_way.html", context, status=status)
 
 
@@ -206,7 +222,7 @@ def _dashboard(
     request: HttpRequest,
     member: Membership,
     member_form: MemberForm,
-    places_form: PlacesForm,
+    annotators_form: AnnotatorsPerItemForm,
     *,
     status: int = 200,
 ) -> HttpResponse:
@@ -216,7 +232,7 @@ def _dashboard(
         "totals": totals(project),
         "people": people(project),
         "member_form": member_form,
-        "places_form": places_form,
+        "annotators_form": annotators_form,
         "acts": [move.act for move in states.PROJECT if project.status in move.sources],
     }
     return render(request, "annotation/dashboard.html", context, status=status)

@@ -13,11 +13,11 @@ from annotation.actions import review
 from annotation.comparison import draft
 from annotation.errors import StaleBase
 from annotation.forms import DecisionForm, ReturnForm
-from annotation.models import Item, Membership, Role, Work
+from annotation.models import Annotation, Item, Membership, Role
 from annotation.parsed_items import kind_of, program_of
 from annotation.queries.comparison import documents_of, project_agreement
 from annotation.queries.overview import agreement_rows, comparison_page
-from annotation.queries.review import finished_works, items_to_settle, review_counts
+from annotation.queries.review import finished_annotations, items_to_settle, review_counts
 from annotation.states import ForbiddenTransition
 from annotation.views.access import NOT_THERE, members_only, user_of
 
@@ -47,14 +47,14 @@ def item(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 def adjudicate(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Open the editor on the item's gold, starting from what everybody marked."""
     found = _item_or_404(member, pk)
-    works = finished_works(found)
-    if not works:
+    annotations = finished_annotations(found)
+    if not annotations:
         messages.error(request, _("Nobody has finished this item yet."))
         return redirect("annotation:item", member.project.slug, pk)
     program = program_of(found, kind_of(member.project))
-    start = draft(program, documents_of(works), found.tokens, found.passage)
-    work = review.start_adjudication(item=found, document=start, by=user_of(request))
-    return redirect("annotation:work", work.pk)
+    start = draft(program, documents_of(annotations), found.tokens, found.passage)
+    annotation = review.start_adjudication(item=found, document=start, by=user_of(request))
+    return redirect("annotation:editor", annotation.pk)
 
 
 @require_POST
@@ -62,9 +62,9 @@ def adjudicate(request: HttpRequest, member: Membership, pk: int) -> HttpRespons
 def accept(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Take one annotator's work as the gold."""
     found, form = _item_or_404(member, pk), DecisionForm(request.POST)
-    work = _decided_or_404(found, form)
+    annotation = _decided_or_404(found, form)
     try:
-        review.accept(work=work, revision=form.cleaned_data["revision"], by=user_of(request))
+        review.accept(annotation=annotation, revision=form.cleaned_data["revision"], by=user_of(request))
     except (ForbiddenTransition, StaleBase) as error:
         messages.error(request, str(error))
         return redirect("annotation:item", member.project.slug, pk)
@@ -78,11 +78,11 @@ def accept(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 def send_back(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Send a work back with what is to be changed."""
     found, form = _item_or_404(member, pk), ReturnForm(request.POST)
-    work = _decided_or_404(found, form)
+    annotation = _decided_or_404(found, form)
     if form.is_valid():
         given = {name: form.cleaned_data[name] for name in ("revision", "text", "node")}
         try:
-            review.return_work(work=work, by=user_of(request), **given)
+            review.return_annotation(annotation=annotation, by=user_of(request), **given)
         except (ForbiddenTransition, StaleBase) as error:
             form.add_error(None, str(error))
         else:
@@ -126,12 +126,12 @@ def _item_page(item: Item, member: Membership, form: ReturnForm) -> dict[str, ob
     return comparison_page(item, member.project) | {"project": member.project, "item": item, "form": form}
 
 
-def _decided_or_404(item: Item, form: DecisionForm) -> Work:
+def _decided_or_404(item: Item, form: DecisionForm) -> Annotation:
     """The work that a decision names, whatever has become of it meanwhile."""
     form.is_valid()
     named = form.cleaned_data.keys() >= DecisionForm.base_fields.keys()
-    works = item.works.filter(task=Work.Task.ANNOTATION)
-    work = works.filter(pk=form.cleaned_data["work"]).first() if named else None
-    if work is None:
+    annotations = item.annotations.filter(task=Annotation.Task.ANNOTATION)
+    annotation = annotations.filter(pk=form.cleaned_data["annotation"]).first() if named else None
+    if annotation is None:
         raise Http404(NOT_THERE)
-    return work
+    return annotation

@@ -21,7 +21,7 @@ import json
 from annotation.actions.bots import enlist_bots, open_sessions
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
-from annotation.payloads import Image, ItemRecord
+from annotation.schemas import Image, ItemRecord
 images = (Image(name="left.png"), Image(name="right.png"))
 project = create_project(slug="kills", title="Kills", kind="boxes", by=None)
 import_items(project=project, records=[
@@ -35,25 +35,25 @@ print(json.dumps(open_sessions(names=[name for name, _password in enlist_bots(pr
 # Every stored document is what its operations add up to, one revision each.
 STORED = """
 import json
-from annotation.editing import Edit, apply
-from annotation.models import Item, Work
-from annotation.payloads import Document
-from annotation.subjects import document_of, program_of, subject_of
+from annotation.operations import Edit, apply
+from annotation.models import Item, Annotation
+from annotation.schemas import Document
+from annotation.parsed_items import document_of, program_of, subject_of
 operations, wrong = [], []
-for work in Work.objects.select_related("item", "project"):
-    program, subject = program_of(work.item, work.project.kind), subject_of(work.item, work.project.kind)
-    document, rows = Document(), list(work.operations.order_by("revision"))
+for annotation in Annotation.objects.select_related("item", "project"):
+    program, subject = program_of(annotation.item, annotation.project.kind), subject_of(annotation.item, annotation.project.kind)
+    document, rows = Document(), list(annotation.operations.order_by("revision"))
     for row in rows:
         document, _inverse = apply(document, Edit.model_validate(row.edit), program, subject)
-        operations.append([work.pk, str(row.uid)])
+        operations.append([annotation.pk, str(row.uid)])
     revisions = [row.revision for row in rows]
-    if document != document_of(work.document) or revisions != list(range(1, work.revision + 1)):
-        wrong.append(work.pk)
+    if document != document_of(annotation.document) or revisions != list(range(1, annotation.revision + 1)):
+        wrong.append(annotation.pk)
 print(json.dumps({
     "operations": operations,
     "wrong": wrong,
-    "submitted": list(Work.objects.filter(status="submitted").values_list("pk", flat=True)),
-    "places": list(Item.objects.values_list("places", "taken", "submitted").order_by().distinct()),
+    "submitted": list(Annotation.objects.filter(status="submitted").values_list("pk", flat=True)),
+    "assignments": list(Item.objects.values_list("annotators_wanted", "assigned", "submitted").order_by().distinct()),
 }))
 """
 
@@ -108,4 +108,4 @@ def test_nothing_acknowledged_is_lost(annotation_site: Site):
     assert sorted(stored["operations"]) == sorted(acknowledged)  # none lost, none doubled, none besides
     assert stored["wrong"] == []
     assert sorted(stored["submitted"]) == sorted(work for bot in bots for work in bot.submitted)
-    assert stored["places"] == [[1, 1, 1]]
+    assert stored["assignments"] == [[1, 1, 1]]

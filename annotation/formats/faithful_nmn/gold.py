@@ -85,7 +85,7 @@ def _edges(row: BoxRow, number: int, value: Any, report: Report) -> Edges | None
     try:
         left, top, width, height = (float(value[name]) for name in ("left", "top", "width", "height"))
         edges = (left, top, left + width, top + height)
-        return fitted(edges, slack=SLACK, report=report, place=place)
+        return fitted(edges, slack=SLACK, report=report, path=place)
     except (KeyError, TypeError) as error:
         message = "expected left, top, width and height"
         raise ValueError(f"{place}: annotation: box {number}: {message}") from error

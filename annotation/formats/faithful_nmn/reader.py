@@ -16,7 +16,7 @@ from annotation.formats.checks import check_record
 from annotation.formats.faithful_nmn.gold import content, gold_of
 from annotation.formats.faithful_nmn.tables import BoxRow, ProgramRow, read_box_rows, read_program_rows
 from annotation.formats.images import ImageFolder
-from annotation.formats.nlvr2 import Example, read_examples
+from annotation.formats.nlvr.nlvr2 import Example, read_examples
 from annotation.formats.report import Report
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile

@@ -14,12 +14,22 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from analysis.programs import Program, ProgramError, describe
 from annotation.formats.checks import check_record, program_of_text
-from annotation.formats.drawn import document_of
 from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import BOXES, SPANS, box_of, span_of_result
+from annotation.formats.references import document_of
 from annotation.formats.report import Report
 from annotation.formats.texts import Tokens, tokenize
-from annotation.schemas import Annotation, Chosen, Document, Image, ItemRecord, Kind, Layer, Object, Problem
+from annotation.schemas import (
+    AnnotationRecord,
+    Chosen,
+    Document,
+    Image,
+    ItemRecord,
+    Kind,
+    Layer,
+    Object,
+    Problem,
+)
 from foundation.errors import BadFile
 from foundation.import_fields import first_error
 from foundation.json_stream import read_values
@@ -139,7 +149,7 @@ class _Reading:
     def record(self) -> ItemRecord:
         """The item. Raises ValueError, which names the field, where something cannot be read."""
         gold: Document | None = None
-        people: list[Annotation] = []
+        people: list[AnnotationRecord] = []
         for number, work in enumerate(self._task.annotations):
             place = f"annotations[{number}]"
             first = work.ground_truth and gold is None
@@ -241,7 +251,7 @@ class _Reading:
             drawn,
             reason=REASON,
             report=self._report,
-            place=self._place,
+            path=self._place,
             layers=known,
             problem=problem,
         )
@@ -308,9 +318,9 @@ class _Reading:
         return name
 
 
-def _annotation(work: _Work, document: Document) -> Annotation:
+def _annotation(work: _Work, document: Document) -> AnnotationRecord:
     status = work.touchstone.get("status", "skipped" if work.was_cancelled else "submitted")
-    return Annotation(
+    return AnnotationRecord(
         annotator=work.annotator,
         document=document,
         status=status,

@@ -53,7 +53,7 @@ def box_of(
     if shape.rotation % 360:
         edges, slack = _upright(shape, result, images[number]), 1.0
         report.add(ROTATED, place)
-    fits = fitted(edges, slack=slack, report=report, place=place)
+    fits = fitted(edges, slack=slack, report=report, path=place)
     return None if fits is None else Box(id=name, image=number, box=fits)
 
 

@@ -13,7 +13,7 @@ from annotation.formats.checks import record_program
 from annotation.formats.label_studio.reader import NAME, OURS
 from annotation.formats.writing import encoded, written
 from annotation.operations import resolved
-from annotation.schemas import Annotation, Box, Chosen, Document, ItemRecord, Layer, Object, Span
+from annotation.schemas import AnnotationRecord, Box, Chosen, Document, ItemRecord, Layer, Object, Span
 
 
 def write_label_studio(records: Iterable[ItemRecord], path: Path) -> None:
@@ -60,7 +60,7 @@ def _gold(record: ItemRecord, gold: Document, kept: dict[str, Any]) -> dict[str,
     }
 
 
-def _work(record: ItemRecord, work: Annotation, kept: dict[str, Any]) -> dict[str, Any]:
+def _work(record: ItemRecord, work: AnnotationRecord, kept: dict[str, Any]) -> dict[str, Any]:
     ours = {
         "status": work.status,
         "revision": work.revision,

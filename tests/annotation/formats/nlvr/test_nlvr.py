@@ -8,7 +8,8 @@ import PIL.Image
 import pytest
 
 from annotation.formats.images import ImageFolder
-from annotation.formats.nlvr import NOT_DRAWN, ORDERS, read_nlvr
+from annotation.formats.nlvr import read_nlvr
+from annotation.formats.nlvr.nlvr import NOT_DRAWN, ORDERS
 from annotation.formats.report import Report
 from foundation.errors import BadFile
 from tests.analysis.data import real_data

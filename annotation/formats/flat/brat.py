@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from annotation.formats.statements import Source, besides, sources, statements
+from annotation.formats.flat.statements import Source, besides, sources, statements
 from annotation.formats.writing import encoded, written_folder
 from annotation.schemas import Chosen, ItemRecord, Span
 
@@ -27,12 +27,12 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
     Raises ValueError for an item without a passage, FileExistsError where the folder already holds something.
     """
     types: set[str] = set()
-    with written_folder(path) as folder, (folder / "works.jsonl").open("wb") as works:
+    with written_folder(path) as folder, (folder / "works.jsonl").open("wb") as annotations:
         for record in records:
             if record.kind != "spans":
                 raise ValueError(f"{record.external_id}: brat files hold spans in passages only")
             for source in sources(record):
-                inner = folder / (f"by-{_name(source.annotator)}" if source.work is not None else GOLD)
+                inner = folder / (f"by-{_name(source.annotator)}" if source.annotation is not None else GOLD)
                 inner.mkdir(exist_ok=True)
                 if (inner / f"{_name(record.external_id)}.txt").exists():
                     who = source.annotator or "the gold"
@@ -42,7 +42,7 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
                 lines = list(_lines(record, source, types))
                 text = "".join(f"{line}\n" for line in lines)
                 (inner / f"{_name(record.external_id)}.ann").write_bytes(text.encode())
-                works.write(encoded(_work(record, source)) + b"\n")
+                annotations.write(encoded(_annotation(record, source)) + b"\n")
         (folder / "annotation.conf").write_bytes(_configuration(sorted(types)).encode())
 
 
@@ -79,10 +79,10 @@ def _places(passage: str, span: Span) -> str:
     return f"{places}\t{text.replace(chr(9), ' ')}"
 
 
-def _work(record: ItemRecord, source: Source) -> dict[str, Any]:
-    work = source.work
-    about = {} if work is None else work.model_dump(mode="json", exclude={"document"})
-    return {"item": record.external_id, "gold": work is None, **about, **besides(source.document)}
+def _annotation(record: ItemRecord, source: Source) -> dict[str, Any]:
+    annotation = source.annotation
+    about = {} if annotation is None else annotation.model_dump(mode="json", exclude={"document"})
+    return {"item": record.external_id, "gold": annotation is None, **about, **besides(source.document)}
 
 
 def _configuration(types: list[str]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from analysis.programs import Node, describe
-from annotation.formats.statements import Source, sources, statements
+from annotation.formats.flat.statements import Source, sources, statements
 from annotation.formats.writing import encoded, written
 from annotation.schemas import Box, Chosen, ItemRecord, Object, Span
 
@@ -42,8 +42,8 @@ def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
     passage = _name(record.external_id, "passage")
     images = [quote(image.name) for image in record.images]
     for source in sources(record):
-        base = _name(record.external_id, "gold" if source.work is None else f"work-{source.number}")
-        common, gold = _common(source), [] if source.work is not None else [_body("assessing", "gold")]
+        base = _name(record.external_id, "gold" if source.annotation is None else f"work-{source.number}")
+        common, gold = _common(source), [] if source.annotation is not None else [_body("assessing", "gold")]
         for node, _layer, one, shape in statements(record, source.document):
             if isinstance(shape, Box):
                 target = _in_image(images, shape)
@@ -60,11 +60,14 @@ def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
 def _common(source: Source) -> dict[str, Any]:
     """What all annotations of one person, or of the gold, have alike."""
     common: dict[str, Any] = {"type": "Annotation", "motivation": "tagging"}
-    if source.work is not None:
+    if source.annotation is not None:
         common["creator"] = {"type": "Person", "nickname": source.annotator}
-        times = {"created": _moment(source.work.started), "modified": _moment(source.work.submitted)}
+        times = {
+            "created": _moment(source.annotation.started),
+            "modified": _moment(source.annotation.submitted),
+        }
         common |= {name: moment for name, moment in times.items() if moment}
-        common |= {"revision": source.work.revision, "status": source.work.status}
+        common |= {"revision": source.annotation.revision, "status": source.annotation.status}
     return common
 
 

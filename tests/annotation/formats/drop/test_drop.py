@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from analysis.programs import agrees
-from annotation.formats import drop_lists
 from annotation.formats.checks import check_record, record_program
-from annotation.formats.drop import read_drop, write_drop
+from annotation.formats.drop import module_outputs, read_drop, write_drop
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.report import Report
 from annotation.formats.texts import tokenize
@@ -120,8 +119,8 @@ def test_two_events_in_one_list_are_told_apart(tmp_path: Path):
     assert item.program == "date-compare[earlier](find-date(find[Ayu]), find-date(find[Bo]))"
     assert [quotes(item, node)[0][:3] for node in (2, 4)] == ["Ayu", "Bo "]
     assert [quotes(item, node) for node in (1, 3)] == [["49"], ["May"]]
-    assert report.count(drop_lists.TOLD_APART) == 4
-    assert report.count(drop_lists.UNLINKED) == 1  # May is not in Bo's event
+    assert report.count(module_outputs.TOLD_APART) == 4
+    assert report.count(module_outputs.UNLINKED) == 1  # May is not in Bo's event
 
 
 def test_what_cannot_be_told_apart_goes_to_both(tmp_path: Path):
@@ -130,7 +129,7 @@ def test_what_cannot_be_told_apart_goes_to_both(tmp_path: Path):
     (item,) = read(tmp_path, {"p1": passage(same)}, report)
     assert [quotes(item, node) for node in (2, 4)] == [["a 49"], ["a 49"]]
     assert item.gold.layers[1].state == "nothing"
-    assert report.count(drop_lists.NOT_TOLD_APART) == 1
+    assert report.count(module_outputs.NOT_TOLD_APART) == 1
 
 
 def test_repairs_are_reported(tmp_path: Path):
@@ -145,7 +144,7 @@ def test_repairs_are_reported(tmp_path: Path):
     new, known = item.gold.layers[1].objects
     assert known == Chosen(id="m1-1", ref="m2-1")
     assert "equals no span" in new.reason
-    assert (report.count(drop_lists.TWICE), report.count(drop_lists.NOT_BELOW)) == (1, 1)
+    assert (report.count(module_outputs.TWICE), report.count(module_outputs.NOT_BELOW)) == (1, 1)
 
 
 @pytest.mark.parametrize("through_json", [False, True])
@@ -231,8 +230,8 @@ def test_the_released_outputs_come_in_whole_and_go_out_byte_for_byte(tmp_path: P
     assert len({item.extra["drop"]["passage_id"] for item in items}) == 149
     assert (len(items), len(lists), sum(len(spans) for spans in lists)) == (215, 591, 1321)
     assert {kind: repair.count for kind, repair in report.repairs.items()} == {
-        drop_lists.TWICE: 1, drop_lists.NOT_BELOW: 33, drop_lists.TOLD_APART: 134,
-        drop_lists.NOT_TOLD_APART: 2, drop_lists.UNLINKED: 16,
+        module_outputs.TWICE: 1, module_outputs.NOT_BELOW: 33, module_outputs.TOLD_APART: 134,
+        module_outputs.NOT_TOLD_APART: 2, module_outputs.UNLINKED: 16,
     }  # fmt: skip
     # Every span stands in some layer: 1,321 less the one given twice, and one more that two events share.
     objects = [one for item in items for layer in item.gold.layers.values() for one in layer.objects]

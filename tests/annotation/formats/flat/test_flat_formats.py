@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 
-from annotation.formats.brat import write_brat
-from annotation.formats.parquet import SCHEMA, write_parquet
-from annotation.formats.statements import besides, sources, statements
-from annotation.formats.w3c import write_w3c
+from annotation.formats.flat.brat import write_brat
+from annotation.formats.flat.parquet import SCHEMA, write_parquet
+from annotation.formats.flat.statements import besides, sources, statements
+from annotation.formats.flat.w3c import write_w3c
 from annotation.schemas import Box, Chosen, Document, ItemRecord, Span
 from tests.annotation.formats.records import PASSAGE, box_item, box_items, passages, span_item, unhurried
 
@@ -65,12 +65,12 @@ def test_w3c_annotations_say_who_what_and_when(tmp_path: Path):
     item = box_item()
     found = w3c(tmp_path, [item])
     assert [w3c_place(one, item) for one in found] == places(item)
-    gold, work = found[0], found[4]
+    gold, annotation = found[0], found[4]
     assert gold["target"]["selector"]["value"] == "xywh=percent:10,20,20,70"
     assert body(gold, "tagging") == "find “dogs”"
     assert body(gold, "assessing") == "gold"
-    assert (work["created"], work["modified"]) == ("2026-03-01T09:00:30Z", "2026-03-01T09:04:00Z")
-    assert (work["revision"], work["status"]) == (7, "submitted")
+    assert (annotation["created"], annotation["modified"]) == ("2026-03-01T09:00:30Z", "2026-03-01T09:04:00Z")
+    assert (annotation["revision"], annotation["status"]) == (7, "submitted")
     chosen, new = found[2], found[3]
     linked = next(one["source"] for one in chosen["body"] if one["purpose"] == "linking")
     assert linked == gold["id"]

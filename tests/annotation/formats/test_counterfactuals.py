@@ -8,7 +8,7 @@ import pytest
 from analysis.commands.counterfactuals import read_questions
 from analysis.counterfactuals.drafts import draft
 from analysis.counterfactuals.instances import Instance, instances_text, read_instances
-from annotation.formats.reasons import (
+from annotation.formats.counterfactuals import (
     DRAFT,
     instance_of,
     item_of,
@@ -18,7 +18,7 @@ from annotation.formats.reasons import (
     write_reasons,
 )
 from annotation.formats.texts import tokens_of
-from annotation.schemas import Annotation, Document, ItemRecord, Problem, Span
+from annotation.schemas import AnnotationRecord, Document, ItemRecord, Problem, Span
 from foundation.errors import BadFile
 from tests.analysis.data import real_data
 
@@ -172,7 +172,7 @@ def test_every_verdict_is_kept(swapped: Instance):
     people = [document(record), bad, marked(record, A, "Who"), document(record)]
     at = "2026-01-01T00:00:00Z"
     annotations = [
-        Annotation(annotator=str(n), document=one, submitted=None if n == 3 else at)
+        AnnotationRecord(annotator=str(n), document=one, submitted=None if n == 3 else at)
         for n, one in enumerate(people)
     ]
     found = instance_of(record.model_copy(update={"annotations": tuple(annotations)}))

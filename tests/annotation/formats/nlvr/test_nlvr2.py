@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from annotation.formats.images import ImageFolder
-from annotation.formats.nlvr2 import read_nlvr2
+from annotation.formats.nlvr.nlvr2 import read_nlvr2
 from annotation.formats.programs import ILL_TYPED, read_programs
 from annotation.formats.report import Report
 from annotation.schemas import Image

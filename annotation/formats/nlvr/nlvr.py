@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from annotation.formats.boxes import fitted
 from annotation.formats.checks import check_record
 from annotation.formats.images import ImageFolder
-from annotation.formats.nlvr2 import Label
+from annotation.formats.nlvr.nlvr2 import Label
 from annotation.formats.report import Report
 from annotation.schemas import Box, Document, Image, ItemRecord, Layer
 from foundation.errors import BadFile
@@ -129,6 +129,6 @@ def _box(name: str, slot: int, shape: _Shape, report: Report) -> Box:
     """The square around a shape, whatever the shape. Raises ValueError where it leaves the drawing."""
     left, top = STEP * slot + shape.x_loc, shape.y_loc
     edges = (left / WIDTH, top / HEIGHT, (left + shape.size) / WIDTH, (top + shape.size) / HEIGHT)
-    fits = fitted(edges, slack=0, report=report, place=name)
+    fits = fitted(edges, slack=0, report=report, path=name)
     assert fits is not None  # every shape has a size
     return Box(id=name, image=0, box=fits)

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.formats import coco
 from annotation.formats.boxes import NO_AREA, PAST_THE_EDGE
-from annotation.formats.coco import read_coco, write_coco
+from annotation.formats.coco import read_coco, reader, write_coco
 from annotation.formats.images import ImageFolder
 from annotation.formats.report import Report
 from annotation.schemas import ItemRecord
@@ -53,7 +52,7 @@ def test_boxes_are_in_pixels_of_the_image_as_shown(tmp_path: Path):
     assert [category["name"] for category in content["categories"]] == ["find “dogs”", "filter “black”"]
     assert len(content["annotations"]) == 4  # the gold alone: what people drew is in works
     ids = [one["id"] for one in content["annotations"]]
-    ids += [one["id"] for work in content["works"] for one in work["annotations"]]
+    ids += [one["id"] for annotation in content["works"] for one in annotation["annotations"]]
     assert len(ids) == len(set(ids)) == 8
 
 
@@ -97,7 +96,7 @@ def test_an_image_of_others_becomes_a_program_over_its_categories(tmp_path: Path
     (brush,), (car,) = item.gold.layers[2].objects, item.gold.layers[4].objects
     assert brush.box == (0.105, 0.405, 0.405, 0.605)
     assert car.box == (0, 0, 1, 1)
-    assert report.count(coco.OUTLINE) == 2
+    assert report.count(reader.OUTLINE) == 2
 
 
 def test_one_category_is_looked_for_alone_and_none_has_no_program(tmp_path: Path):
@@ -105,7 +104,7 @@ def test_one_category_is_looked_for_alone_and_none_has_no_program(tmp_path: Path
     images = [image(number, f"{number}.jpg", 9, 9) for number in (1000, 1001)]
     one, none = read(tmp_path, others(outline(7, bbox=[1, 1, 2, 2]), images=images), report)
     assert (one.program, none.program, none.gold) == ("find[tooth brush]", "", None)
-    assert report.count(coco.NO_CATEGORY) == 1
+    assert report.count(reader.NO_CATEGORY) == 1
 
 
 def test_ids_and_what_else_there_is_go_out_again(tmp_path: Path):
@@ -160,10 +159,10 @@ def test_boxes_of_others_go_out_as_they_came(
 
 def test_work_of_people_on_an_image_of_others_comes_back(tmp_path: Path):
     (item,) = read(tmp_path, others(outline(7)))
-    work = box_item().annotations[0].model_copy(update={"document": item.gold})
-    item = item.model_copy(update={"annotations": (work,)})
+    annotation = box_item().annotations[0].model_copy(update={"document": item.gold})
+    item = item.model_copy(update={"annotations": (annotation,)})
     (found,) = again(tmp_path, [item])
-    assert close(found.annotations[0].model_dump(mode="json"), work.model_dump(mode="json"))
+    assert close(found.annotations[0].model_dump(mode="json"), annotation.model_dump(mode="json"))
     assert found.extra == item.extra
 
 

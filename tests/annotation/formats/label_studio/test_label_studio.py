@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from annotation.formats import drawn
+from annotation.formats import references
 from annotation.formats.boxes import NO_AREA, PAST_THE_EDGE
 from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio import TaskFields, read_label_studio, reader, results, write_label_studio
@@ -79,7 +79,7 @@ def task(*results: dict[str, Any], **fields: Any) -> dict[str, Any]:
         "image0": "l.png", "image1": "r.png", "text": "All dogs are black.", "file": "batch 7",
         "program": "equal(count(find[dogs]), count(filter[black](find[dogs])))",
     }  # fmt: skip
-    work = {
+    annotation = {
         "id": 31, "completed_by": {"id": 4, "email": "cleo@example.org"}, "lead_time": 8.4,
         "was_cancelled": False, "created_at": "2026-01-02T03:04:05.600000Z",
         "updated_at": "2026-01-02T03:05:00Z", "result": list(results),
@@ -88,7 +88,7 @@ def task(*results: dict[str, Any], **fields: Any) -> dict[str, Any]:
         "id": 7,
         "project": 3,
         "data": data,
-        "annotations": [work],
+        "annotations": [annotation],
         "predictions": [{"score": 0.5}],
     } | fields
 
@@ -133,14 +133,14 @@ def test_what_an_item_has_no_place_for_goes_out_again(tmp_path: Path):
     given = task(box(), choice, relation)
     assert (out["id"], out["project"], out["predictions"]) == (7, 3, [{"score": 0.5}])
     assert out["data"] == given["data"] | {"external_id": "7"}
-    (work,) = out["annotations"]
+    (annotation,) = out["annotations"]
     for key in ("id", "completed_by", "lead_time"):
-        assert work[key] == given["annotations"][0][key]
-    assert work["created_at"] == "2026-01-02T03:04:05.600000Z"
-    (written,) = [one for one in work["result"] if one.get("from_name") == "m2"]
+        assert annotation[key] == given["annotations"][0][key]
+    assert annotation["created_at"] == "2026-01-02T03:04:05.600000Z"
+    (written,) = [one for one in annotation["result"] if one.get("from_name") == "m2"]
     assert close(written, box())
-    assert choice in work["result"]
-    assert relation in work["result"]
+    assert choice in annotation["result"]
+    assert relation in annotation["result"]
 
 
 def test_boxes_of_choosing_steps_become_references_where_they_equal_one_below(tmp_path: Path):
@@ -150,14 +150,14 @@ def test_boxes_of_choosing_steps_become_references_where_they_equal_one_below(tm
     first, second = objects(item, 4)
     assert first == Chosen(id="r2", ref="r1")
     assert second.reason == "drawn in Label Studio"
-    assert report.count(drawn.NOT_BELOW) == 1
+    assert report.count(references.NOT_BELOW) == 1
 
 
 def test_equal_steps_share_their_boxes(tmp_path: Path):
     report = Report()
     (item,) = read(tmp_path, task(box(), box("r2", "m5"), box("r3", "m5", x=11)), report=report)
     assert [one.id for one in objects(item, 2)] == ["r1", "r3"]
-    assert report.count(drawn.TWICE) == 1
+    assert report.count(references.TWICE) == 1
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,15 @@ from rest_framework.response import Response
 from annotation.actions import assignments, editing, outputs, projects, review
 from annotation.api.base import EditorView
 from annotation.api.describe import described
-from annotation.api.shapes import CommentRow, Next, Saved, WorkState
+from annotation.api.shapes import CommentRow, EditorState, Next, Saved
 from annotation.errors import NothingLeft, StaleBase
-from annotation.models import Membership, Work
+from annotation.models import Annotation, Membership
 from annotation.operations import OperationIn
 from annotation.parsed_items import document_of
 from annotation.policies import NotAllowed, check_releasing
 from annotation.queries import annotations
 from annotation.schemas import Note, ObjectId, Payload, Position
-from annotation.views.access import comment_or_404, or_404, user_of, work_or_404
+from annotation.views.access import annotation_or_404, comment_or_404, or_404, user_of
 
 KeyName = Annotated[str, Field(max_length=40, pattern=r"^[^\x00]*$")]
 
@@ -48,17 +48,17 @@ class Keys(RootModel[dict[KeyName, Annotated[KeyName, Field(min_length=1)]]]):
     """Acts of the editor and their keys."""
 
 
-class WorkView(EditorView):
+class EditorStateView(EditorView):
     """A work with all that the editor shows."""
 
-    @described("One work as the editor shows it", answers=WorkState)
+    @described("One work as the editor shows it", answers=EditorState)
     def get(self, request: Request, pk: int) -> Response:
-        return Response(_shown(*work_or_404(request, pk, item=True)))
+        return Response(_shown(*annotation_or_404(request, pk, item=True)))
 
 
-def _shown(work: Work, member: Membership) -> dict[str, Any]:
-    state = annotations.work_state(work)
-    outputs.note_shown(work=work, predictions=state["predictions"], to=member.user_id)
+def _shown(annotation: Annotation, member: Membership) -> dict[str, Any]:
+    state = annotations.editor_state(annotation)
+    outputs.note_shown(annotation=annotation, predictions=state["predictions"], to=member.user_id)
     return state
 
 
@@ -70,13 +70,13 @@ class OperationsView(EditorView):
         sent = Operations.model_validate(request.data).operations
         try:
             with or_404(request, pk):
-                saved = editing.save_operations(work=pk, operations=sent, by=user_of(request))
+                saved = editing.save_operations(annotation=pk, operations=sent, by=user_of(request))
         except StaleBase as error:
             return Response(_stale(pk, sent[0].base, str(error)), status=409)
         return Response(
             {
-                "revision": saved.work.revision,
-                **annotations.outcome(saved.work, saved.document),
+                "revision": saved.annotation.revision,
+                **annotations.outcome(saved.annotation, saved.document),
                 "saved": [
                     {"id": str(one.uid), "revision": one.revision, "inverse": one.inverse}
                     for one in saved.operations
@@ -86,14 +86,14 @@ class OperationsView(EditorView):
 
 
 def _stale(pk: int, base: int, message: str) -> dict[str, Any]:
-    work = annotations.work_with_item(pk)
-    assert work is not None  # works are never deleted
+    annotation = annotations.annotation_with_item(pk)
+    assert annotation is not None  # works are never deleted
     return {
         "detail": message,
-        "revision": work.revision,
-        "document": work.document,
-        **annotations.outcome(work, document_of(work.document)),
-        "operations": annotations.operations_since(work, base),
+        "revision": annotation.revision,
+        "document": annotation.document,
+        **annotations.outcome(annotation, document_of(annotation.document)),
+        "operations": annotations.operations_since(annotation, base),
     }
 
 
@@ -106,26 +106,26 @@ class SubmitView(EditorView):
 
     @described("Submit a work", answers=Next, takes=Submission, errors=(409, 410))
     def post(self, request: Request, pk: int) -> Response:
-        work, member = work_or_404(request, pk)
+        annotation, member = annotation_or_404(request, pk)
         sent = Submission.model_validate(request.data)
-        if work.task == Work.Task.ADJUDICATION:
-            review.settle(work=work, revision=sent.revision, by=user_of(request))
-            return Response({"next": reverse("annotation:review", args=[work.project.slug])})
-        editing.submit(work=pk, revision=sent.revision, by=user_of(request))
+        if annotation.task == Annotation.Task.ADJUDICATION:
+            review.settle(annotation=annotation, revision=sent.revision, by=user_of(request))
+            return Response({"next": reverse("annotation:review", args=[annotation.project.slug])})
+        editing.submit(annotation=pk, revision=sent.revision, by=user_of(request))
         following = _following(request, member) if sent.go_on else {}
-        return Response({"next": reverse("annotation:project", args=[work.project.slug]), **following})
+        return Response({"next": reverse("annotation:project", args=[annotation.project.slug]), **following})
 
 
 def _following(request: Request, member: Membership) -> dict[str, Any]:
     """The next item of a member, where there is one."""
     try:
-        following = assignments.next_work(member=member)
+        following = assignments.next_annotation(member=member)
     except (NothingLeft, NotAllowed):
         return {"work": None}
     if following.get_deferred_fields():  # one that was begun before: a new one has all columns, and its item
-        following, _member = work_or_404(request, following.pk, item=True)
+        following, _member = annotation_or_404(request, following.pk, item=True)
     state = _shown(following, member)
-    return {"next": reverse("annotation:work", args=[following.pk]), "work": state}
+    return {"next": reverse("annotation:editor", args=[following.pk]), "work": state}
 
 
 class ReleaseView(EditorView):
@@ -133,20 +133,20 @@ class ReleaseView(EditorView):
 
     @described("Give an item back undone", answers=Next, errors=(409,))
     def post(self, request: Request, pk: int) -> Response:
-        work, member = work_or_404(request, pk)
-        check_releasing(member, work)
-        assignments.release(work=work, by=user_of(request))
-        return Response({"next": reverse("annotation:project", args=[work.project.slug])})
+        annotation, member = annotation_or_404(request, pk)
+        check_releasing(member, annotation)
+        assignments.release(annotation=annotation, by=user_of(request))
+        return Response({"next": reverse("annotation:project", args=[annotation.project.slug])})
 
 
 class TakeBackView(EditorView):
     """Opening a submitted work again."""
 
-    @described("Take a submitted work back", answers=WorkState, errors=(409,))
+    @described("Take a submitted work back", answers=EditorState, errors=(409,))
     def post(self, request: Request, pk: int) -> Response:
-        work, _member = work_or_404(request, pk)
-        editing.take_back(work=work.pk, by=user_of(request))
-        return Response(_shown(*work_or_404(request, pk, item=True)))
+        annotation, _member = annotation_or_404(request, pk)
+        editing.take_back(annotation=annotation.pk, by=user_of(request))
+        return Response(_shown(*annotation_or_404(request, pk, item=True)))
 
 
 class CommentsView(EditorView):
@@ -154,10 +154,14 @@ class CommentsView(EditorView):
 
     @described("Comment on a work", answers=CommentRow, status=201, takes=NewComment)
     def post(self, request: Request, pk: int) -> Response:
-        work, _member = work_or_404(request, pk)
+        annotation, _member = annotation_or_404(request, pk)
         new = NewComment.model_validate(request.data)
         made = review.comment(
-            work=work, text=new.text, node=new.node, object_id=new.object or "", by=user_of(request)
+            annotation=annotation,
+            text=new.text,
+            node=new.node,
+            object_id=new.object or "",
+            by=user_of(request),
         )
         return Response(annotations.comment_row(made), status=201)
 
@@ -167,8 +171,8 @@ class ResolveView(EditorView):
 
     @described("Resolve a comment", answers=CommentRow)
     def post(self, request: Request, pk: int, comment: int) -> Response:
-        work, _member = work_or_404(request, pk)
-        done = review.resolve_comment(comment=comment_or_404(work, comment), by=user_of(request))
+        annotation, _member = annotation_or_404(request, pk)
+        done = review.resolve_comment(comment=comment_or_404(annotation, comment), by=user_of(request))
         return Response(annotations.comment_row(done))
 
 

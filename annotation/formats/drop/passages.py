@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from annotation.formats.checks import check_record, program_of_text
-from annotation.formats.drop_lists import Lists, Question
+from annotation.formats.drop.module_outputs import Lists, Question
 from annotation.formats.report import Report
 from annotation.formats.texts import Tokens, tokenize
 from annotation.formats.writing import written

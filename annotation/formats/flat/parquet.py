@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from analysis.programs import Node
 from annotation.formats.checks import record_program
-from annotation.formats.statements import Source, sources, statements
+from annotation.formats.flat.statements import Source, sources, statements
 from annotation.formats.writing import written
 from annotation.schemas import Box, Chosen, ItemRecord, Layer, Object, Span
 
@@ -84,11 +84,19 @@ def _rows(record: ItemRecord) -> Iterator[_Row]:
 
 
 def _source(source: Source) -> _Row:
-    work = source.work
-    if work is None:
+    annotation = source.annotation
+    if annotation is None:
         return (None, True, *(None,) * 6)
-    times = (work.started, work.submitted)
-    return (work.annotator, False, source.number, work.status, work.revision, *times, work.predictions_shown)
+    times = (annotation.started, annotation.submitted)
+    return (
+        annotation.annotator,
+        False,
+        source.number,
+        annotation.status,
+        annotation.revision,
+        *times,
+        annotation.predictions_shown,
+    )
 
 
 def _document(record: ItemRecord, source: Source) -> Iterator[_Row]:

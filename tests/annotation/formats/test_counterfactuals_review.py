@@ -12,11 +12,11 @@ from annotation.actions import assignments
 from annotation.actions.editing import save_operations, submit
 from annotation.actions.projects import set_member
 from annotation.actions.review import accept, start_review
-from annotation.formats.reasons import nodes
-from annotation.models import Item, Project, Role, Work
+from annotation.formats.counterfactuals import nodes
+from annotation.models import Annotation, Item, Project, Role
 from annotation.schemas import Document
 from tests.annotation.factories import make_user, operation
-from tests.annotation.formats.test_reasons import OLDER, SANG
+from tests.annotation.formats.test_counterfactuals import OLDER, SANG
 
 pytestmark = pytest.mark.django_db
 
@@ -36,14 +36,14 @@ def project(tmp_path: Path) -> Project:
     return Project.objects.get(slug="check")
 
 
-def checked(work: Work, *, rejects: bool = False) -> Work:
+def checked(annotation: Annotation, *, rejects: bool = False) -> Annotation:
     """Every step confirmed as drafted, or the whole rejected."""
-    edits = [operation(work.revision, node, state="done") for node in nodes()]
+    edits = [operation(annotation.revision, node, state="done") for node in nodes()]
     if rejects:
         problem = {"kind": "cannot be answered", "note": "nonsense"}
-        edits = [operation(work.revision, nodes()[0], problem=problem)]
-    saved = save_operations(work=work.pk, operations=edits, by=work.annotator)
-    return submit(work=work.pk, revision=saved.work.revision, by=work.annotator)
+        edits = [operation(annotation.revision, nodes()[0], problem=problem)]
+    saved = save_operations(annotation=annotation.pk, operations=edits, by=annotation.annotator)
+    return submit(annotation=annotation.pk, revision=saved.annotation.revision, by=annotation.annotator)
 
 
 def test_it_works(project: Project, tmp_path: Path):
@@ -51,11 +51,11 @@ def test_it_works(project: Project, tmp_path: Path):
     people = [set_member(project=project, user=make_user(), role=Role.ANNOTATOR, by=None) for _ in range(2)]
     judge = set_member(project=project, user=make_user(), role=Role.ADJUDICATOR, by=None).user
     for place, member in enumerate(people):
-        work = assignments.next_work(member=member)
-        assert work.document == Item.objects.get(pk=work.item_id).extra["draft"]
-        done = checked(work, rejects=bool(place))
-    first = Work.objects.get(item__position=1, annotator=people[0].user)
-    accept(work=start_review(work=first, by=judge), revision=first.revision, by=judge)
+        annotation = assignments.next_annotation(member=member)
+        assert annotation.document == Item.objects.get(pk=annotation.item_id).extra["draft"]
+        done = checked(annotation, rejects=bool(place))
+    first = Annotation.objects.get(item__position=1, annotator=people[0].user)
+    accept(annotation=start_review(annotation=first, by=judge), revision=first.revision, by=judge)
     told = run("export_gold", "check", "--out", tmp_path / "checked.jsonl", "--format", "reasons")
     assert "2 items, 1 with gold" in told
     one, other = read_instances(tmp_path / "checked.jsonl")
@@ -66,20 +66,22 @@ def test_it_works(project: Project, tmp_path: Path):
 
 def test_undo_goes_back_to_the_draft_and_no_further(project: Project):
     member = set_member(project=project, user=make_user(), role=Role.ANNOTATOR, by=None)
-    work = assignments.next_work(member=member)
+    annotation = assignments.next_annotation(member=member)
     node = nodes()[0]
-    (name,) = (one.id for one in Document.model_validate(work.document).layers[node].objects)
-    gone = save_operations(work=work.pk, operations=[operation(0, node, remove=[name])], by=member.user)
-    assert not Document.model_validate(gone.work.document).layers[node].objects
-    inverse = gone.work.operations.get().inverse
-    back = save_operations(work=work.pk, operations=[operation(1, **inverse)], by=member.user)
-    assert Document.model_validate(back.work.document) == Document.model_validate(work.document)
+    (name,) = (one.id for one in Document.model_validate(annotation.document).layers[node].objects)
+    gone = save_operations(
+        annotation=annotation.pk, operations=[operation(0, node, remove=[name])], by=member.user
+    )
+    assert not Document.model_validate(gone.annotation.document).layers[node].objects
+    inverse = gone.annotation.operations.get().inverse
+    back = save_operations(annotation=annotation.pk, operations=[operation(1, **inverse)], by=member.user)
+    assert Document.model_validate(back.annotation.document) == Document.model_validate(annotation.document)
 
 
 def test_the_page_shows_the_draft(project: Project, client):
     member = set_member(project=project, user=make_user(), role=Role.ANNOTATOR, by=None)
-    work = assignments.next_work(member=member)
+    annotation = assignments.next_annotation(member=member)
     client.force_login(member.user)
-    text = client.get(f"/annotate/work/{work.pk}/").content.decode()
+    text = client.get(f"/annotate/work/{annotation.pk}/").content.decode()
     assert "words that ought to count" in text
     assert "Changed question" in text

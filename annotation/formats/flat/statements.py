@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 from analysis.programs import Node
 from annotation.formats.checks import record_program
 from annotation.operations import resolved
-from annotation.schemas import Annotation, Box, Document, ItemRecord, Layer, Object, Span
+from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Layer, Object, Span
 
 
 class Source(NamedTuple):
     """Who says it: the work of a person, with its number among the item's, or the gold (None)."""
 
     document: Document
-    work: Annotation | None = None
+    annotation: AnnotationRecord | None = None
     number: int | None = None
 
     @property
     def annotator(self) -> str:
         """The person's name; empty for the gold."""
-        return "" if self.work is None else self.work.annotator
+        return "" if self.annotation is None else self.annotation.annotator
 
 
 class Statement(NamedTuple):
@@ -37,8 +37,8 @@ def sources(record: ItemRecord) -> Iterator[Source]:
     """The gold first, then the people in the item's order."""
     if record.gold is not None:
         yield Source(record.gold)
-    for number, work in enumerate(record.annotations):
-        yield Source(work.document, work, number)
+    for number, annotation in enumerate(record.annotations):
+        yield Source(annotation.document, annotation, number)
 
 
 def statements(record: ItemRecord, document: Document) -> Iterator[Statement]:
