@@ -1,4 +1,4 @@
-"""The tables in the admin, to look things up. All are read-only: actions write them."""
+"""Show the tables in the admin, read-only: only actions write them."""
 
 from django.contrib import admin
 
@@ -17,7 +17,7 @@ class ProjectAdmin(ReadOnlyAdmin):
 
 @admin.register(models.Membership)
 class MembershipAdmin(ReadOnlyAdmin):
-    """Who is in which project."""
+    """Members of projects."""
 
     list_display = ["project", "user", "role", "active", "qualified", "handed_out"]
     list_filter = ["project", "role", "active"]
@@ -43,8 +43,8 @@ class ItemAdmin(ReadOnlyAdmin):
 
 
 @admin.register(models.Annotation)
-class WorkAdmin(ReadOnlyAdmin):
-    """What people did, or do."""
+class AnnotationAdmin(ReadOnlyAdmin):
+    """People's annotations."""
 
     list_display = ["item", "project", "annotator", "task", "status", "revision", "saved_at", "submitted_at"]
     list_filter = ["project", "task", "status"]
@@ -81,7 +81,7 @@ class GoldAdmin(ReadOnlyAdmin):
 
 @admin.register(models.SystemOutput)
 class SystemOutputAdmin(ReadOnlyAdmin):
-    """What systems put out."""
+    """Model outputs."""
 
     list_display = ["item", "system", "revision", "created_at"]
     list_filter = ["system", "revision"]
@@ -90,7 +90,7 @@ class SystemOutputAdmin(ReadOnlyAdmin):
 
 @admin.register(models.Comment)
 class CommentAdmin(ReadOnlyAdmin):
-    """Comments on works."""
+    """Comments on annotations."""
 
     list_display = ["text", "annotation", "node", "by", "at", "resolved_at"]
     list_select_related = ["annotation__item", "annotation__annotator", "by"]
@@ -116,7 +116,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
 
 @admin.register(models.Webhook)
 class WebhookAdmin(ReadOnlyAdmin):
-    """Addresses that are told of events."""
+    """Addresses that receive events."""
 
     list_display = ["url", "project", "active", "created_by", "created_at"]
     list_select_related = ["project", "created_by"]
@@ -125,7 +125,7 @@ class WebhookAdmin(ReadOnlyAdmin):
 
 @admin.register(models.Delivery)
 class DeliveryAdmin(ReadOnlyAdmin):
-    """What was sent to webhooks."""
+    """Events sent to webhooks."""
 
     list_display = ["kind", "webhook", "created_at", "attempts", "delivered_at", "next_at", "last_error"]
     list_select_related = ["webhook"]

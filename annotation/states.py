@@ -1,8 +1,11 @@
-"""The life cycles of the annotation app. Pure: no Django; ``actions`` writes what `next_status` allows."""
+"""Life cycles of projects, annotations and runs. No Django.
+
+``actions`` writes what `next_status` allows.
+"""
 
 from foundation.state_machine import ForbiddenTransition, Transition, next_status
 
-__all__ = ["PROJECT", "RUN", "ANNOTATION", "ForbiddenTransition", "next_status"]
+__all__ = ["ANNOTATION", "PROJECT", "RUN", "ForbiddenTransition", "next_status"]
 
 PROJECT = (
     Transition("close", ("open",), "closed"),

@@ -12,14 +12,16 @@ app_name = "annotation"
 
 
 class Name:
-    """A name that may hold a slash, as those of the Hugging Face hub do."""
+    """A URL part that may contain a slash, as names of the Hugging Face hub."""
 
     regex = "[^/]+"
 
     def to_python(self, value: str) -> str:
+        """Decode the name."""
         return unquote(value)
 
     def to_url(self, value: object) -> str:
+        """Encode the name."""
         return quote(str(value), safe="")
 
 
@@ -37,7 +39,7 @@ urlpatterns = [
     path("annotate/<slug:slug>/runs/", outputs.runs, name="output_runs"),
     path("annotate/<slug:slug>/runs/start/", outputs.start, name="start_outputs"),
     path("annotate/<slug:slug>/runs/<int:pk>/stop/", outputs.stop, name="stop_outputs"),
-    path("annotate/<slug:slug>/outputs/<name:system>/<name:revision>/", outputs.one, name="faithfulness"),
+    path("annotate/<slug:slug>/outputs/<name:system>/<name:revision>/", outputs.system, name="faithfulness"),
     path(
         "annotate/<slug:slug>/outputs/<name:system>/<name:revision>/<int:pk>/",
         outputs.nodes,

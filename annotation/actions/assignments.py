@@ -1,4 +1,4 @@
-"""Handing out items: places are taken, kept for a while, given back, and never overbooked."""
+"""Assign items: reserve, extend, expire, release, and never overbook."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -21,15 +21,17 @@ from annotation.policies import NotAllowed, check_annotating
 from foundation.prepared_queries import Prepared, PreparedUpdate, Slot, insert, slot
 
 Row = TypeVar("Row", bound=Model)
-TRIES = 20  # of claims that others were quicker at, before the person is asked to come back
+TRIES = 20  # attempts that lose against others before the person is asked to try again
 
 
 def next_annotation(*, member: Membership) -> Annotation:
-    """Give a member what to do next: a returned or begun work, else a qualification, hidden gold or new item.
+    """Return a member's next annotation, assigning an item if needed.
+
+    The order is: returned or begun annotations, qualification, hidden gold, new items.
 
     Raises:
-        NotAllowed: the project is closed, or the member did not qualify.
-        NothingLeft: no item waits for this person.
+        NotAllowed: The project is closed, or the member did not qualify.
+        NothingLeft: No item is left for this person.
     """
     if member.qualified is None:
         qualification.judge_if_finished(member=member)
@@ -43,20 +45,24 @@ def next_annotation(*, member: Membership) -> Annotation:
                 return _next_annotation(member, now, search)
         except AssignmentLost:
             continue
-    raise NothingLeft(_("Others are taking the last items right now. Please try again in a moment."))
+    raise NothingLeft(_("Others are taking the last items right now. Try again in a moment."))
 
 
-# Transactions wait for rows in the order project, member, work, item, and of each kind in the order of keys:
-# so no two wait for each other (docs/adr/0012-order-of-locks.md).
+# Transactions lock rows in the order project, member, annotation, item, and each kind by ascending key, so
+# that no two deadlock (docs/adr/0012-order-of-locks.md).
 
 
 def _next_annotation(
     member: Membership, now: datetime, claim: Callable[[Membership, datetime], Annotation]
 ) -> Annotation:
-    """Raises PlaceLost where others were quicker; what the attempt has locked is free again then."""
+    """Make one attempt in a transaction, which a loss rolls back.
+
+    Raises:
+        AssignmentLost: Others were quicker.
+    """
     _one_at_a_time(member)
     own = _own(member, _BEGUN)
-    # "reserved" sorts before "returned": what is begun is finished first.
+    # "reserved" sorts before "returned", so begun annotations come first.
     for annotation in own:
         if annotation.status != Annotation.Status.EXPIRED and extend(annotation=annotation, now=now):
             return annotation
@@ -73,13 +79,13 @@ _MEMBER_HELD = Prepared(
 
 
 def _one_at_a_time(member: Membership) -> None:
-    """Hold a member's row: of one person's tabs, each is handed its item after the other."""
+    """Lock a member's row, so that tabs of one person take turns."""
     if _locks_rows():
         _MEMBER_HELD.all(member=member.pk)
 
 
 def _in(*statuses: Annotation.Status) -> Prepared[Annotation]:
-    """A member's works in these states, without what was drawn."""
+    """Prepare a query of a member's annotations in these states, no documents."""
 
     def build() -> QuerySet[Annotation]:
         mine = {"project": slot("project", Project), "annotator": slot("user", User)}
@@ -94,14 +100,18 @@ _GIVEN_BACK = _in(Annotation.Status.RELEASED)
 
 
 def _own(member: Membership, annotations: Prepared[Annotation]) -> list[Annotation]:
-    found = annotations.all(project=member.project_id, user=member.user_id)
-    for annotation in found:
+    own = annotations.all(project=member.project_id, user=member.user_id)
+    for annotation in own:
         annotation.project = member.project
-    return found
+    return own
 
 
 def _take_up_again(annotations: Sequence[Annotation]) -> Annotation | None:
-    """Resume the first of some works whose item has a free place again. Raises PlaceLost as `_next_work`."""
+    """Resume the first annotation whose item wants annotators again.
+
+    Raises:
+        AssignmentLost: As `_next_annotation`.
+    """
     if not annotations:
         return None
     free = Q(assigned__lt=F("annotators_wanted")) | ~Q(purpose=Item.Purpose.ORDINARY)
@@ -114,18 +124,18 @@ def _take_up_again(annotations: Sequence[Annotation]) -> Annotation | None:
 
 
 def _resumed(annotation: Annotation) -> Annotation:
-    """The work with its place, taken again if it had none."""
+    """Return the annotation with an assignment, renewed if it had none."""
     held = (
         Annotation.objects.select_for_update(of=("self",), no_key=True)
         .select_related("project")
         .get(pk=annotation.pk)
     )
-    # Another tab may just have taken it up by saving.
+    # Another tab may just have resumed it by saving.
     return held if held.status in Annotation.HOLDING else resume(annotation=held)
 
 
 def _over(project: Project | Slot, now: datetime | Slot) -> QuerySet[Annotation]:
-    """The reservations whose time is over."""
+    """Return the expired reservations."""
     return Annotation.objects.filter(
         project=project, status=Annotation.Status.RESERVED, reserved_until__lt=now
     )
@@ -138,7 +148,7 @@ _ONE_OVER = Prepared(
 
 @transaction.atomic
 def expire(*, project: Project, now: datetime) -> int:
-    """End the reservations whose time is over, and give their places back. What was drawn is kept."""
+    """End expired reservations and free their items. Documents are kept."""
     ids = list(_unlocked(_over(project, now)).values_list("pk", flat=True))
     if not ids:
         return 0
@@ -148,33 +158,39 @@ def expire(*, project: Project, now: datetime) -> int:
     items = list(Item.objects.filter(annotations__in=ids).order_by("pk").values_list("pk", "position"))
     for item, _position in items:
         Item.objects.filter(pk=item).update(assigned=F("assigned") - 1)
-    _look_again(project, min(position for _item, position in items))
+    _rescan(project, min(position for _item, position in items))
     audit.record(project=project, kind="reservations_expired", by=None, data={"works": ids})
     return len(ids)
 
 
 def extend(*, annotation: Annotation, now: datetime) -> bool:
-    """Keep a reservation alive: whoever works on an item does not lose it. False where it is over already."""
+    """Extend a reservation, since its annotator is active.
+
+    Returns False if it has expired already.
+    """
     set_end(annotation, now)
     same = Annotation.objects.filter(pk=annotation.pk, status=annotation.status)
     return bool(same.update(reserved_until=annotation.reserved_until))
 
 
 def set_end(annotation: Annotation, now: datetime) -> None:
-    """Put the end of a reserved work off, on the object alone."""
+    """Postpone the end of a reservation, on the object alone."""
     if annotation.status == Annotation.Status.RESERVED:
         annotation.reserved_until = now + timedelta(minutes=annotation.project.reservation_minutes)
 
 
 @transaction.atomic
 def resume(*, annotation: Annotation) -> Annotation:
-    """Take the place of an expired or released work again, where one is free.
+    """Assign an expired or released annotation to its author again.
 
-    Raises PlaceLost when others have taken all of them.
+    Raises:
+        AssignmentLost: The item has enough other annotators.
     """
     status = states.next_status(states.ANNOTATION, "resume", annotation.status)
-    if annotation.task == Annotation.Task.ANNOTATION and not _take(annotation.item_id):
-        raise AssignmentLost(_("Others took this item when the reservation ran out. What was drawn is kept."))
+    if annotation.task == Annotation.Task.ANNOTATION and not _count_assignment(annotation.item_id):
+        raise AssignmentLost(
+            _("Your reservation expired and others took this item. Your annotation is kept.")
+        )
     annotation.status = status
     set_end(annotation, timezone.now())
     annotation.save(update_fields=["status", "reserved_until"])
@@ -183,26 +199,30 @@ def resume(*, annotation: Annotation) -> Annotation:
 
 @transaction.atomic
 def release(*, annotation: Annotation, by: User) -> Annotation:
-    """Give the place of an unfinished work back; its document stays. ``by`` is its annotator or a manager."""
+    """Release an unfinished assignment; the document stays.
+
+    ``by`` is its annotator or a manager.
+    """
     annotation = Annotation.objects.select_for_update(no_key=True).get(pk=annotation.pk)
     if annotation.task == Annotation.Task.ADJUDICATION:
-        raise NotAllowed(_("An adjudication stays as it is; another adjudicator can take it over."))
-    finished = annotation.status == Annotation.Status.RETURNED  # it was handed in once, and counted
+        raise NotAllowed(_("An adjudication cannot be released. Another adjudicator can take it over."))
+    finished = annotation.status == Annotation.Status.RETURNED  # it was submitted once, and counted
     annotation.status = states.next_status(states.ANNOTATION, "release", annotation.status)
     annotation.save(update_fields=["status"])
     if annotation.task == Annotation.Task.ANNOTATION:
         counts = {"assigned": F("assigned") - 1, "submitted": F("submitted") - int(finished)}
         Item.objects.filter(pk=annotation.item_id).update(**counts)
-        _look_again(annotation.project, annotation.item.position)
+        _rescan(annotation.project, annotation.item.position)
     audit.record(project=annotation.project, kind="work_released", by=by, data={"work": annotation.pk})
     return annotation
 
 
 @transaction.atomic
 def assign(*, item: Item, member: Membership, by: User) -> Annotation:
-    """Reserve an item for a certain member.
+    """Assign an item to a member. Members who have it already keep it.
 
-    Raises PlaceLost when the item has no free place. A member who has it already keeps what they have.
+    Raises:
+        AssignmentLost: The item has enough annotators.
     """
     _one_at_a_time(member)
     same = Annotation.objects.filter(
@@ -210,10 +230,13 @@ def assign(*, item: Item, member: Membership, by: User) -> Annotation:
     ).first()
     if same is not None:
         return _resumed(same)
-    if not _take(item.pk):
+    if not _count_assignment(item.pk):
         raise AssignmentLost(
-            _("All %(places)d places of %(item)s are taken.")
-            % {"places": item.annotators_wanted, "item": item.external_id}
+            _(
+                "All %(number)d assignments of %(item)s are taken. Release one, or raise the "
+                "number of annotators per item."
+            )
+            % {"number": item.annotators_wanted, "item": item.external_id}
         )
     annotation = _reserve(member, item, timezone.now())
     audit.record(
@@ -225,7 +248,7 @@ def assign(*, item: Item, member: Membership, by: User) -> Annotation:
     return annotation
 
 
-_TAKE = PreparedUpdate(
+_ASSIGN = PreparedUpdate(
     lambda: (
         Item.objects.filter(pk=slot("item", Item)).exclude(
             purpose=Item.Purpose.ORDINARY, assigned__gte=F("annotators_wanted")
@@ -235,9 +258,12 @@ _TAKE = PreparedUpdate(
 )
 
 
-def _take(item: int) -> bool:
-    """Take one of the item's places. One conditional update: of two who come at once one gets the last."""
-    return bool(_TAKE(item=item))
+def _count_assignment(item: int) -> bool:
+    """Count one more assignment, if the item wants annotators.
+
+    It is one conditional update: of two concurrent requests one gets the last assignment.
+    """
+    return bool(_ASSIGN(item=item))
 
 
 def _reserve(member: Membership, item: Item, now: datetime) -> Annotation:
@@ -246,7 +272,7 @@ def _reserve(member: Membership, item: Item, now: datetime) -> Annotation:
         item=item,
         project=member.project,
         annotator_id=member.user_id,
-        # With the fields that a file may leave out.
+        # Validate to add the fields that a file may leave out.
         document=document_of(draft).model_dump(mode="json") if draft else {},
         reserved_until=now + timedelta(minutes=member.project.reservation_minutes),
     )
@@ -255,7 +281,7 @@ def _reserve(member: Membership, item: Item, now: datetime) -> Annotation:
 
 
 def _hand_out(member: Membership, item: Item, now: datetime) -> Annotation:
-    """Give a qualification or hidden gold item, which have room for everybody."""
+    """Assign a qualification or hidden gold item, which are unlimited."""
     Item.objects.filter(pk=item.pk).update(assigned=F("assigned") + 1)
     Membership.objects.filter(pk=member.pk).update(handed_out=F("handed_out") + 1)
     return _reserve(member, item, now)
@@ -267,8 +293,10 @@ def _not_yet(user: int | Slot, items: QuerySet[Item]) -> QuerySet[Item]:
 
 
 def _to_qualify(member: Membership, now: datetime) -> Annotation | None:
-    """The next qualification work of a member who has not qualified yet: what ran out, else a new item, else
-    what was given back."""
+    """Return the next qualification annotation of an unqualified member.
+
+    The order is: expired, new, released.
+    """
     if member.project.qualification_score is None or member.qualified is not None:
         return None
     items = member.project.items.filter(purpose=Item.Purpose.QUALIFICATION)
@@ -287,7 +315,7 @@ def _to_qualify(member: Membership, now: datetime) -> Annotation | None:
     if begun is not None:
         return _resumed(begun)
     if items.exists():
-        raise NothingLeft(_("All qualification items are done; they are being looked at."))
+        raise NothingLeft(_("You finished all qualification items. A manager will review them."))
     return None
 
 
@@ -299,7 +327,7 @@ def _hidden_gold_item(member: Membership) -> Item | None:
 
 
 def _free(user: int | Slot, project: int | Slot) -> QuerySet[Item]:
-    """The items with a free place that the user has not had, in order."""
+    """Return items that want annotators and are new to the user, in order."""
     ordinary = Item.objects.filter(
         project=project, purpose=Item.Purpose.ORDINARY, assigned__lt=F("annotators_wanted")
     )
@@ -316,25 +344,28 @@ _FREE_FROM = Prepared(
 
 
 def _claim_in_order(member: Membership, now: datetime) -> Annotation:
-    """Claim the first item with a free place that the member has not had, of those that nobody holds."""
+    """Claim the first item for the member that no other transaction holds."""
     for start in dict.fromkeys((member.scanned_to, 0)):
         item = _FREE_FROM.first(user=member.user_id, project=member.project_id, start=start)
         if item is not None:
             return _begin(member, item, now)
-    raise AssignmentLost("others hold what is left, if anything is")
+    raise AssignmentLost("other transactions hold the items that are left, if any")
 
 
 def _claim_any(member: Membership, now: datetime) -> Annotation:
-    """Claim one of the first free items, not the one that all others try too; else one that was given back.
+    """Claim a random one of the first free items, else a released one.
 
-    Raises NothingLeft.
+    Random, because all other requests try the first one too.
+
+    Raises:
+        NothingLeft: No item is left for this person.
     """
     rest = list(_free(member.user_id, member.project_id)[:TRIES])
     if rest:
         return _begin(member, random.choice(rest), now)
     again = _take_up_again(_own(member, _GIVEN_BACK))
     if again is None:
-        raise NothingLeft(_("Every item has enough annotators, or you have done it. Thank you!"))
+        raise NothingLeft(_("No items are left for you. Thank you!"))
     return again
 
 
@@ -347,22 +378,24 @@ _HANDED_OUT = PreparedUpdate(
 
 
 def _begin(member: Membership, item: Item, now: datetime) -> Annotation:
-    if not _take(item.pk):
-        raise AssignmentLost("others took the last place of the item")
+    if not _count_assignment(item.pk):
+        raise AssignmentLost("others took the last assignment of the item")
     _HANDED_OUT(member=member.pk, position=item.position)
     return _reserve(member, item, now)
 
 
-def _look_again(project: Project, position: int) -> None:
-    """A place came free at a position: members who are beyond it start there again."""
+def _rescan(project: Project, position: int) -> None:
+    """Make members beyond a freed item search from its position again."""
     beyond = _unlocked(Membership.objects.filter(project=project, scanned_to__gt=position))
-    # Those that are claiming right now are left out. They find the place when nothing else is left to them.
+    # Skip members who are claiming right now. They find the item when nothing else is left to them.
     Membership.objects.filter(pk__in=list(beyond.values_list("pk", flat=True))).update(scanned_to=position)
 
 
 def _unlocked(rows: QuerySet[Row]) -> QuerySet[Row]:
-    """Those of the rows that no other transaction holds, held by this one. SQLite has no row locks: there
-    every transaction holds the write lock from its start."""
+    """Lock the rows that no other transaction holds, and return them.
+
+    SQLite has no row locks: there every transaction holds the write lock from its start.
+    """
     return rows.select_for_update(of=("self",), no_key=True, skip_locked=True) if _locks_rows() else rows
 
 

@@ -1,4 +1,4 @@
-"""Saving what a person does to a work: operations, each applied once and on the newest revision only."""
+"""Save edits of an annotation, each once and on the newest revision only."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -21,11 +21,11 @@ from annotation.policies import NotAllowed, check_editing, check_owner
 from annotation.schemas import Document
 from foundation.prepared_queries import Prepared, PreparedUpdate, insert, slot
 
-PAUSE = timedelta(minutes=2)  # what is longer between two edits was not work
+PAUSE = timedelta(minutes=2)  # seconds; longer pauses between edits do not count as active time
 
 
 class Saved(NamedTuple):
-    """A work after its operations: the document as stored, and the operations' rows in the order sent."""
+    """An annotation after its operations: document and rows, as sent."""
 
     annotation: Annotation
     document: Document
@@ -34,39 +34,42 @@ class Saved(NamedTuple):
 
 @transaction.atomic
 def save_operations(*, annotation: int, operations: Sequence[OperationIn], by: User) -> Saved:
-    """Apply operations to a work in order, all or none. One that was applied before is answered again.
+    """Apply operations to an annotation in order, all or none.
 
-    The work's row is locked; an operation must name the newest revision as its base, where the first one
-    counts and each further one follows the one before it.
+    Operations that were applied before are acknowledged again. The row is locked; the first new operation
+    must name the newest revision as its base, and each further one the one before it.
 
     Raises:
-        StaleBase: somebody, or another tab, saved in between.
-        BadEdit: an operation does not fit; names it and the field.
-        PlaceLost: the reservation ran out and others took the item; nothing stored is lost.
-        NotAllowed: the work is not theirs, or submitted.
+        StaleBase: Somebody, or another tab, saved in between.
+        BadEdit: An operation does not fit; names it and the field.
+        AssignmentLost: The reservation expired and others took the item; stored edits are kept.
+        NotAllowed: The annotation is not theirs, or submitted.
     """
     held = lock(annotation, by, subject=True)
-    known = _known(held, operations)
-    new = list({one.id: one for one in operations if one.id not in known}.values())
+    applied = _applied(held, operations)
+    new = list({operation.id: operation for operation in operations if operation.id not in applied}.values())
     document = document_of(held.document)
     if new:
         if new[0].base != held.revision:
             raise StaleBase(
-                f"This work is at revision {held.revision}; the change was made on {new[0].base}."
+                f"This annotation is at revision {held.revision}; the change was made on {new[0].base}."
             )
-        document = _apply_all(held, document, new, by, known)
-    return Saved(held, document, [known[one.id] for one in operations])
+        document = _apply_all(held, document, new, by, applied)
+    return Saved(held, document, [applied[operation.id] for operation in operations])
 
 
-def _known(annotation: Annotation, operations: Sequence[OperationIn]) -> dict[UUID, Operation]:
-    """Those of the operations that were applied before."""
+def _applied(annotation: Annotation, operations: Sequence[OperationIn]) -> dict[UUID, Operation]:
+    """Return the operations that were applied before."""
     if not annotation.revision:
         return {}
-    return {row.uid: row for row in annotation.operations.filter(uid__in=[one.id for one in operations])}
+    return {
+        row.uid: row
+        for row in annotation.operations.filter(uid__in=[operation.id for operation in operations])
+    }
 
 
-# What changes of a work look at besides the work itself. Columns are named, because long ones cost more to
-# fetch than all the rest of a save: what is not named here is fetched when it is asked for.
+# Related columns that edits need. They are named, because fetching long ones costs more than the rest of a
+# save; the others load on access.
 _COLUMNS = (
     "annotator_id", "task", "status", "document", "revision", "reserved_until", "started_at", "saved_at",
     "submitted_at", "active_seconds", "item__external_id", "item__program", "item__answer", "item__purpose",
@@ -110,9 +113,12 @@ _COUNT_ONE = PreparedUpdate(
 
 
 def lock(pk: int, by: User, *, subject: bool = False) -> Annotation:
-    """The work for a change by its annotator, its row locked; an expired one takes its place again.
+    """Lock an annotation for its annotator; resume an expired one.
 
-    ``subject``: with what edits are checked against. Raises NotAllowed where there is no such work of theirs.
+    ``subject`` also fetches what edits are checked against.
+
+    Raises:
+        NotAllowed: This user has no such annotation.
     """
     return _opened(_locked(pk, by, subject=subject), by)
 
@@ -120,7 +126,7 @@ def lock(pk: int, by: User, *, subject: bool = False) -> Annotation:
 def _locked(pk: int, by: User, *, subject: bool = False) -> Annotation:
     annotation = (_HELD_WITH_SUBJECT if subject else _HELD).first(annotation=pk, by=by.pk)
     if annotation is None:
-        raise NotAllowed(_("Only the person who does a work changes it."))
+        raise NotAllowed(_("You can only change your own annotations."))
     return annotation
 
 
@@ -136,7 +142,7 @@ def _apply_all(
     document: Document,
     new: Sequence[OperationIn],
     by: User,
-    known: dict[UUID, Operation],
+    applied: dict[UUID, Operation],
 ) -> Document:
     program, subject = (
         program_of(annotation.item, annotation.project.kind),
@@ -144,26 +150,26 @@ def _apply_all(
     )
     now = timezone.now()
     rows = []
-    for one in new:
+    for operation in new:
         try:
-            document, inverse = apply(document, one, program, subject)
+            document, inverse = apply(document, operation, program, subject)
         except BadEdit as error:
-            error.operation = str(one.id)
+            error.operation = str(operation.id)
             raise
         annotation.revision += 1
         rows.append(
             Operation(
                 annotation=annotation,
-                uid=one.id,
+                uid=operation.id,
                 revision=annotation.revision,
                 by=by,
-                edit=one.edit(),
+                edit=operation.edit(),
                 inverse=inverse,
-                undoes=one.undoes,
+                undoes=operation.undoes,
             )
         )
     insert(*rows)
-    known.update({row.uid: row for row in rows})
+    applied.update({row.uid: row for row in rows})
     since = now - (annotation.saved_at or annotation.started_at)
     annotation.active_seconds += since.total_seconds() if since < PAUSE else 0
     annotation.document = document.model_dump(mode="json")
@@ -174,12 +180,13 @@ def _apply_all(
 
 
 def submit(*, annotation: int, revision: int, by: User) -> Annotation:
-    """Hand a finished work in. Handing in the same revision twice is one act.
+    """Submit a finished annotation; repeating it changes nothing.
 
     Raises:
-        StaleBase: the person did not see the newest revision.
-        NotReady: steps are left to do; names them.
-        PlaceLost, NotAllowed: as `save_operations`.
+        StaleBase: The person did not see the newest revision.
+        NotReady: Names the open steps.
+        AssignmentLost: As `save_operations`.
+        NotAllowed: As `save_operations`.
     """
     submitted = _submit(annotation, revision, by)
     if submitted.item.purpose == Item.Purpose.QUALIFICATION:
@@ -195,7 +202,9 @@ def _submit(annotation: int, revision: int, by: User) -> Annotation:
         return held
     held = _opened(held, by)
     if held.revision != revision:
-        raise StaleBase(f"This work is at revision {held.revision}; what was to be submitted is {revision}.")
+        raise StaleBase(
+            f"This annotation is at revision {held.revision}, not {revision}. Reload it and submit again."
+        )
     left = open_nodes(document_of(held.document), program_of(held.item, held.project.kind))
     if left:
         raise NotReady(left)
@@ -216,7 +225,7 @@ def _submit(annotation: int, revision: int, by: User) -> Annotation:
 
 @transaction.atomic
 def take_back(*, annotation: int, by: User) -> Annotation:
-    """Open a submitted work again that nobody has looked at yet."""
+    """Reopen a submitted annotation before its review."""
     held = (
         Annotation.objects.select_for_update(of=("self",), no_key=True)
         .select_related("item", "project")
@@ -232,7 +241,7 @@ def take_back(*, annotation: int, by: User) -> Annotation:
 
 
 def count_submitted(item: int) -> None:
-    """Bring the item's count of finished works up to date. Holds the item, so that no two count at once."""
+    """Recount the item's submitted annotations, under a lock of its row."""
     Item.objects.select_for_update(no_key=True).only("pk").get(pk=item)
     finished = (
         Annotation.Status.SUBMITTED,

@@ -1,4 +1,4 @@
-"""Review and gold: returning, accepting, adjudicating, and judging who qualifies. Nothing is overwritten."""
+"""Review annotations and set gold: return, accept, adjudicate."""
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -19,7 +19,7 @@ from annotation.schemas import Document
 
 @transaction.atomic
 def start_review(*, annotation: Annotation, by: User) -> Annotation:
-    """Take a submitted work into review, so that its annotator does not change it meanwhile."""
+    """Take a submitted annotation into review, which locks it."""
     return _moved(annotation, "review", by, "review_started")
 
 
@@ -27,9 +27,10 @@ def start_review(*, annotation: Annotation, by: User) -> Annotation:
 def return_annotation(
     *, annotation: Annotation, revision: int, text: str, by: User, node: int | None = None
 ) -> Annotation:
-    """Send a work back to its annotator with a comment on what to change.
+    """Return an annotation to its annotator with requested changes.
 
-    Raises StaleBase when the person did not see the newest revision.
+    Raises:
+        StaleBase: The person did not see the newest revision.
     """
     held = _moved(annotation, "return", by, "work_returned", revision)
     comment(annotation=held, node=node, text=text, by=by)
@@ -38,9 +39,10 @@ def return_annotation(
 
 @transaction.atomic
 def accept(*, annotation: Annotation, revision: int, by: User) -> Gold:
-    """Make one annotator's work the item's gold, as it is.
+    """Make one person's annotation the item's gold, unchanged.
 
-    Raises StaleBase when the person did not see the newest revision.
+    Raises:
+        StaleBase: The person did not see the newest revision.
     """
     held = _moved(annotation, "accept", by, "work_accepted", revision)
     return set_gold(
@@ -54,12 +56,12 @@ def accept(*, annotation: Annotation, revision: int, by: User) -> Gold:
 
 @transaction.atomic
 def start_adjudication(*, item: Item, document: Document, by: User) -> Annotation:
-    """Begin the adjudication of an item, or take up the one there is. ``document`` is what to start from.
+    """Begin the adjudication of an item from a document, or resume it.
 
-    It is a work like any other: saved edit by edit, with history, beside what the annotators drew.
+    An adjudication is an annotation like any other: saved edit by edit, with history.
     """
-    one = _held(Annotation.objects.filter(item=item, task=Annotation.Task.ADJUDICATION))
-    if (same := one.first()) is not None:
+    adjudications = _held(Annotation.objects.filter(item=item, task=Annotation.Task.ADJUDICATION))
+    if (same := adjudications.first()) is not None:
         return _take_over(same, by)
     try:
         with transaction.atomic():
@@ -68,18 +70,18 @@ def start_adjudication(*, item: Item, document: Document, by: User) -> Annotatio
                 project=item.project,
                 annotator=by,
                 task=Annotation.Task.ADJUDICATION,
-                status=Annotation.Status.RETURNED,  # it is nobody's to expire
+                status=Annotation.Status.RETURNED,  # "reserved" could expire
                 document=document.model_dump(mode="json"),
                 submitted_at=timezone.now(),
             )
     except IntegrityError:  # somebody was quicker
-        return _take_over(one.get(), by)
+        return _take_over(adjudications.get(), by)
     audit.record(project=item.project, kind="adjudication_started", by=by, data={"item": item.external_id})
     return annotation
 
 
 def _take_over(annotation: Annotation, by: User) -> Annotation:
-    """Open an adjudication again, for this person: what was drawn so far stays."""
+    """Reopen an adjudication for this person with its present document."""
     if annotation.status == Annotation.Status.ACCEPTED:
         annotation.status = states.next_status(states.ANNOTATION, "reopen", annotation.status)
     elif annotation.annotator_id == by.pk:
@@ -97,22 +99,26 @@ def _take_over(annotation: Annotation, by: User) -> Annotation:
 
 @transaction.atomic
 def settle(*, annotation: Annotation, revision: int, by: User) -> Gold:
-    """Make an adjudication the item's gold, and accept the works that it was made from.
+    """Make an adjudication the gold, and accept the annotations behind it.
 
-    Raises NotReady when steps are left to do, StaleBase when the person did not see the newest revision.
+    Raises:
+        NotReady: Steps are open.
+        StaleBase: The person did not see the newest revision.
     """
     held = _held(Annotation.objects.filter(pk=annotation.pk)).get()
     check_owner(by, held)
     if held.revision != revision:
-        raise StaleBase(f"This work is at revision {held.revision}; what was to be settled is {revision}.")
+        raise StaleBase(
+            f"This annotation is at revision {held.revision}, not {revision}. Reload it and submit again."
+        )
     document = document_of(held.document)
     if left := open_nodes(document, program_of(held.item, held.project.kind)):
         raise NotReady(left)
     finished = held.item.annotations.filter(
         task=Annotation.Task.ANNOTATION, status__in=(Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW)
     )
-    for one in list(_held(finished).order_by("pk")):
-        _move(one, "accept", by, "work_accepted")
+    for annotated in list(_held(finished).order_by("pk")):
+        _move(annotated, "accept", by, "work_accepted")
     count_submitted(held.item_id)
     held.status = states.next_status(states.ANNOTATION, "settle", held.status)
     held.save(update_fields=["status"])
@@ -127,8 +133,8 @@ def set_gold(
     by: User | None,
     annotation: Annotation | None = None,
 ) -> Gold:
-    """Give an item a new version of its gold; the versions before stay. Called inside a transaction."""
-    Item.objects.select_for_update(no_key=True).get(pk=item.pk)  # versions are counted one after the other
+    """Add a version of an item's gold. Call it in a transaction."""
+    Item.objects.select_for_update(no_key=True).get(pk=item.pk)  # lock, so that versions stay unique
     last = item.golds.order_by("-version").first()
     item.golds.filter(current=True).update(current=False)
     gold = Gold.objects.create(
@@ -152,20 +158,20 @@ def set_gold(
 def comment(
     *, annotation: Annotation, text: str, by: User, node: int | None = None, object_id: str = ""
 ) -> Comment:
-    """Add a comment on a work, a node or an object."""
-    made = Comment.objects.create(annotation=annotation, node=node, object_id=object_id, text=text, by=by)
+    """Comment on an annotation, a node or an object."""
+    new = Comment.objects.create(annotation=annotation, node=node, object_id=object_id, text=text, by=by)
     audit.record(
         project=annotation.project,
         kind="comment_added",
         by=by,
-        data={"work": annotation.pk, "comment": made.pk},
+        data={"work": annotation.pk, "comment": new.pk},
     )
-    return made
+    return new
 
 
 @transaction.atomic
 def resolve_comment(*, comment: Comment, by: User) -> Comment:
-    """Mark a comment as dealt with; doing so twice keeps the first time."""
+    """Mark a comment as resolved; repeating it keeps the first time."""
     Comment.objects.filter(pk=comment.pk, resolved_at__isnull=True).update(
         resolved_at=timezone.now(), resolved_by=by
     )
@@ -175,7 +181,7 @@ def resolve_comment(*, comment: Comment, by: User) -> Comment:
 
 @transaction.atomic
 def change_project(*, project: Project, act: str, by: User) -> Project:
-    """Close a project, or open it again."""
+    """Close or reopen a project."""
     held = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     held.status = states.next_status(states.PROJECT, act, held.status)
     held.save(update_fields=["status"])
@@ -184,14 +190,14 @@ def change_project(*, project: Project, act: str, by: User) -> Project:
 
 
 def _held(annotations: QuerySet[Annotation]) -> QuerySet[Annotation]:
-    """The works, locked, with what they belong to."""
+    """Lock the annotations, and fetch their items and projects."""
     return annotations.select_for_update(of=("self",), no_key=True).select_related("item", "project")
 
 
 def _moved(annotation: Annotation, act: str, by: User, kind: str, revision: int | None = None) -> Annotation:
     held = _held(Annotation.objects.filter(pk=annotation.pk)).get()
     if revision not in (None, held.revision):
-        raise StaleBase(_("This work was changed after you opened the page. Please look at it again."))
+        raise StaleBase(_("This annotation changed after you opened the page. Please review it again."))
     _move(held, act, by, kind)
     count_submitted(held.item_id)
     return held

@@ -1,4 +1,4 @@
-"""The endpoints of the editor: one work, its operations, its submission, its comments."""
+"""Endpoints of the editor: state, operations, submission, comments."""
 
 from typing import Annotated, Any
 
@@ -30,14 +30,14 @@ class Operations(Payload):
 
 
 class Submission(Payload):
-    """The revision that the person sees, and whether they want the next item."""
+    """The revision that the person sees, and if they want the next item."""
 
     revision: Position
     go_on: bool = False
 
 
 class NewComment(Payload):
-    """A comment on a work, a node or an object."""
+    """A comment on an annotation, a node or an object."""
 
     text: Annotated[Note, Field(min_length=1)]
     node: Position | None = None
@@ -45,14 +45,15 @@ class NewComment(Payload):
 
 
 class Keys(RootModel[dict[KeyName, Annotated[KeyName, Field(min_length=1)]]]):
-    """Acts of the editor and their keys."""
+    """Keyboard shortcuts by act of the editor."""
 
 
 class EditorStateView(EditorView):
-    """A work with all that the editor shows."""
+    """An annotation with all that the editor shows."""
 
-    @described("One work as the editor shows it", answers=EditorState)
+    @described(answers=EditorState)
     def get(self, request: Request, pk: int) -> Response:
+        """One annotation as the editor shows it."""
         return Response(_shown(*annotation_or_404(request, pk, item=True)))
 
 
@@ -63,10 +64,11 @@ def _shown(annotation: Annotation, member: Membership) -> dict[str, Any]:
 
 
 class OperationsView(EditorView):
-    """Saving edits. 409 carries what is stored now, so that nobody's edit has to be thrown away."""
+    """Saves edits. 409 carries the stored document, so that no edit is lost."""
 
-    @described("Save operations", answers=Saved, takes=Operations, errors=(409, 410))
+    @described(answers=Saved, takes=Operations, errors=(409, 410))
     def post(self, request: Request, pk: int) -> Response:
+        """Save operations."""
         sent = Operations.model_validate(request.data).operations
         try:
             with or_404(request, pk):
@@ -78,8 +80,8 @@ class OperationsView(EditorView):
                 "revision": saved.annotation.revision,
                 **annotations.outcome(saved.annotation, saved.document),
                 "saved": [
-                    {"id": str(one.uid), "revision": one.revision, "inverse": one.inverse}
-                    for one in saved.operations
+                    {"id": str(operation.uid), "revision": operation.revision, "inverse": operation.inverse}
+                    for operation in saved.operations
                 ],
             }
         )
@@ -87,7 +89,7 @@ class OperationsView(EditorView):
 
 def _stale(pk: int, base: int, message: str) -> dict[str, Any]:
     annotation = annotations.annotation_with_item(pk)
-    assert annotation is not None  # works are never deleted
+    assert annotation is not None  # annotations are never deleted
     return {
         "detail": message,
         "revision": annotation.revision,
@@ -98,14 +100,15 @@ def _stale(pk: int, base: int, message: str) -> dict[str, Any]:
 
 
 class SubmitView(EditorView):
-    """Handing a work in; ``next`` is where to go on.
+    """Submits an annotation; ``next`` is the address to continue at.
 
-    With ``go_on`` the next item is handed out at once: ``work`` is its state, so that a person who stays in
-    the editor waits for nothing more.
+    With ``go_on`` the next item is assigned at once, and ``work`` is its state, so that the editor needs no
+    further request.
     """
 
-    @described("Submit a work", answers=Next, takes=Submission, errors=(409, 410))
+    @described(answers=Next, takes=Submission, errors=(409, 410))
     def post(self, request: Request, pk: int) -> Response:
+        """Submit an annotation."""
         annotation, member = annotation_or_404(request, pk)
         sent = Submission.model_validate(request.data)
         if annotation.task == Annotation.Task.ADJUDICATION:
@@ -117,22 +120,23 @@ class SubmitView(EditorView):
 
 
 def _following(request: Request, member: Membership) -> dict[str, Any]:
-    """The next item of a member, where there is one."""
+    """Return the state of a member's next item, if any."""
     try:
         following = assignments.next_annotation(member=member)
     except (NothingLeft, NotAllowed):
         return {"work": None}
-    if following.get_deferred_fields():  # one that was begun before: a new one has all columns, and its item
+    if following.get_deferred_fields():  # begun before; a new annotation has all columns, and its item
         following, _member = annotation_or_404(request, following.pk, item=True)
     state = _shown(following, member)
     return {"next": reverse("annotation:editor", args=[following.pk]), "work": state}
 
 
 class ReleaseView(EditorView):
-    """Giving an item back undone. What was drawn is kept."""
+    """Releases an unfinished item. Its annotation is kept."""
 
-    @described("Give an item back undone", answers=Next, errors=(409,))
+    @described(answers=Next, errors=(409,))
     def post(self, request: Request, pk: int) -> Response:
+        """Release an unfinished item."""
         annotation, member = annotation_or_404(request, pk)
         check_releasing(member, annotation)
         assignments.release(annotation=annotation, by=user_of(request))
@@ -140,46 +144,50 @@ class ReleaseView(EditorView):
 
 
 class TakeBackView(EditorView):
-    """Opening a submitted work again."""
+    """Reopens a submitted annotation."""
 
-    @described("Take a submitted work back", answers=EditorState, errors=(409,))
+    @described(answers=EditorState, errors=(409,))
     def post(self, request: Request, pk: int) -> Response:
+        """Reopen a submitted annotation."""
         annotation, _member = annotation_or_404(request, pk)
         editing.take_back(annotation=annotation.pk, by=user_of(request))
         return Response(_shown(*annotation_or_404(request, pk, item=True)))
 
 
 class CommentsView(EditorView):
-    """The comments of a work."""
+    """The comments of an annotation."""
 
-    @described("Comment on a work", answers=CommentRow, status=201, takes=NewComment)
+    @described(answers=CommentRow, status=201, takes=NewComment)
     def post(self, request: Request, pk: int) -> Response:
+        """Comment on an annotation."""
         annotation, _member = annotation_or_404(request, pk)
         new = NewComment.model_validate(request.data)
-        made = review.comment(
+        created = review.comment(
             annotation=annotation,
             text=new.text,
             node=new.node,
             object_id=new.object or "",
             by=user_of(request),
         )
-        return Response(annotations.comment_row(made), status=201)
+        return Response(annotations.comment_row(created), status=201)
 
 
 class ResolveView(EditorView):
-    """Marking a comment as dealt with."""
+    """Resolves a comment."""
 
-    @described("Resolve a comment", answers=CommentRow)
+    @described(answers=CommentRow)
     def post(self, request: Request, pk: int, comment: int) -> Response:
+        """Resolve a comment."""
         annotation, _member = annotation_or_404(request, pk)
         done = review.resolve_comment(comment=comment_or_404(annotation, comment), by=user_of(request))
         return Response(annotations.comment_row(done))
 
 
 class KeysView(EditorView):
-    """The keys that a person prefers in the editor."""
+    """A person's keyboard shortcuts."""
 
-    @described("Choose my keys", answers=Keys, takes=Keys)
+    @described(answers=Keys, takes=Keys)
     def put(self, request: Request) -> Response:
+        """Set my keyboard shortcuts."""
         bindings = projects.bind_keys(user=user_of(request), keys=Keys.model_validate(request.data).root)
         return Response(bindings.keys)

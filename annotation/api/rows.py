@@ -1,4 +1,4 @@
-"""Rows of the database as the data API shows them."""
+"""Turn database rows into rows of the data API."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -40,11 +40,12 @@ from annotation.queries.records import image_files
 
 
 def project_row(member: Membership) -> ProjectRow:
+    """Return a project as a row."""
     return ProjectRow(**project_fields(member))
 
 
 def project_fields(member: Membership) -> dict[str, Any]:
-    """What is shown of a project everywhere."""
+    """Return the fields of a project that are shown everywhere."""
     project = member.project
     return {
         "slug": project.slug,
@@ -57,7 +58,7 @@ def project_fields(member: Membership) -> dict[str, Any]:
 
 
 def item_rows(member: Membership, items: Sequence[Item]) -> list[ItemRow]:
-    """Items of a project; annotators are not told what would give gold away."""
+    """Return items as rows; annotators see nothing that reveals gold."""
     files, all_of_it = image_files(member.project, items), has_role(member, Role.ADJUDICATOR)
     return [_item_row(member.project, item, files, all_of_it) for item in items]
 
@@ -86,7 +87,7 @@ def _item_row(project: Project, item: Item, files: Mapping[str, ImageFile], all_
 
 
 def image_row(project: Project, name: str, file: ImageFile | None) -> ImageRow:
-    """An image; the site may know its name only."""
+    """Return an image as a row; the site may know only its name."""
     if file is None:
         return ImageRow(name=name, width=None, height=None, url="")
     url = reverse("annotation:image", args=[project.slug, file.pk]) if file.path else ""
@@ -94,11 +95,12 @@ def image_row(project: Project, name: str, file: ImageFile | None) -> ImageRow:
 
 
 def annotation_row(annotation: Annotation) -> AnnotationRow:
+    """Return an annotation as a row."""
     return AnnotationRow(**annotation_fields(annotation))
 
 
 def annotation_fields(annotation: Annotation) -> dict[str, Any]:
-    """What is shown of a work everywhere."""
+    """Return the fields of an annotation that are shown everywhere."""
     return {
         "id": annotation.pk,
         "item_id": annotation.item_id,
@@ -117,6 +119,7 @@ def annotation_fields(annotation: Annotation) -> dict[str, Any]:
 
 
 def history_row(operation: Operation) -> HistoryRow:
+    """Return an operation as a row."""
     return HistoryRow(
         id=operation.uid,
         revision=operation.revision,
@@ -129,6 +132,7 @@ def history_row(operation: Operation) -> HistoryRow:
 
 
 def comment_row(comment: Comment) -> CommentRow:
+    """Return a comment as a row."""
     return CommentRow(
         id=comment.pk,
         node=comment.node,
@@ -141,6 +145,7 @@ def comment_row(comment: Comment) -> CommentRow:
 
 
 def gold_row(gold: Gold) -> GoldRow:
+    """Return a version of gold as a row."""
     return GoldRow.model_validate(
         {
             "id": gold.pk,
@@ -158,6 +163,7 @@ def gold_row(gold: Gold) -> GoldRow:
 
 
 def prediction_row(output: SystemOutput) -> PredictionRow:
+    """Return a model output as a row."""
     return PredictionRow(
         id=output.pk,
         item_id=output.item_id,
@@ -172,6 +178,7 @@ def prediction_row(output: SystemOutput) -> PredictionRow:
 
 
 def member_row(member: Membership) -> MemberRow:
+    """Return a member as a row."""
     return MemberRow.model_validate(
         {
             "username": member.user.get_username(),
@@ -184,6 +191,7 @@ def member_row(member: Membership) -> MemberRow:
 
 
 def guideline_row(guideline: Guideline) -> GuidelineRow:
+    """Return a version of a guideline as a row."""
     return GuidelineRow(
         module=guideline.module,
         version=guideline.version,
@@ -194,11 +202,12 @@ def guideline_row(guideline: Guideline) -> GuidelineRow:
 
 
 def webhook_row(webhook: Webhook) -> WebhookRow:
+    """Return a webhook as a row."""
     return WebhookRow(**webhook_fields(webhook))
 
 
 def webhook_fields(webhook: Webhook) -> dict[str, Any]:
-    """What is shown of a webhook everywhere; its secret is not."""
+    """Return the shown fields of a webhook, without its secret."""
     return {
         "id": webhook.pk,
         "url": webhook.url,
@@ -211,6 +220,7 @@ def webhook_fields(webhook: Webhook) -> dict[str, Any]:
 
 
 def delivery_row(delivery: Delivery) -> DeliveryRow:
+    """Return a delivery as a row."""
     return DeliveryRow(
         id=delivery.pk,
         kind=delivery.kind,

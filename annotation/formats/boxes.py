@@ -1,4 +1,4 @@
-"""Boxes of other formats as fractions of the image, with rounding repaired."""
+"""Turn boxes of other formats into fractions, and repair rounding."""
 
 from __future__ import annotations
 

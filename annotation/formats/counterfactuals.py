@@ -1,11 +1,10 @@
-"""Counterfactual instances and their partitions (`analysis.counterfactuals.instances`) as items that
-people check.
+"""Turn counterfactual instances and partitions into items to review.
 
-The passage holds the question, the changed question and the context, new sentences in their place. The
-program has one step for each thing to check, and every work starts from the draft: words that ought to
-count, words that ought not to, what was changed, the right answer after it. People move the spans; better
-words for a changed stretch, or an answer that no stretch holds, go into the note of the step; an instance
-that cannot be mended is a program that is wrong.
+The instances are those of `analysis.counterfactuals.instances`. The passage holds the question, the changed
+question and the context, with new sentences in position. The program has one step for each thing to check,
+and every annotation starts from the draft: words that should count, words that should not, the changed
+words, and the new answer. People move the spans. The note of a step holds better words for a change, or an
+answer outside the passage. An instance that cannot be repaired is marked as a wrong program.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ POSITIVE, NEGATIVE, CHANGE, ANSWER = (
 )  # fmt: skip
 STEPS = (POSITIVE, NEGATIVE, CHANGE, ANSWER)
 PROGRAM = "addition(count(find[{}]), addition(count(find[{}]), addition(count(find[{}]), count(find[{}]))))"
-OWN = "reasons"  # what this format keeps in `ItemRecord.extra`
+OWN = "reasons"  # the part of `ItemRecord.extra` that holds the instance
 
 Place = tuple[int, int]
 
 
 class Part(NamedTuple):
-    """A stretch of the passage: which text of the instance it shows, from where, and where it stands."""
+    """A stretch of the passage, and the text of the instance it shows."""
 
     source: str  # "question", "counterfactual", "context", or "new <article>"
     start: int
@@ -47,21 +46,27 @@ class Part(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A passage and the parts that it is made of, in order."""
+    """A passage and its parts, in order."""
 
     passage: str
     parts: tuple[Part, ...]
 
     def place(self, source: str, start: int, end: int) -> Place:
-        """Where a stretch of an instance's text stands in the passage."""
+        """Return the position in the passage of a stretch of the instance."""
         part = next(
-            one for one in self.parts if one.source == source and one.start <= start < one.start + one.size
+            part
+            for part in self.parts
+            if part.source == source and part.start <= start < part.start + part.size
         )
         return part.at + start - part.start, part.at + end - part.start
 
     def source(self, start: int, end: int) -> tuple[str, int, int]:
-        """Which text a stretch of the passage is of, and where there. Raises ValueError where of none."""
-        number = bisect_right([one.at for one in self.parts], start) - 1
+        """Return the text and the position that a stretch of the passage shows.
+
+        Raises:
+            ValueError: The stretch spans several texts.
+        """
+        number = bisect_right([part.at for part in self.parts], start) - 1
         part = self.parts[max(number, 0)]
         if not part.at <= start < end <= part.at + part.size:
             raise ValueError(f"{self.passage[start:end]!r} goes beyond the text in which it begins")
@@ -69,32 +74,40 @@ class Shown(NamedTuple):
 
 
 def nodes() -> tuple[int, ...]:
-    """The index of each step in the program."""
-    return tuple(one.index for one in parse(program_text(), kind="spans").nodes if one.module == "find")
+    """Return the index of each step in the program."""
+    return tuple(node.index for node in parse(program_text(), kind="spans").nodes if node.module == "find")
 
 
 def program_text() -> str:
-    """The program of every item."""
+    """Return the program of every item."""
     return PROGRAM.format(*STEPS)
 
 
-def read_reasons(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[ItemRecord]:
-    """Yield an item for each instance of a file. Raises BadFile, naming file, line and field."""
+def read_reasons(path: Path, *, on_progress: Callable[[int], None] | None = None) -> Iterator[ItemRecord]:
+    """Yield an item for each instance of a file.
+
+    Raises:
+        BadFile: Names file, line and field.
+    """
     try:
         instances = read_instances(path)
     except InputError as error:
         raise BadFile(path, str(error).removeprefix(str(path)).lstrip(":, ")) from error
-    for number, one in enumerate(instances):
+    for number, instance in enumerate(instances):
         try:
-            yield check_record(item_of(one))
+            yield check_record(item_of(instance))
         except ValueError as error:
-            raise BadFile(path, f"{one.id}: {error}") from error
-        if told is not None:
-            told(number)
+            raise BadFile(path, f"{instance.id}: {error}") from error
+        if on_progress is not None:
+            on_progress(number)
 
 
 def item_of(instance: Instance) -> ItemRecord:
-    """The item of an instance. Raises ValueError for contexts that differ by more than new sentences."""
+    """Return the item of an instance.
+
+    Raises:
+        ValueError: The contexts differ by more than new sentences.
+    """
     shown = show(instance)
     tokens = tokenize(shown.passage)
     changed = _change(instance, shown)
@@ -121,10 +134,15 @@ def item_of(instance: Instance) -> ItemRecord:
 
 
 def show(instance: Instance) -> Shown:
-    """The passage of an instance. Raises ValueError as `item_of`."""
+    """Return the passage of an instance.
+
+    Raises:
+        ValueError: As `item_of`.
+    """
     text, parts = "", list[Part]()
 
     def add(heading: str, source: str, start: int, shown: str) -> None:
+        """Append a heading and a text."""
         nonlocal text
         text += heading
         parts.append(Part(source, start, len(text), len(shown)))
@@ -144,7 +162,7 @@ def show(instance: Instance) -> Shown:
 
 
 def _added(original: Version, changed: Version) -> Iterator[tuple[str, Sequence[str]]]:
-    """Title and new sentences of each article."""
+    """Yield title and new sentences of each article."""
     pairs = list(zip(original.context, changed.context, strict=False))
     if len(original.context) != len(changed.context):
         raise ValueError("counterfactual: the contexts have different articles")
@@ -155,7 +173,7 @@ def _added(original: Version, changed: Version) -> Iterator[tuple[str, Sequence[
 
 
 def _change(instance: Instance, shown: Shown) -> Place | None:
-    """The changed words of the question, or the new sentences, without white space around them."""
+    """Return the changed words or new sentences, without outer white space."""
     before, after = instance.original.question, instance.counterfactual.question
     if before != after:
         head = next((n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before))
@@ -172,7 +190,10 @@ def _change(instance: Instance, shown: Shown) -> Place | None:
 
 
 def _answer(instance: Instance, shown: Shown, changed: Place | None) -> list[Place]:
-    """The first place of the new answer: in what was changed, in the question, or anywhere."""
+    """Return the first position of the new answer.
+
+    The changed text comes first, then the question, then the rest.
+    """
     answer = instance.counterfactual.answer
     if not answer:
         return []
@@ -187,7 +208,7 @@ def _inside(shown: Shown, start: int, end: int) -> bool:
 
 
 def _runs(text: str, spans: Sequence[Place], source: str, shown: Shown) -> list[Place]:
-    """The spans in the passage; words that follow each other are one stretch there."""
+    """Return the spans in the passage, with adjacent words joined."""
     order = {span: number for number, span in enumerate(words(text))}
     runs: list[list[int]] = []
     before: Place | None = None
@@ -209,13 +230,14 @@ def _span(name: str, place: Place, shown: Shown, tokens: Tokens) -> Span:
     )
 
 
-# --- and back -----------------------------------------------------------------------------------------
+# --- writing -------------------------------------------------------------------------------------------
 
 
 def write_reasons(records: Iterable[ItemRecord], path: Path) -> None:
-    """Write each item's instance as its gold has it, one a line; without gold, as it came in.
+    """Write each item's instance, with its gold if any, one a line.
 
-    Raises ValueError for an item of another format, and for gold that names no text of its instance.
+    Raises:
+        ValueError: The item is of another format, or its gold fits no text of the instance.
     """
     with written(path) as file:
         for record in records:
@@ -223,12 +245,12 @@ def write_reasons(records: Iterable[ItemRecord], path: Path) -> None:
 
 
 def instance_of(record: ItemRecord) -> Instance:
-    """The instance that an item's gold says, with the verdicts of all who handed theirs in."""
+    """Return the instance with the item's gold and all submitted verdicts."""
     if OWN not in record.extra:
-        raise ValueError(f"{record.external_id}: is no counterfactual instance; it came in as another format")
+        raise ValueError(f"{record.external_id}: is not a counterfactual instance; it has another format")
     instance = Instance.model_validate_json(_json(record.extra[OWN]))
     draft = Document.model_validate(record.extra[DRAFT])
-    done = [one.document for one in record.annotations if one.submitted is not None]
+    done = [annotation.document for annotation in record.annotations if annotation.submitted is not None]
     reviews: list[Verdict] = [verdict(document, draft) for document in done]
     try:
         settled = instance if record.gold is None else _mended(instance, record.gold, draft)
@@ -238,36 +260,39 @@ def instance_of(record: ItemRecord) -> Instance:
 
 
 def verdict(document: Document, draft: Document) -> Verdict:
-    """What a person found: valid where nothing is changed, rejected where nothing helps."""
+    """Return a person's verdict on an instance.
+
+    It is valid if nothing changed, and rejected if the program is marked as wrong.
+    """
     if document.problem is not None:
         return "rejected"
-    return "valid" if all(_said(document, node) == _said(draft, node) for node in nodes()) else "repaired"
+    return "valid" if all(_marked(document, node) == _marked(draft, node) for node in nodes()) else "repaired"
 
 
-def _said(document: Document, node: int) -> tuple[list[Place], str]:
+def _marked(document: Document, node: int) -> tuple[list[Place], str]:
     layer = document.layers.get(node, Layer())
-    return sorted(one.span for one in layer.objects if isinstance(one, Span)), layer.note.strip()
+    return sorted(shape.span for shape in layer.objects if isinstance(shape, Span)), layer.note.strip()
 
 
 def _mended(instance: Instance, gold: Document, draft: Document) -> Instance:
-    found = verdict(gold, draft)
-    if found == "rejected":
+    judged = verdict(gold, draft)
+    if judged == "rejected":
         note = gold.problem.note if gold.problem else ""
-        return _validated(instance, {"verdict": found, "note": note})
-    if found == "valid":
-        return _validated(instance, {"verdict": found})
+        return _validated(instance, {"verdict": judged, "note": note})
+    if judged == "valid":
+        return _validated(instance, {"verdict": judged})
     shown = show(instance)
     places = dict(zip(STEPS, nodes(), strict=True))
-    values: dict[str, object] = {"verdict": found}
+    values: dict[str, object] = {"verdict": judged}
     for name, step in (("positive", POSITIVE), ("negative", NEGATIVE)):
-        if _said(gold, places[step])[0] != _said(draft, places[step])[0]:
-            values[name] = _words(instance, shown, _said(gold, places[step])[0])
+        if _marked(gold, places[step])[0] != _marked(draft, places[step])[0]:
+            values[name] = _words(instance, shown, _marked(gold, places[step])[0])
     changed = instance.counterfactual
-    spans, note = _said(gold, places[CHANGE])
+    spans, note = _marked(gold, places[CHANGE])
     if note:
         changed = _reworded(changed, instance.original, shown, spans, note)
-    spans, note = _said(gold, places[ANSWER])
-    if note or spans != _said(draft, places[ANSWER])[0]:
+    spans, note = _marked(gold, places[ANSWER])
+    if note or spans != _marked(draft, places[ANSWER])[0]:
         if len(spans) > 1 and not note:
             raise ValueError("the new answer is marked in several places; leave one, or write it as the note")
         answer = note or next((shown.passage[slice(*span)] for span in spans), None)
@@ -280,25 +305,25 @@ def _validated(instance: Instance, values: dict[str, object]) -> Instance:
 
 
 def _words(instance: Instance, shown: Shown, spans: Sequence[Place]) -> list[Place]:
-    """The words of the instance's text under the spans."""
-    found: set[Place] = set()
-    known = words(instance.text)
+    """Return the words of the instance's text under the spans."""
+    covered: set[Place] = set()
+    all_words = words(instance.text)
     for span in spans:
         source, start, end = shown.source(*span)
         if source != instance.where:
             raise ValueError(
-                f"{shown.passage[slice(*span)]!r} is not in the {instance.where}, as the parts are"
+                f"{shown.passage[slice(*span)]!r} is not in the {instance.where}, unlike the parts"
             )
-        found.update(word for word in known if word[0] < end and start < word[1])
-    return sorted(found)
+        covered.update(word for word in all_words if word[0] < end and start < word[1])
+    return sorted(covered)
 
 
 def _reworded(
     changed: Version, original: Version, shown: Shown, spans: Sequence[Place], note: str
 ) -> Version:
-    """The counterfactual with the note in the place of the one stretch that is marked as changed."""
+    """Return the counterfactual with the note in place of the marked stretch."""
     if len(spans) != 1:
-        raise ValueError("mark the one stretch that the note of the changed words is to replace")
+        raise ValueError("mark exactly one stretch, which the note then replaces")
     source, start, end = shown.source(*spans[0])
     if source == "counterfactual":
         question = changed.question[:start] + note + changed.question[end:]

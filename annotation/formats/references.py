@@ -1,4 +1,4 @@
-"""Make references of the objects at choosing steps, for formats without them."""
+"""Make references of objects at choosing steps, for formats without them."""
 
 from __future__ import annotations
 

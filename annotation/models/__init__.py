@@ -1,4 +1,4 @@
-"""Tables of the annotation app: projects and people, items and systems' outputs, annotations and gold."""
+"""Tables of projects, members, items, model outputs, annotations and gold."""
 
 from annotation.models.annotations import Annotation, AppendOnlyRow, Comment, Gold, Operation
 from annotation.models.items import ImageFile, Item, SystemOutput

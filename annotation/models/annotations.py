@@ -1,4 +1,4 @@
-"""What people do with items: works, the operations they are made of, comments, and gold."""
+"""Annotations, their operations and comments, and gold."""
 
 from typing import Any
 
@@ -12,30 +12,36 @@ from annotation.models.projects import Project
 
 
 class AppendOnlyRow(Exception):
-    """A row of a history was to be changed or deleted."""
+    """Code tried to change or delete a row of a history."""
 
 
 class History(models.QuerySet):
     """Rows that can be read and added, but neither changed nor deleted."""
 
     def update(self, **kwargs: Any) -> int:
+        """Refuse."""
         raise AppendOnlyRow(f"{self.model._meta.verbose_name}: history is never changed")
 
     def delete(self) -> tuple[int, dict[str, int]]:
+        """Refuse."""
         raise AppendOnlyRow(f"{self.model._meta.verbose_name}: history is never deleted")
 
 
 class Annotation(models.Model):
-    """One person's annotation, or adjudication, of one item. ``document`` is what its operations add up to.
+    """One person's annotation, or adjudication, of one item.
 
-    A work keeps its document whatever happens to its place: who lost an expired place loses no box.
+    ``document`` is the sum of its operations. It is kept even if the assignment expires or is released.
     """
 
     class Task(models.TextChoices):
+        """Annotating, or adjudicating what others annotated."""
+
         ANNOTATION = "annotation", _("Annotation")
         ADJUDICATION = "adjudication", _("Adjudication")
 
     class Status(models.TextChoices):
+        """The life cycle; see `annotation.states.ANNOTATION`."""
+
         RESERVED = "reserved", _("Reserved")
         SUBMITTED = "submitted", _("Submitted")
         IN_REVIEW = "in review", _("In Review")
@@ -60,7 +66,7 @@ class Annotation(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     saved_at = models.DateTimeField(null=True)
     submitted_at = models.DateTimeField(null=True)
-    active_seconds = models.FloatField(default=0)  # between edits, pauses of over two minutes left out
+    active_seconds = models.FloatField(default=0)  # between edits, without pauses of over two minutes
     predictions_shown = models.JSONField(default=list)  # "system@revision" of each that was on the screen
 
     class Meta:
@@ -93,11 +99,11 @@ class Annotation(models.Model):
 
 
 class Operation(models.Model):
-    """One edit of a work. ``uid`` is made by the browser, so that an edit sent twice is one edit."""
+    """One edit. The browser makes ``uid``, so that resending is harmless."""
 
     annotation = models.ForeignKey(Annotation, on_delete=models.PROTECT, related_name="operations")
     uid = models.UUIDField()
-    revision = models.PositiveIntegerField()  # the work's revision after it
+    revision = models.PositiveIntegerField()  # of the annotation after this edit
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField(auto_now_add=True)
     edit = models.JSONField()
@@ -118,7 +124,7 @@ class Operation(models.Model):
 
 
 class Comment(models.Model):
-    """A remark on a work, on one of its nodes or on one object."""
+    """A comment on an annotation, on one of its nodes or on one object."""
 
     annotation = models.ForeignKey(Annotation, on_delete=models.PROTECT, related_name="comments")
     node = models.PositiveIntegerField(null=True)
@@ -146,11 +152,13 @@ class Comment(models.Model):
 
 
 class Gold(models.Model):
-    """The settled document of an item, in versions; the newest one is current. Nothing is overwritten."""
+    """The gold of an item, in versions; the newest one is current."""
 
     class Method(models.TextChoices):
+        """Origin of the gold."""
+
         IMPORTED = "imported", _("Imported")
-        ACCEPTED = "accepted", _("Accepted")  # one annotator's work as it is
+        ACCEPTED = "accepted", _("Accepted")  # one person's annotation, unchanged
         ADJUDICATED = "adjudicated", _("Adjudicated")
 
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="golds")

@@ -1,4 +1,4 @@
-"""A work as the editor gets it, and the lists of works that people look through."""
+"""Read one annotation for the editor, and lists for reviewers."""
 
 from typing import Any
 
@@ -43,12 +43,15 @@ _KEYS = Prepared(lambda: KeyBindings.objects.filter(user=slot("user", User)).onl
 
 
 def annotation_with_item(pk: int) -> Annotation | None:
-    """A work with its item. One query; who has the project already sets it on the work."""
+    """Fetch an annotation with its item, in one query.
+
+    Callers that have the project set it on the annotation.
+    """
     return _WITH_ITEM.first(annotation=pk)
 
 
 def editor_state(annotation: Annotation) -> dict[str, Any]:
-    """Everything that the editor shows of a work; see docs/reference/annotation-api.md."""
+    """Return all that the editor shows; see docs/reference/annotation-api.md."""
     program, document = program_of(annotation.item, annotation.project.kind), document_of(annotation.document)
     return {
         "id": annotation.pk,
@@ -61,7 +64,7 @@ def editor_state(annotation: Annotation) -> dict[str, Any]:
         "document": annotation.document or Document().model_dump(mode="json"),
         **outcome(annotation, document),
         "guidelines": guidelines(annotation.project),
-        "comments": [comment_row(one) for one in _COMMENTS.all(annotation=annotation.pk)],
+        "comments": [comment_row(comment) for comment in _COMMENTS.all(annotation=annotation.pk)],
         "predictions": predictions(annotation),
         "others": others(annotation),
         "history": history(annotation),
@@ -70,7 +73,7 @@ def editor_state(annotation: Annotation) -> dict[str, Any]:
 
 
 def outcome(annotation: Annotation, document: Document) -> dict[str, Any]:
-    """What the program gives on what is drawn: a value per node, and whether it contradicts the answer."""
+    """Execute the program: a value per node, and if it contradicts the answer."""
     program = program_of(annotation.item, annotation.project.kind)
     execution = executed(document, program)
     same = agrees(program, execution, annotation.item.answer) if annotation.project.show_answer else None
@@ -78,7 +81,7 @@ def outcome(annotation: Annotation, document: Document) -> dict[str, Any]:
 
 
 def program_tree(program: Program) -> dict[str, Any]:
-    """The program as the editor draws it."""
+    """Return the program as the editor draws it."""
     return {
         "text": str(program),
         "walk": list(program.walk),
@@ -114,9 +117,9 @@ def _item(annotation: Annotation) -> dict[str, Any]:
 
 
 def images(project: Project, names: list[str]) -> list[dict[str, Any]]:
-    """The images of an item, in order. ``url`` is empty where only the name is known."""
-    found = ImageFile.objects.filter(project=project, name__in=names) if names else ()
-    files = {one.name: one for one in found}
+    """Return the images of an item in order, with URLs if files exist."""
+    rows = ImageFile.objects.filter(project=project, name__in=names) if names else ()
+    files = {row.name: row for row in rows}
     return [
         {
             "name": name,
@@ -131,13 +134,13 @@ def images(project: Project, names: list[str]) -> list[dict[str, Any]]:
 
 
 def guidelines(project: Project) -> dict[str, dict[str, Any]]:
-    """The newest guideline of each module; "" is the project's own."""
+    """Return the newest guideline of each module; "" is the project's own."""
     rows = _GUIDELINES.all(project=project.pk)
-    return {one.module: {"version": one.version, "text": one.text} for one in rows}
+    return {row.module: {"version": row.version, "text": row.text} for row in rows}
 
 
 def comment_row(comment: Comment) -> dict[str, Any]:
-    """A comment as the editor shows it."""
+    """Return a comment as the editor shows it."""
     return {
         "id": comment.pk,
         "node": comment.node,
@@ -150,7 +153,7 @@ def comment_row(comment: Comment) -> dict[str, Any]:
 
 
 def operation_row(operation: Operation) -> dict[str, Any]:
-    """An operation as the editor keeps it for undoing."""
+    """Return an operation as the editor keeps it for undoing."""
     return {
         "id": str(operation.uid),
         "revision": operation.revision,
@@ -161,43 +164,46 @@ def operation_row(operation: Operation) -> dict[str, Any]:
 
 
 def history(annotation: Annotation) -> list[dict[str, Any]]:
-    """The newest operations, oldest first."""
+    """Return the newest operations, oldest first."""
     if not annotation.revision:
         return []
-    return [operation_row(one) for one in reversed(annotation.operations.order_by("-revision")[:HISTORY])]
+    return [
+        operation_row(operation)
+        for operation in reversed(annotation.operations.order_by("-revision")[:HISTORY])
+    ]
 
 
 def operations_since(annotation: Annotation, revision: int) -> list[dict[str, Any]]:
-    """What was saved after a revision, oldest first."""
-    return [operation_row(one) for one in annotation.operations.filter(revision__gt=revision)]
+    """Return the operations after a revision, oldest first."""
+    return [operation_row(operation) for operation in annotation.operations.filter(revision__gt=revision)]
 
 
 def predictions(annotation: Annotation) -> list[dict[str, Any]] | None:
-    """What systems put out for the item, where the project shows it; None where it does not."""
+    """Return model outputs for the item, or None if they are hidden."""
     if not annotation.project.show_predictions:
         return None
     newest: dict[str, SystemOutput] = {}
-    for one in annotation.item.outputs.order_by("pk"):
-        newest[one.system] = one
+    for output in annotation.item.outputs.order_by("pk"):
+        newest[output.system] = output
     return [
         {
-            "system": one.system,
-            "revision": one.revision,
-            "proposals": one.proposals,
-            "modules": one.modules,
+            "system": output.system,
+            "revision": output.revision,
+            "proposals": output.proposals,
+            "modules": output.modules,
         }
-        for one in newest.values()
+        for output in newest.values()
     ]
 
 
 def keys(annotation: Annotation) -> dict[str, str]:
-    """The keys that the annotator chose."""
-    found = _KEYS.first(user=annotation.annotator_id)
-    return found.keys if found is not None else {}
+    """Return the annotator's keyboard shortcuts."""
+    bindings = _KEYS.first(user=annotation.annotator_id)
+    return bindings.keys if bindings is not None else {}
 
 
 def to_review(project: Project) -> QuerySet[Annotation]:
-    """The submitted works that nobody has decided on, the oldest first."""
+    """Return the submitted annotations without a decision, oldest first."""
     return (
         project.annotations.filter(
             task=Annotation.Task.ANNOTATION,

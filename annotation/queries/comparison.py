@@ -1,4 +1,4 @@
-"""The finished works of items side by side, and how far people agree over a project."""
+"""Compare the finished annotations of items; inter-annotator agreement."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,18 +14,20 @@ from annotation.parsed_items import document_of, kind_of, program_of
 from annotation.queries.review import FINISHED, finished_annotations
 from annotation.schemas import Document, Kind
 
-MOST_ITEMS = 2_000  # of a project, the newest: more would make a page slow and an interval hardly narrower
+MOST_ITEMS = (
+    2_000  # of a project, the newest; more would slow the page and hardly narrow a confidence interval
+)
 RESAMPLES = 1_000
 SEED = 20
 
 
 def lettered(annotations: Sequence[Annotation]) -> dict[str, Annotation]:
-    """Works by the letters of their people."""
+    """Return the annotations by the letters of their annotators."""
     return dict(zip(letters(len(annotations)), annotations, strict=True))
 
 
 def documents_of(annotations: Sequence[Annotation]) -> dict[str, Document]:
-    """The documents of works by letter, without those that say that the program is wrong."""
+    """Return documents by letter, without those that reject the program."""
     return {
         letter: document_of(annotation.document)
         for letter, annotation in lettered(annotations).items()
@@ -34,14 +36,14 @@ def documents_of(annotations: Sequence[Annotation]) -> dict[str, Document]:
 
 
 def compared_steps(item: Item, kind: str) -> list[Step]:
-    """The steps of an item with what each finished work says there."""
+    """Return the steps of an item with each finished annotation of them."""
     return steps(program_of(item, kind), documents_of(finished_annotations(item)))
 
 
 def project_agreement(project: Project) -> tuple[Agreement, int]:
-    """Agreement over the project's items that two or more people finished, and over how many items.
+    """Return the inter-annotator agreement, and the number of items.
 
-    Of more than MOST_ITEMS the newest count.
+    It covers the items that two or more people finished, at most the MOST_ITEMS newest.
     """
     annotations = (
         Annotation.objects.filter(
@@ -72,8 +74,10 @@ def _compared(annotations: Sequence[Annotation], kind: Kind) -> Compared:
 
 
 def others(annotation: Annotation) -> dict[str, Any] | None:
-    """What the annotators marked, for the person who adjudicates: per step their states, and their objects in
-    clusters, each with where its middle lies and whose it is. None for an annotation: people work blind.
+    """Return the annotators' objects for an adjudicator, else None.
+
+    By step: everybody's state, and the objects in clusters, each with its median and members. It is None
+    for an annotation, because annotation is blind.
     """
     if annotation.task != Annotation.Task.ADJUDICATION:
         return None
@@ -81,8 +85,8 @@ def others(annotation: Annotation) -> dict[str, Any] | None:
         str(step.node): {
             "states": {who: layer.state for who, layer in step.layers.items()},
             "clusters": [
-                {"letters": sorted(one.members), **_middle(one.median, annotation.item)}
-                for one in step.clusters
+                {"letters": sorted(cluster.members), **_middle(cluster.median, annotation.item)}
+                for cluster in step.clusters
             ],
         }
         for step in compared_steps(annotation.item, annotation.project.kind)
@@ -90,7 +94,7 @@ def others(annotation: Annotation) -> dict[str, Any] | None:
 
 
 def _middle(median: Any, item: Item) -> dict[str, Any]:
-    """The middle of a cluster as an object of a document has it."""
+    """Return the median of a cluster as a document holds an object."""
     if not item.passage:
         image, box = median
         return {"image": image, "box": box}

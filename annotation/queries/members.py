@@ -1,4 +1,4 @@
-"""Who is in which project."""
+"""Read memberships of projects."""
 
 from django.db.models import Count, F, Q, QuerySet
 
@@ -8,7 +8,7 @@ from foundation.prepared_queries import Prepared, slot
 
 
 def memberships(user: User) -> QuerySet[Membership]:
-    """The projects of a person, newest first, with how many of their items are submitted and begun."""
+    """Return a person's memberships with submitted and begun counts."""
     mine = Q(project__annotations__annotator=user, project__annotations__task=Annotation.Task.ANNOTATION)
     done = (Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW, Annotation.Status.ACCEPTED)
     return (
@@ -40,14 +40,14 @@ _OF_WORK = Prepared(
 
 
 def membership(user: User, slug: str) -> Membership | None:
-    """The membership of a person in the project of that name. One query."""
+    """Return a person's membership of a project, in one query."""
     return _NAMED.first(user=user.pk, slug=slug)
 
 
 def membership_at(user: User, annotation: int) -> tuple[Membership, Annotation] | None:
-    """The membership of a person in the project of a work, and the work. One query.
+    """Return the membership for an annotation, and the annotation.
 
-    Of the work there is only what says whose it is; the rest is fetched when it is asked for.
+    One query. The annotation has only the columns that say whose it is; others load on access.
     """
     member = _OF_WORK.first(user=user.pk, annotation=annotation)
     if member is None:
@@ -64,5 +64,5 @@ def membership_at(user: User, annotation: int) -> tuple[Membership, Annotation] 
 
 
 def all_projects() -> QuerySet[Project]:
-    """Every project of the site, newest first."""
+    """Return every project of the site, newest first."""
     return Project.objects.order_by("-created_at", "-pk")

@@ -1,4 +1,4 @@
-"""How far a project and its people are."""
+"""Progress of a project and of its people."""
 
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -14,7 +14,11 @@ FINISHED = (Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW, Annotation
 
 
 class Totals(NamedTuple):
-    """Counts of a project's ordinary items: all, with enough finished works, with gold; and of its places."""
+    """Counts of ordinary items: all, complete, with gold; and assignments.
+
+    An item is complete if enough annotators submitted it. ``places`` is the number of annotations wanted
+    over all items.
+    """
 
     items: int
     complete: int
@@ -24,11 +28,12 @@ class Totals(NamedTuple):
 
     @property
     def percent(self) -> int:
+        """Return the share of annotations that are submitted."""
         return 100 * self.submitted // self.places if self.places else 0
 
 
 def totals(project: Project) -> Totals:
-    """How far the project is. Two queries."""
+    """Return the progress of the project, in two queries."""
     ordinary = project.items.filter(purpose=Item.Purpose.ORDINARY)
     counts = ordinary.aggregate(
         items=Count("pk"),
@@ -40,7 +45,7 @@ def totals(project: Project) -> Totals:
 
 
 def own_annotations(member: Membership) -> QuerySet[Annotation]:
-    """A member's works, those that came back first, then the newest."""
+    """Return a member's annotations, returned ones first, then the newest."""
     return (
         Annotation.objects.filter(project=member.project, annotator=member.user)
         .select_related("item")
@@ -50,7 +55,7 @@ def own_annotations(member: Membership) -> QuerySet[Annotation]:
 
 
 def unfinished_annotations(project: Project) -> QuerySet[Annotation]:
-    """The annotations that hold a place and are not handed in, the longest untouched first."""
+    """Return the assignments in progress, the longest untouched first."""
     return (
         project.annotations.filter(
             task=Annotation.Task.ANNOTATION,
@@ -63,8 +68,10 @@ def unfinished_annotations(project: Project) -> QuerySet[Annotation]:
 
 
 class Person(NamedTuple):
-    """One member's share of the work: counts, the mean of active seconds per finished item, the mean F1 on
-    items whose gold is known (qualification and hidden gold) with their number, last seen."""
+    """One member's progress: counts, mean active seconds, F1, last edit.
+
+    The F1 is the mean over items with known gold (qualification and hidden gold), with their number.
+    """
 
     name: str
     role: str
@@ -80,7 +87,7 @@ class Person(NamedTuple):
 
 
 def people(project: Project) -> list[Person]:
-    """Every member with what they did, the busiest first. Four queries."""
+    """Return every member's progress, the busiest first. Four queries."""
     week = timezone.now() - timedelta(days=7)
     rows = (
         project.annotations.filter(task=Annotation.Task.ANNOTATION)
@@ -95,15 +102,15 @@ def people(project: Project) -> list[Person]:
         )
     )
     done = {row["annotator"]: row for row in rows}
-    known = scores(project)
-    found = [
-        _person(member, dict(done.get(member.user_id, {})), known.get(member.user.get_username()))
+    by_name = scores(project)
+    persons = [
+        _person(member, dict(done.get(member.user_id, {})), by_name.get(member.user.get_username()))
         for member in project.memberships.select_related("user")
     ]
-    return sorted(found, key=lambda person: (-person.finished, person.name))
+    return sorted(persons, key=lambda person: (-person.finished, person.name))
 
 
-def _person(member: Membership, row: dict[str, Any], known: KnownScore | None) -> Person:
+def _person(member: Membership, row: dict[str, Any], score: KnownScore | None) -> Person:
     return Person(
         name=member.user.get_username(),
         role=member.role,
@@ -113,7 +120,7 @@ def _person(member: Membership, row: dict[str, Any], known: KnownScore | None) -
         returned=row.get("returned", 0),
         last_week=row.get("last_week", 0),
         seconds=row.get("seconds"),
-        known_f1=known.mean if known else None,
-        known_items=known.items if known else 0,
+        known_f1=score.mean if score else None,
+        known_items=score.items if score else 0,
         last_saved=row.get("last_saved"),
     )

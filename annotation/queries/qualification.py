@@ -1,4 +1,4 @@
-"""How well people do on items whose gold is known: qualification items and hidden gold."""
+"""Score annotators on items with known gold: qualification, hidden gold."""
 
 from collections import defaultdict
 from typing import NamedTuple
@@ -14,10 +14,10 @@ METRIC = {"boxes": "f1_50", "spans": "token_f1"}
 
 
 class KnownScore(NamedTuple):
-    """A person against gold: the mean over items of the F1 of an item's objects, and how many items.
+    """Agreement with gold: the mean F1 over items, and their number.
 
-    Boxes are matched above an overlap of 0.5; of spans, tokens count. None where no item has gold, or
-    neither the person nor the gold drew anything anywhere.
+    Boxes match above an overlap of 0.5; spans are scored by tokens. The mean is None if no item has gold,
+    or neither the person nor the gold has any object.
     """
 
     mean: float | None
@@ -25,12 +25,12 @@ class KnownScore(NamedTuple):
 
 
 def score_of(member: Membership, *purposes: str) -> KnownScore:
-    """How a member did on the items of these purposes."""
+    """Return a member's score on the items of these purposes."""
     return scores(member.project, *purposes).get(member.user.get_username(), KnownScore(None, 0))
 
 
 def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
-    """How everybody did, by user name. Two queries."""
+    """Return everybody's score by username, in two queries."""
     annotations = Annotation.objects.filter(
         project=project,
         task=Annotation.Task.ANNOTATION,
@@ -44,7 +44,7 @@ def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
         )
     }
     kind = kind_of(project)
-    found: dict[str, list[float]] = defaultdict(list)
+    f1s: dict[str, list[float]] = defaultdict(list)
     for annotation in annotations:
         gold = golds.get(annotation.item_id)
         if gold is None:
@@ -59,5 +59,5 @@ def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
         f1 = agreement([compared], kind).groups
         value = next(metrics for group, metrics in f1.items() if group.by == "all")[METRIC[kind]].value
         if value is not None:
-            found[annotation.annotator.get_username()].append(value)
-    return {who: KnownScore(sum(values) / len(values), len(values)) for who, values in found.items()}
+            f1s[annotation.annotator.get_username()].append(value)
+    return {who: KnownScore(sum(values) / len(values), len(values)) for who, values in f1s.items()}

@@ -1,4 +1,4 @@
-"""What waits for an adjudicator: items whose annotators are done, and single works."""
+"""Find what waits for an adjudicator."""
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
@@ -13,9 +13,9 @@ FINISHED = (
 
 
 def items_to_settle(project: Project) -> QuerySet[Item]:
-    """Ordinary items whose places are all submitted and that have no gold made here, in order.
+    """Return complete ordinary items without gold made here, in order.
 
-    Gold that was imported does not settle an item: people have drawn it anew since.
+    Imported gold does not settle an item, because people annotated it again since.
     """
     settled = Gold.objects.filter(item=OuterRef("pk"), current=True).exclude(method=Gold.Method.IMPORTED)
     return (
@@ -28,13 +28,13 @@ def items_to_settle(project: Project) -> QuerySet[Item]:
 
 
 def finished_annotations(item: Item) -> list[Annotation]:
-    """The finished annotations of an item, in the order in which they were begun."""
+    """Return the finished annotations of an item, in order of their start."""
     annotations = item.annotations.filter(task=Annotation.Task.ANNOTATION, status__in=FINISHED)
     return list(annotations.select_related("annotator", "project", "item").order_by("pk"))
 
 
 def review_counts(project: Project) -> dict[str, int]:
-    """How much waits: items to settle, works to look at, works that came back or are under review."""
+    """Count items to adjudicate, and annotations in each state of review."""
     waiting = project.annotations.filter(task=Annotation.Task.ANNOTATION).aggregate(
         submitted=Count("pk", filter=Q(status=Annotation.Status.SUBMITTED)),
         in_review=Count("pk", filter=Q(status=Annotation.Status.IN_REVIEW)),

@@ -1,4 +1,4 @@
-"""The pages of an annotator: their projects, one project, the editor."""
+"""Pages of an annotator: projects, one project, the editor."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -23,14 +23,14 @@ from foundation import image_files
 @require_safe
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    """The projects that the person is in."""
+    """List the person's projects."""
     return render(request, "annotation/home.html", {"memberships": memberships(user_of(request))})
 
 
 @require_safe
 @members_only()
 def project(request: HttpRequest, member: Membership) -> HttpResponse:
-    """One project: how far one is, what came back, and the way to the next item."""
+    """Show one project: progress, own annotations, and the next item."""
     context = {
         "member": member,
         "project": member.project,
@@ -46,7 +46,7 @@ def project(request: HttpRequest, member: Membership) -> HttpResponse:
 @require_POST
 @members_only()
 def next_item(request: HttpRequest, member: Membership) -> HttpResponse:
-    """Hand out the next item and open it."""
+    """Assign the next item and open it."""
     try:
         annotation = assignments.next_annotation(member=member)
     except (NothingLeft, NotAllowed) as error:
@@ -58,28 +58,28 @@ def next_item(request: HttpRequest, member: Membership) -> HttpResponse:
 @require_safe
 @login_required
 def editor(request: HttpRequest, pk: int) -> HttpResponse:
-    """The editor."""
-    found, member = annotation_or_404(request, pk, item=True)
+    """Show the editor."""
+    annotation, member = annotation_or_404(request, pk, item=True)
     done = own_annotations(member).filter(task=Annotation.Task.ANNOTATION, submitted_at__isnull=False).count()
-    state = editor_state(found)
-    outputs.note_shown(annotation=found, predictions=state["predictions"], to=member.user_id)
+    state = editor_state(annotation)
+    outputs.note_shown(annotation=annotation, predictions=state["predictions"], to=member.user_id)
     context = {
         "work_json": state,
         "work_url": reverse("annotation:api_editor", args=[pk]),
-        "back_url": reverse("annotation:project", args=[found.project.slug]),
+        "back_url": reverse("annotation:project", args=[annotation.project.slug]),
         "progress": ngettext("%(done)d item finished", "%(done)d items finished", done) % {"done": done},
     }
-    return render(request, "annotation/work.html", context)
+    return render(request, "annotation/editor.html", context)
 
 
 @require_safe
 @login_required
 @cache_control(private=True, max_age=86_400, immutable=True)
 def image(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
-    """The bytes of an image, for members only. A file never changes, so browsers may keep it for a day."""
+    """Serve an image to members. Files never change, so caches may keep them."""
     member = member_or_404(request, slug)
-    found = get_object_or_404(ImageFile, pk=pk, project=member.project)
-    path = image_files.folder() / found.path
-    if not found.path or not path.is_file():
+    file = get_object_or_404(ImageFile, pk=pk, project=member.project)
+    path = image_files.folder() / file.path
+    if not file.path or not path.is_file():
         raise Http404(NOT_THERE)
     return FileResponse(path.open("rb"))

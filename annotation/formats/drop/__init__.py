@@ -1,4 +1,4 @@
-"""DROP: questions about passages, with or without the released outputs of modules."""
+"""DROP: questions about passages, and released outputs of modules."""
 
 from annotation.formats.drop.passages import read_drop, write_drop
 

@@ -1,8 +1,9 @@
-"""The released outputs of modules for DROP questions: lists of spans, in the order of a question's type.
+"""Read the released outputs of modules for DROP: lists of spans.
 
-Spans count tokens, end exclusive. (``answer_passage_spans`` and the dates and numbers found in the same file
-are end inclusive; they stay as they are.) Some lists speak of two steps together, and the largest and
-smallest numbers are given as the events that they belong to: here each span has its own step.
+Their order is that of the question's type. Spans count tokens, end exclusive. (``answer_passage_spans`` and
+the dates and numbers of the same file are end inclusive; they stay as they are.) Some lists cover two
+steps, and the largest and smallest numbers are given as the events that they belong to: here each span gets
+its own step.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ class _Answer(BaseModel):
     spans: list[Text] = []
 
     def value(self) -> Value | None:
-        """A number, the spans joined by semicolons, or the date as ``day month year``; None for no answer."""
+        """Return a number, spans joined by semicolons, or a date; else None.
+
+        Dates are ``day month year``.
+        """
         if self.number != "":
             return _number(str(self.number))
         if self.spans:
@@ -49,6 +53,8 @@ class _Answer(BaseModel):
 
 
 class Question(BaseModel):
+    """A question with its answer, type and lists, as the file has it."""
+
     model_config = ConfigDict(extra="allow")
 
     query_id: Id
@@ -60,7 +66,10 @@ class Question(BaseModel):
     tokenized_question: str = ""
 
     def arguments(self) -> list[str]:
-        """The words of each relocate, filter and find: those of the question that its attention marks."""
+        """Return the words of each relocate, filter and find.
+
+        They are the words of the question that its attention marks.
+        """
         words = self.tokenized_question.split(" ")
         return [
             " ".join(word for word, weight in zip(words, weights, strict=False) if weight > 0)
@@ -68,7 +77,11 @@ class Question(BaseModel):
         ]
 
     def program(self) -> Program | None:
-        """Program of the question's type; None where it has none. Raises ValueError for an unknown type."""
+        """Return the program of the question's type; None without a type.
+
+        Raises:
+            ValueError: The type is unknown.
+        """
         if not self.qtype:
             return None
         try:
@@ -78,7 +91,7 @@ class Question(BaseModel):
 
 
 def _number(text: str) -> int | float | str:
-    """A number as such; what DROP writes there otherwise stays text."""
+    """Parse a number; keep anything else as text."""
     try:
         value = float(text.replace(",", ""))
     except ValueError:
@@ -87,12 +100,16 @@ def _number(text: str) -> int | float | str:
 
 
 class Lists:
-    """The lists of one question, and the layers that they make."""
+    """The lists of one question, and their layers."""
 
     def __init__(
         self, question: Question, program: Program, passage: str, tokens: Tokens, report: Report
     ) -> None:
-        """Raises ValueError, which names the list, where the lists are not those of the question's type."""
+        """Read the lists.
+
+        Raises:
+            ValueError: Names a list that does not fit the question's type.
+        """
         self._question = question
         self._program = program
         self._passage = passage
@@ -111,7 +128,7 @@ class Lists:
             self._take(number, name, spans, nodes)
 
     def document(self) -> Document:
-        """The gold."""
+        """Return the gold."""
         layers: dict[int, Layer] = {}
         for index in self._program.walk:
             if index in self._spans:
@@ -120,7 +137,7 @@ class Lists:
         return Document(layers=dict(sorted(layers.items())))
 
     def written(self, gold: Document) -> list[tuple[str, list[tuple[int, int]]]]:
-        """The lists of some gold: as they were read where it has the same spans there, else made anew."""
+        """Return the lists of some gold, unchanged if its spans are the same."""
         before, now = (resolved(document, self._program) for document in (self.document(), gold))
         lists = []
         for (name, nodes), (_name, spans) in zip(
@@ -128,20 +145,20 @@ class Lists:
         ):
             if any(_tokens(before, node) != _tokens(now, node) for node in nodes):
                 events = name.startswith("after-m")
-                found = (
-                    self._event(one, now) if events else one for node in nodes for one in now.get(node, ())
+                shapes = (
+                    self._event(each, now) if events else each for node in nodes for each in now.get(node, ())
                 )
-                spans = list(dict.fromkeys(one.tokens for one in found if isinstance(one, Span)))
+                spans = list(dict.fromkeys(shape.tokens for shape in shapes if isinstance(shape, Span)))
             lists.append((name, spans))
         return lists
 
     def _event(self, number: Box | Span, now: Mapping[int, Sequence[Box | Span]]) -> Box | Span:
-        """The event that a number is linked to, or the number itself."""
-        drawn = {one.id: one for objects in now.values() for one in objects}
+        """Return the event that a number is linked to, or the number itself."""
+        drawn = {each.id: each for objects in now.values() for each in objects}
         return next((drawn[link] for link in number.links if link in drawn), number)
 
     def _take(self, number: int, name: str, spans: list[tuple[int, int]], nodes: list[int]) -> None:
-        """Give the spans of a list to its step, or each to one of two steps."""
+        """Assign the spans of a list to its step, or each to one of two steps."""
         for node in nodes:
             self._spans.setdefault(node, {})
         for first, beyond in spans:
@@ -150,15 +167,18 @@ class Lists:
                 raise ValueError(f"{field}: tokens {first} to {beyond} are not in the passage")
             start, end = self._tokens[first][0], self._tokens[beyond - 1][1]
             for node in self._owners(nodes, (first, beyond)):
-                known = self._spans[node]
-                if (first, beyond) in known:
+                spans_so_far = self._spans[node]
+                if (first, beyond) in spans_so_far:
                     self._report.add(TWICE, f"{self._question.query_id}, {name}")
                     continue
-                span = span_of(f"m{node}-{len(known)}", start, end, self._passage, self._tokens)
-                known[first, beyond] = span
+                span = span_of(f"m{node}-{len(spans_so_far)}", start, end, self._passage, self._tokens)
+                spans_so_far[first, beyond] = span
 
     def _owners(self, nodes: list[int], place: tuple[int, int]) -> list[int]:
-        """The step of a span: of two events the one whose words it shares; of groundings the nearer."""
+        """Return the step of a span.
+
+        Of two events it is the one whose words it shares; of groundings the nearer.
+        """
         if len(set(nodes)) == 1:
             return nodes[:1]
         near = [self._nearness(node, nodes, place) for node in nodes]
@@ -184,7 +204,7 @@ class Lists:
             return span
         below = self._spans.get(self._program.representative[node.children[0]], {})
         if node.role == "choose":
-            # The largest and smallest are numbers here and the events around them in the file.
+            # The file gives the largest and smallest numbers as the events around them.
             inside = [one for one in below.values() if _distance(one.tokens, span.tokens) == 0]
             equal = below.get(span.tokens) or (
                 inside[0] if node.type == "numbers" and len(inside) == 1 else None
@@ -200,13 +220,13 @@ class Lists:
         return span.model_copy(update={"links": tuple(one.id for one in source)})
 
 
-def _tokens(found: Mapping[int, Sequence[Box | Span]], node: int) -> list[tuple[int, int]] | None:
-    return [one.tokens for one in found[node] if isinstance(one, Span)] if node in found else None
+def _tokens(shapes: Mapping[int, Sequence[Box | Span]], node: int) -> list[tuple[int, int]] | None:
+    return [each.tokens for each in shapes[node] if isinstance(each, Span)] if node in shapes else None
 
 
-def _distance(place: tuple[int, int], around: tuple[int, int]) -> int:
-    """How many tokens a place reaches out of another; 0 where it lies in it."""
-    return max(around[0] - place[0], 0) + max(place[1] - around[1], 0)
+def _distance(inner: tuple[int, int], outer: tuple[int, int]) -> int:
+    """Return how many tokens one stretch extends beyond another."""
+    return max(outer[0] - inner[0], 0) + max(inner[1] - outer[1], 0)
 
 
 def _words(text: str) -> set[str]:

@@ -1,7 +1,7 @@
-"""DROP: questions about passages (Dua et al. 2019), and the released outputs of modules for some of them.
+"""Read and write DROP: questions about passages (Dua et al. 2019).
 
-Both are one object of passages by identifier. In the released outputs (Subramanian et al. 2020) a token's
-characters are places in ``cleaned_passage``, which is the passage here; `drop_lists` reads the spans.
+The released outputs of modules (Subramanian et al. 2020) have the same form with more keys. There a token's
+characters index ``cleaned_passage``, which is the passage here; `module_outputs` reads the spans.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from foundation.errors import BadFile
 from foundation.import_fields import Text, first_error
 from foundation.json_stream import read_members
 
-NAME = "drop"  # of the part of `extra` that holds what the files need to go out again
+NAME = "drop"  # the part of `extra` for a lossless round trip
 
 
 class _Passage(BaseModel):
@@ -41,23 +41,31 @@ def read_drop(
     *,
     programs: Mapping[str, str] | None = None,
     report: Report | None = None,
-    told: Callable[[int], None] | None = None,
+    on_progress: Callable[[int], None] | None = None,
 ) -> Iterator[ItemRecord]:
-    """Yield an item for each question; where the outputs of modules are in the file, with them as gold.
+    """Yield an item for each question, with outputs of modules as gold.
 
-    A passage is in memory at a time, and the ids. programs: nested text by ``query_id``, for questions whose
-    type does not tell it; the others have none. Raises BadFile, which names line, passage and field.
+    Only one passage is in memory at a time, and the IDs.
+
+    Args:
+        path: The file.
+        programs: Nested text by ``query_id``, for questions without a type.
+        report: Collects repairs.
+        on_progress: Called with the number of bytes read so far.
+
+    Raises:
+        BadFile: Names line, passage and field.
     """
     report = report if report is not None else Report()
     seen: set[str] = set()
-    for line, identifier, value in read_members(path, told=told):
+    for line, identifier, value in read_members(path, told=on_progress):
         try:
             passage = _Passage.model_validate(value)
             tokens = _tokens(passage)
         except (ValidationError, ValueError) as error:
             message = first_error(error) if isinstance(error, ValidationError) else str(error)
             raise BadFile(path, f"{identifier}: {message}", line=line) from error
-        rest = {**value, "qa_pairs": []}  # the place among the keys, so that they go out in their order
+        rest = {**value, "qa_pairs": []}  # the position among the keys, to write them in their order
         for number, pair in enumerate(passage.qa_pairs):
             place = f"{identifier}: qa_pairs[{number}]"
             try:
@@ -73,7 +81,7 @@ def read_drop(
 
 
 def _tokens(passage: _Passage) -> Tokens:
-    """Of the released file its own; else ours."""
+    """Return the tokens of the released file, or else ours."""
     if not passage.tokenized_passage:
         return tokenize(passage.passage)
     words, starts = passage.tokenized_passage.split(" "), passage.passage_charidxs
@@ -90,8 +98,8 @@ def _record(
 ) -> ItemRecord:
     question = Question.model_validate(pair)
     text = passage.cleaned_passage or passage.passage
-    known = programs.get(question.query_id, "")
-    program = program_of_text(known, "spans") if known else question.program()
+    given_text = programs.get(question.query_id, "")
+    program = program_of_text(given_text, "spans") if given_text else question.program()
     gold = None
     if question.module_output_annotations is not None:
         if program is None:
@@ -112,11 +120,13 @@ def _record(
 
 
 def write_drop(records: Iterable[ItemRecord], path: Path) -> None:
-    """Write items that were read from a DROP file as that file, with the gold spans of their modules.
+    """Write items that were read from a DROP file as that file.
 
-    Questions come under their passages in the order of the records. What nobody changed is written as it
-    was, so a file read and written untouched is equal byte for byte. All is held in memory. Raises
-    ValueError for an item of another format, or one whose gold the lists of its type cannot hold.
+    Questions come under their passages in the order of the records. Unchanged data are written as they
+    were, so an untouched file is equal byte for byte. All is held in memory.
+
+    Raises:
+        ValueError: The item has another format, or gold that its lists cannot hold.
     """
     passages: dict[str, dict[str, Any]] = {}
     for record in records:
@@ -130,7 +140,7 @@ def write_drop(records: Iterable[ItemRecord], path: Path) -> None:
 
 
 def _pair(record: ItemRecord, pair: dict[str, Any]) -> dict[str, Any]:
-    """The question as it was read, with the lists that the gold makes now."""
+    """Return the question as it was read, with the lists of its gold."""
     question = Question.model_validate(pair)
     program = program_of_text(record.program, "spans") if record.program else None
     if question.module_output_annotations is None:

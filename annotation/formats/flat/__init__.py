@@ -1,4 +1,4 @@
-"""Formats that list statements: W3C Web Annotations, brat and Parquet. They are written only."""
+"""Write formats that list statements: W3C Web Annotations, brat, Parquet."""
 
 from annotation.formats.flat.brat import write_brat
 from annotation.formats.flat.parquet import write_parquet

@@ -1,8 +1,9 @@
-"""brat standoff files: a folder for the gold and each person, with a text and an annotation file per item.
+"""Write brat standoff files: a folder for the gold and for each person.
 
-Offsets are code points, end exclusive. A span over line ends is written as its parts, as brat asks; links
-and choices are relations, reasons are notes. What has no place in standoff files (states, values, times,
-revisions) is in ``works.jsonl`` beside them, a line for each item and person.
+Each item has a text and an annotation file. Offsets are code points, end exclusive. A span over line ends
+is written as its parts, as brat asks; links and choices are relations, reasons are notes. States, values,
+times and revisions, which standoff files cannot hold, are in ``works.jsonl``, a line for each item and
+person.
 """
 
 from __future__ import annotations
@@ -18,13 +19,19 @@ from annotation.formats.writing import encoded, written_folder
 from annotation.schemas import Chosen, ItemRecord, Span
 
 GOLD = "gold"
-_LINE = re.compile(r"[^\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")  # what any reader may take for a line
+_LINE = re.compile(
+    r"[^\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+"
+)  # every character that readers may take for a line end
 
 
 def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
-    """Write ``gold/ITEM.txt`` and ``.ann`` below ``path``, ``by-ANNOTATOR`` likewise, and a configuration.
+    """Write folders of ``.txt`` and ``.ann`` files and a configuration.
 
-    Raises ValueError for an item without a passage, FileExistsError where the folder already holds something.
+    The folders below ``path`` are ``gold`` and ``by-ANNOTATOR``.
+
+    Raises:
+        ValueError: An item has no passage.
+        FileExistsError: The folder is not empty.
     """
     types: set[str] = set()
     with written_folder(path) as folder, (folder / "works.jsonl").open("wb") as annotations:
@@ -36,8 +43,8 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
                 inner.mkdir(exist_ok=True)
                 if (inner / f"{_name(record.external_id)}.txt").exists():
                     who = source.annotator or "the gold"
-                    raise ValueError(f"{record.external_id}: is there twice by {who}")
-                # Bytes: line ends stay as they are, for every offset counts them.
+                    raise ValueError(f"{record.external_id}: has two annotations by {who}")
+                # Bytes, so that line ends stay as they are: offsets count them.
                 (inner / f"{_name(record.external_id)}.txt").write_bytes(record.passage.encode())
                 lines = list(_lines(record, source, types))
                 text = "".join(f"{line}\n" for line in lines)
@@ -47,23 +54,23 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
 
 
 def _lines(record: ItemRecord, source: Source, types: set[str]) -> Iterator[str]:
-    """Spans (T), relations (R) and notes (#) of one document."""
+    """Yield spans (T), relations (R) and notes (#) of one document."""
     names: dict[str, str] = {}
     related: list[tuple[str, str, str]] = []
     notes: list[tuple[str, str]] = []
     for number, statement in enumerate(statements(record, source.document), start=1):
-        one, name = statement.object, f"T{number}"
+        drawn, name = statement.object, f"T{number}"
         assert isinstance(statement.shape, Span)
-        names[one.id] = name
+        names[drawn.id] = name
         kind = f"m{statement.node.index}-{statement.node.module}"
         types.add(kind)
         yield f"{name}\t{kind} {_places(record.passage, statement.shape)}"
-        if isinstance(one, Chosen):
-            related.append(("chosen", one.id, one.ref))
+        if isinstance(drawn, Chosen):
+            related.append(("chosen", drawn.id, drawn.ref))
         else:
-            related.extend(("link", one.id, other) for other in one.links)
-            if one.reason:
-                notes.append((name, f"reason: {one.reason}"))
+            related.extend(("link", drawn.id, other) for other in drawn.links)
+            if drawn.reason:
+                notes.append((name, f"reason: {drawn.reason}"))
     for number, (kind, one_id, other) in enumerate(related, start=1):
         yield f"R{number}\t{kind} Arg1:{names[one_id]} Arg2:{names[other]}"
     for number, (name, note) in enumerate(notes, start=1):
@@ -71,9 +78,9 @@ def _lines(record: ItemRecord, source: Source, types: set[str]) -> Iterator[str]
 
 
 def _places(passage: str, span: Span) -> str:
-    """``start end`` of each line's part, joined by semicolons, and the text without line ends and tabs."""
+    """Return ``start end`` of each line's part, and the text on one line."""
     start, end = span.span
-    parts = [(found.start() + start, found.end() + start) for found in _LINE.finditer(passage[start:end])]
+    parts = [(line.start() + start, line.end() + start) for line in _LINE.finditer(passage[start:end])]
     text = " ".join(passage[first:last] for first, last in parts)
     places = ";".join(f"{first} {last}" for first, last in parts)
     return f"{places}\t{text.replace(chr(9), ' ')}"
@@ -86,12 +93,12 @@ def _annotation(record: ItemRecord, source: Source) -> dict[str, Any]:
 
 
 def _configuration(types: list[str]) -> str:
-    """What brat needs to show the files."""
+    """Return brat's configuration."""
     entities = "".join(f"{kind}\n" for kind in types)
     relations = "".join(f"{kind}\tArg1:<ENTITY>, Arg2:<ENTITY>\n" for kind in ("chosen", "link"))
     return f"[entities]\n{entities}\n[relations]\n{relations}\n[events]\n\n[attributes]\n"
 
 
 def _name(name: str) -> str:
-    """A file name that is safe everywhere and tells the name again when unquoted."""
+    """Quote a name as a safe and reversible file name."""
     return quote(name, safe=" ()=+,").replace(".", "%2E")

@@ -1,7 +1,7 @@
-"""A flat table of all that was said: a row for each object, and one for each layer that has none.
+"""Write a flat table: a row for each object, and for each empty layer.
 
-Columns are typed and declared in `SCHEMA`; times are UTC. Boxes are fractions of the image, spans code points
-and tokens, ends exclusive.
+Columns are typed and declared in `SCHEMA`; times are UTC. Boxes are fractions of the image, spans code
+points and tokens, ends exclusive.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from annotation.formats.flat.statements import Source, sources, statements
 from annotation.formats.writing import written
 from annotation.schemas import Box, Chosen, ItemRecord, Layer, Object, Span
 
-ROWS = 50_000  # that are in memory at a time
+ROWS = 50_000  # in memory at a time
 
 _MOMENT = pa.timestamp("us", tz="UTC")
 _COLUMNS: tuple[tuple[str, pa.DataType, str], ...] = (
@@ -62,13 +62,13 @@ SCHEMA = pa.schema(
 )
 
 
-# A row is made of these parts, in the order of the columns.
+# The parts of a row, in the order of the columns.
 _Row = tuple[Any, ...]
 _NO_OBJECT, _NO_SHAPE = (None,) * 4, (None,) * 10
 
 
 def write_parquet(records: Iterable[ItemRecord], path: Path) -> None:
-    """Write the table, a block of rows at a time. Chosen objects have the place of what they refer to."""
+    """Write the table in blocks. Chosen objects have the shape they refer to."""
     rows = (row for record in records for row in _rows(record))
     with written(path) as file, pq.ParquetWriter(file, SCHEMA, compression="zstd") as table:
         while block := list(islice(rows, ROWS)):
@@ -102,15 +102,15 @@ def _source(source: Source) -> _Row:
 def _document(record: ItemRecord, source: Source) -> Iterator[_Row]:
     program = record_program(record)
     for statement in statements(record, source.document):
-        said = _layer(statement.node, statement.layer)
-        yield (*said, None, *_object(statement.object), *_shape(statement.shape))
+        columns = _layer(statement.node, statement.layer)
+        yield (*columns, None, *_object(statement.object), *_shape(statement.shape))
     for index, layer in source.document.layers.items():
         if not layer.objects and program is not None:
             yield (*_layer(program.nodes[index], layer), None, *_NO_OBJECT, *_NO_SHAPE)
     problem = source.document.problem
     if problem is not None:
-        said = (problem.node, None, None, None, None, problem.note)
-        yield (*said, problem.kind, *_NO_OBJECT, *_NO_SHAPE)
+        columns = (problem.node, None, None, None, None, problem.note)
+        yield (*columns, problem.kind, *_NO_OBJECT, *_NO_SHAPE)
 
 
 def _layer(node: Node, layer: Layer) -> _Row:
@@ -118,10 +118,10 @@ def _layer(node: Node, layer: Layer) -> _Row:
     return (node.index, node.module, node.argument, layer.state, value, layer.note or None)
 
 
-def _object(one: Object) -> _Row:
-    if isinstance(one, Chosen):
-        return (one.id, one.ref, None, None)
-    return (one.id, None, one.links, one.reason or None)
+def _object(drawn: Object) -> _Row:
+    if isinstance(drawn, Chosen):
+        return (drawn.id, drawn.ref, None, None)
+    return (drawn.id, None, drawn.links, drawn.reason or None)
 
 
 def _shape(shape: Box | Span) -> _Row:

@@ -1,4 +1,4 @@
-"""Everything that is said about an item, flat: one statement for each object, for formats that are lists."""
+"""Flatten items into statements, one for each object."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Laye
 
 
 class Source(NamedTuple):
-    """Who says it: the work of a person, with its number among the item's, or the gold (None)."""
+    """The author of a document: an annotation and its number, or the gold."""
 
     document: Document
     annotation: AnnotationRecord | None = None
@@ -20,12 +20,12 @@ class Source(NamedTuple):
 
     @property
     def annotator(self) -> str:
-        """The person's name; empty for the gold."""
+        """Return the person's name; empty for the gold."""
         return "" if self.annotation is None else self.annotation.annotator
 
 
 class Statement(NamedTuple):
-    """One object at a node; `shape` is its place, with references followed."""
+    """One object at a node; `shape` follows references."""
 
     node: Node
     layer: Layer
@@ -34,7 +34,7 @@ class Statement(NamedTuple):
 
 
 def sources(record: ItemRecord) -> Iterator[Source]:
-    """The gold first, then the people in the item's order."""
+    """Yield the gold first, then the annotations in the item's order."""
     if record.gold is not None:
         yield Source(record.gold)
     for number, annotation in enumerate(record.annotations):
@@ -42,18 +42,21 @@ def sources(record: ItemRecord) -> Iterator[Source]:
 
 
 def statements(record: ItemRecord, document: Document) -> Iterator[Statement]:
-    """The objects of a document, layer by layer. Nothing where the item has no program."""
+    """Yield the objects of a document by layer; none without a program."""
     program = record_program(record)
     if program is None:
         return
     shapes = resolved(document, program)
     for index, layer in document.layers.items():
-        for one, shape in zip(layer.objects, shapes.get(index, ()), strict=True):
-            yield Statement(program.nodes[index], layer, one, shape)
+        for drawn, shape in zip(layer.objects, shapes.get(index, ()), strict=True):
+            yield Statement(program.nodes[index], layer, drawn, shape)
 
 
 def besides(document: Document) -> dict[str, Any]:
-    """What a document says besides its objects, as JSON: states, values and notes of layers, the problem."""
+    """Return a document without its objects, as JSON.
+
+    That is states, values and notes of layers, and the problem.
+    """
     layers = {
         str(node): Layer(state=layer.state, value=layer.value, note=layer.note).model_dump(
             exclude_defaults=True

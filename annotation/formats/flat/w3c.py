@@ -1,4 +1,4 @@
-"""W3C Web Annotations: one page of JSON-LD, an annotation for each box or span.
+"""Write W3C Web Annotations: a page of JSON-LD, one entry per object.
 
 A span has a ``TextPositionSelector``, in code points as the recommendation asks, and a
 ``TextQuoteSelector`` with some text around it; a box is a media fragment in percent of the image.
@@ -22,11 +22,11 @@ from annotation.schemas import Box, Chosen, ItemRecord, Object, Span
 OURS = {"revision": "urn:touchstone:revision", "status": "urn:touchstone:status"}
 CONTEXT = ["http://www.w3.org/ns/anno.jsonld", OURS]
 FRAGMENTS = "http://www.w3.org/TR/media-frags/"
-AROUND = 32  # code points before and after a quote, that find it again when the text has changed
+AROUND = 32  # code points before and after a quote, to find it in a changed text
 
 
 def write_w3c(records: Iterable[ItemRecord], path: Path) -> None:
-    """Write one annotation page with the objects of the gold and of all people."""
+    """Write a page with the objects of the gold and of all annotations."""
     head = json.dumps({"@context": CONTEXT, "type": "AnnotationPage"})[:-1] + ', "items": ['
     with written(path) as file:
         file.write(head.encode())
@@ -44,21 +44,21 @@ def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
     for source in sources(record):
         base = _name(record.external_id, "gold" if source.annotation is None else f"work-{source.number}")
         common, gold = _common(source), [] if source.annotation is not None else [_body("assessing", "gold")]
-        for node, _layer, one, shape in statements(record, source.document):
+        for node, _layer, drawn, shape in statements(record, source.document):
             if isinstance(shape, Box):
                 target = _in_image(images, shape)
             else:
                 target = _in_passage(passage, record, shape)
             yield {
-                "id": f"{base}:{_quoted(one.id)}",
+                "id": f"{base}:{_quoted(drawn.id)}",
                 **common,
-                "body": [*_tags(node), *_related(base, one), *gold],
+                "body": [*_tags(node), *_related(base, drawn), *gold],
                 "target": target,
             }
 
 
 def _common(source: Source) -> dict[str, Any]:
-    """What all annotations of one person, or of the gold, have alike."""
+    """Return the fields that all entries of a source share."""
     common: dict[str, Any] = {"type": "Annotation", "motivation": "tagging"}
     if source.annotation is not None:
         common["creator"] = {"type": "Person", "nickname": source.annotator}
@@ -77,16 +77,16 @@ def _body(purpose: str, value: str) -> dict[str, str]:
 
 @lru_cache(maxsize=10_000)
 def _tags(node: Node) -> tuple[dict[str, str], dict[str, str]]:
-    """The step in words, and its index."""
+    """Return the label and the index of a step."""
     return _body("tagging", describe(node)), _body("classifying", f"m{node.index}")
 
 
-def _related(base: str, one: Object) -> Iterator[dict[str, str]]:
-    """The objects that one refers to, and why it is new."""
-    for other in (one.ref,) if isinstance(one, Chosen) else one.links:
+def _related(base: str, drawn: Object) -> Iterator[dict[str, str]]:
+    """Yield the references and the reason of an object."""
+    for other in (drawn.ref,) if isinstance(drawn, Chosen) else drawn.links:
         yield {"type": "SpecificResource", "purpose": "linking", "source": f"{base}:{_quoted(other)}"}
-    if not isinstance(one, Chosen) and one.reason:
-        yield _body("commenting", one.reason)
+    if not isinstance(drawn, Chosen) and drawn.reason:
+        yield _body("commenting", drawn.reason)
 
 
 def _in_image(images: list[str], box: Box) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _in_passage(name: str, record: ItemRecord, span: Span) -> dict[str, Any]:
 
 
 def _name(*parts: str) -> str:
-    """An identifier that is a URI wherever the file lies."""
+    """Return a URI that does not depend on the location of the file."""
     return "urn:touchstone:" + ":".join(_quoted(part) for part in parts)
 
 

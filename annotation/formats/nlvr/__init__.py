@@ -1,4 +1,4 @@
-"""NLVR and NLVR2: sentences about drawings of shapes and about image pairs."""
+"""NLVR and NLVR2: sentences about drawings, and about image pairs."""
 
 from annotation.formats.nlvr.nlvr import read_nlvr
 from annotation.formats.nlvr.nlvr2 import read_nlvr2

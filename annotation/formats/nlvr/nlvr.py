@@ -1,7 +1,8 @@
-"""NLVR: a sentence about three boxes of shapes, whose places are known to the pixel (Suhr et al. 2017).
+"""Read NLVR: sentences about three boxes of shapes (Suhr et al. 2017).
 
-The sentences have no program, so an item's is ``find[object]``, and its gold the boxes around all shapes.
-Each example was drawn six times with its boxes in another order; every drawing is an item of its own.
+The sentences have no program, so an item's is ``find[object]``, and its gold the boxes around all shapes,
+whose positions are exact. Each example was drawn six times with its boxes in another order; every drawing
+is an item.
 """
 
 from __future__ import annotations
@@ -59,16 +60,26 @@ def read_nlvr(
     drawings: Sequence[int] = (0,),
     split: str = "dev",
     report: Report | None = None,
-    told: Callable[[int], None] | None = None,
+    on_progress: Callable[[int], None] | None = None,
 ) -> Iterator[ItemRecord]:
-    """Yield an item, with gold, for each example and drawing (0 to 5); an example is in memory at a time.
+    """Yield an item with gold for each example and drawing (0 to 5).
 
-    images: the folder of the pictures, called ``split-identifier-drawing.png``. Drawings that are not there
-    are left out and reported, but of each example one must be. Raises BadFile with line and field.
+    Drawings that are missing are reported, but each example needs at least one.
+
+    Args:
+        path: The file.
+        images: The folder of images called ``split-identifier-drawing.png``.
+        drawings: The drawings to read.
+        split: The split in the names of images.
+        report: Collects repairs.
+        on_progress: Called with the number of bytes read so far.
+
+    Raises:
+        BadFile: Names line and field.
     """
     report = report if report is not None else Report()
     seen: set[str] = set()
-    for line, value in read_values(path, told=told):
+    for line, value in read_values(path, told=on_progress):
         try:
             example = _Example.model_validate(value)
         except ValidationError as error:
@@ -126,7 +137,11 @@ def _record(example: _Example, drawing: int, image: Image, report: Report) -> It
 
 
 def _box(name: str, slot: int, shape: _Shape, report: Report) -> Box:
-    """The square around a shape, whatever the shape. Raises ValueError where it leaves the drawing."""
+    """Return the square around a shape.
+
+    Raises:
+        ValueError: It leaves the drawing.
+    """
     left, top = STEP * slot + shape.x_loc, shape.y_loc
     edges = (left / WIDTH, top / HEIGHT, (left + shape.size) / WIDTH, (top + shape.size) / HEIGHT)
     fits = fitted(edges, slack=0, report=report, path=name)

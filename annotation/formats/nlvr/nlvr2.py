@@ -1,7 +1,9 @@
-"""NLVR2 examples: a sentence about an image pair, true or false (Suhr et al. 2019).
+"""Read NLVR2: sentences about image pairs (Suhr et al. 2019).
 
-JSON lines, or a list of the same objects. The pictures are not part of the release. Items without a program
-come in without one: `programs` brings those that are known.
+They are true or false.
+
+Files hold JSON lines, or a list of the same objects. The images are not part of the release. `programs`
+adds programs to items.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from foundation.json_stream import read_values
 
 
 def _truth(value: Any) -> Any:
-    """The release writes labels as "True" and "False"; later sets as true and false."""
+    """Parse "True" and "False" of the release; later sets have booleans."""
     return (
         value.lower() == "true"
         if str(value).lower() in ("true", "false") and isinstance(value, str)
@@ -33,7 +35,7 @@ Label = Annotated[bool | None, BeforeValidator(_truth)]
 
 
 class Example(BaseModel):
-    """One example as the files have it. What else they say is kept in ``model_extra``."""
+    """One example of a file. ``model_extra`` keeps its other fields."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -44,13 +46,17 @@ class Example(BaseModel):
     right_url: str = ""
 
     def rest(self) -> dict[str, Any]:
-        """What an item has no field for."""
+        """Return the fields that an item lacks."""
         return {"left_url": self.left_url, "right_url": self.right_url, **(self.model_extra or {})}
 
     def images(self, folder: ImageFolder | None) -> tuple[Image, Image]:
-        """The left and the right picture: where the URL names a local file, that; else the release's name.
+        """Return the left and the right image.
 
-        Raises ValueError or BadFile where a folder is given and the picture is not in it.
+        They have the name of a local URL, or else the name in the release.
+
+        Raises:
+            ValueError: A folder is given and an image is not in it.
+            BadFile: The file is not an image.
         """
         named = (self._name(self.left_url, 0), self._name(self.right_url, 1))
         left, right = (Image(name=name) if folder is None else folder.find(name) for name in named)
@@ -59,14 +65,20 @@ class Example(BaseModel):
     def _name(self, url: str, side: int) -> str:
         if url and (url.startswith("file:") or "://" not in url):
             return url
-        # A pair has one identifier without its last number: dev-850-0-0 and dev-850-0-1 share their pictures.
+        # A pair has one identifier without its last number: dev-850-0-0 and dev-850-0-1 share their images.
         return f"{'-'.join(self.identifier.split('-')[:3])}-img{side}.png"
 
 
-def read_examples(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[tuple[int, Example]]:
-    """Yield (line, example). Raises BadFile with line and field, also for an identifier that comes twice."""
+def read_examples(
+    path: Path, *, on_progress: Callable[[int], None] | None = None
+) -> Iterator[tuple[int, Example]]:
+    """Yield (line, example).
+
+    Raises:
+        BadFile: Names line and field, also for a repeated identifier.
+    """
     seen: dict[str, int] = {}
-    for line, value in read_values(path, told=told):
+    for line, value in read_values(path, told=on_progress):
         try:
             example = Example.model_validate(value)
         except ValidationError as error:
@@ -83,16 +95,22 @@ def read_nlvr2(
     *,
     images: ImageFolder | None = None,
     programs: Mapping[str, str] | None = None,
-    told: Callable[[int], None] | None = None,
+    on_progress: Callable[[int], None] | None = None,
 ) -> Iterator[ItemRecord]:
     """Yield an item for each example, without gold.
 
-    images: the folder of the pictures; without one their sizes stay unknown. programs: nested text by
-    identifier or by sentence in lower case (`programs.read_programs`). Raises BadFile.
+    Args:
+        path: The file.
+        images: The folder of the images; without it their sizes stay unknown.
+        programs: Nested text by identifier or by sentence in lower case (`programs.read_programs`).
+        on_progress: Called with the number of bytes read so far.
+
+    Raises:
+        BadFile: Names line and field.
     """
-    known = programs or {}
-    for line, example in read_examples(path, told=told):
-        program = known.get(example.identifier) or known.get(example.sentence.strip().lower(), "")
+    by_key = programs or {}
+    for line, example in read_examples(path, on_progress=on_progress):
+        program = by_key.get(example.identifier) or by_key.get(example.sentence.strip().lower(), "")
         try:
             pair = example.images(images)
             record = ItemRecord(

@@ -49,9 +49,9 @@ export function createAdjudication(store, before, acts) {
       ` ${gettext("group %(number)s, of %(people)s", { number: index + 1, people: letters.join(", ") })}`,
     );
     const take = taken
-      ? element("span", { class: "choice" }, gettext("✓ taken"), whose)
+      ? element("span", { class: "choice" }, gettext("✓ added"), whose)
       : button(
-          gettext("Take"),
+          gettext("Add"),
           () => takeOver(place),
           { class: "button second small-button", disabled: Boolean(store.locked) },
           whose,

@@ -79,7 +79,7 @@ export function createPicture(image, name, events) {
         "p",
         { class: "errors" },
         gettext(
-          "The %(image)s (%(name)s) cannot be loaded. Reload the page, or tell whoever runs the project.",
+          "The %(image)s (%(name)s) cannot be loaded. Reload the page, or contact the project manager.",
           called,
         ),
       ),

@@ -98,7 +98,7 @@ export function createQueue(store, site, shelf, ask) {
     const known = store.pending.some((operation) => operation.id === error.body?.operation);
     const login =
       error.status === 401 || error.status === 403
-        ? ` ${gettext("If you were logged out, log in again in another tab and reload this page: the changes are kept here.")}`
+        ? ` ${gettext("If you were logged out, log in again in another tab and reload this page. Your changes are kept in this browser.")}`
         : "";
     set("refused", error.message + login, known ? error.body.operation : "");
     return false;
@@ -191,7 +191,7 @@ export function createQueue(store, site, shelf, ask) {
       addEventListener("online", run);
       addEventListener(
         "offline",
-        () => store.pending.length && set("offline", gettext("There is no network.")),
+        () => store.pending.length && set("offline", gettext("You are offline.")),
       );
       addEventListener("pagehide", leave);
       document.addEventListener("visibilitychange", () => (document.hidden ? leave() : look()));

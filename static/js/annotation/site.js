@@ -13,7 +13,7 @@ export class Refused extends Error {
   /** @param {number} status @param {any} body */
   constructor(status, body) {
     super(
-      typeof body?.detail === "string" ? body.detail : gettext("The site refused (%(status)s).", { status }),
+      typeof body?.detail === "string" ? body.detail : gettext("The site rejected the request (%(status)s).", { status }),
     );
     this.status = status;
     this.body = body;
@@ -33,10 +33,10 @@ export function createSite(url, token) {
     try {
       response = await fetch(new URL(address, new URL(url, location.href)), options(method, data));
     } catch (error) {
-      throw new Unreachable(gettext("The site cannot be reached."), { cause: error });
+      throw new Unreachable(gettext("The site is not reachable."), { cause: error });
     }
     if (TRY_LATER.has(response.status))
-      throw new Unreachable(gettext("The site cannot answer now (%(status)s).", { status: response.status }));
+      throw new Unreachable(gettext("The site is not available (%(status)s). Try again later.", { status: response.status }));
     const body = await response.json().catch(() => null);
     if (!response.ok) throw new Refused(response.status, body);
     return body;

@@ -270,7 +270,7 @@ export function createStore(work) {
 function lockedBy(status) {
   return EDITABLE.has(status)
     ? ""
-    : gettext("This work is %(status)s and can only be read.", { status: LOCKED[status] ?? status });
+    : gettext("This annotation is %(status)s and read-only.", { status: LOCKED[status] ?? status });
 }
 
 /** @type {Record<string, string>} */

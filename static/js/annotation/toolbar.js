@@ -40,9 +40,9 @@ export function createToolbar(store, root, acts, view, keys) {
   fit.append(scale);
   const into = tool("+", gettext("Zoom in"), view.zoomIn, "zoom-in");
   const pan = tool("✥", gettext("Pan"), view.togglePan, "pan", true);
-  const shown = tool("┄", gettext("Systems' output"), togglePredictions, "predictions", gettext("Systems"));
+  const shown = tool("┄", gettext("Model outputs"), togglePredictions, "predictions", gettext("Outputs"));
   const wrong = tool("⚑", gettext("Program is wrong"), () => view.onProblem(), "problem", true);
-  const help = tool("?", gettext("Keys"), keys.help, "help", true);
+  const help = tool("?", gettext("Keyboard shortcuts"), keys.help, "help", true);
   const group = (/** @type {string} */ name, /** @type {(HTMLElement | null)[]} */ ...tools) =>
     element("div", { class: "tools", role: "group", "aria-label": name }, ...tools);
   const legend = element("p", { class: "legend" });
@@ -83,15 +83,15 @@ export function createToolbar(store, root, acts, view, keys) {
     const { role } = store.program.nodes[store.node];
     const entries = [];
     if (role === "choose")
-      entries.push(["candidate", gettext("to choose from")], ["chosen", gettext("chosen")]);
+      entries.push(["candidate", gettext("available")], ["chosen", gettext("chosen")]);
     if (role === "draw" || role === "link") entries.push(["own", gettext("of this step")]);
     if (role === "link")
       entries.push(
         [boxes ? "source" : "context", gettext("possible sources")],
-        ["chosen", gettext("source of the selected one")],
+        ["chosen", gettext("source of the selected object")],
       );
     else if (context(store.program, store.document, store.node).length)
-      entries.push(["context", gettext("of the steps before")]);
+      entries.push(["context", gettext("from previous steps")]);
     if (store.work.others) entries.push(["predicted", gettext("by the annotators")]);
     else if (store.predictionsShown)
       entries.push(["predicted", gettext("by %(systems)s", { systems: systems(store).join(", ") })]);

@@ -17,10 +17,10 @@ export function createVerdict(store, root) {
       ? ""
       : store.mismatch
         ? gettext(
-            "The program gives %(value)s, which differs. That may be right: the label or the program can be wrong.",
+            "The program result is %(value)s, which differs from the expected answer. The annotation may still be right: the answer or the program can be wrong.",
             { value },
           )
-        : gettext("The program gives %(value)s.", { value });
+        : gettext("The program result is %(value)s.", { value });
     if (root.textContent !== text) root.textContent = text;
     root.classList.toggle("differs", store.mismatch === true);
     root.classList.toggle("waiting", waiting);
@@ -41,7 +41,7 @@ export function createProblemNote(store, root) {
         ? ""
         : ` (${store.program.nodes[problem.node].label})`;
     root.textContent = problem
-      ? gettext("You say that the program is wrong: %(problem)s", {
+      ? gettext("You reported a wrong program: %(problem)s", {
           problem: `${PROBLEMS[problem.kind].short}${where}${problem.note ? `. ${problem.note}` : "."}`,
         })
       : "";

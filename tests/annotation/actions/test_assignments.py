@@ -147,7 +147,7 @@ def test_qualification_comes_first_and_every_nth_item_is_hidden_gold() -> None:
     annotation = assignments.next_annotation(member=member)
     assert annotation.item == trial
     finished(annotation)
-    with pytest.raises(NothingLeft, match="looked at"):
+    with pytest.raises(NothingLeft, match="will review them"):
         again(member)
     qualification.decide(member=member, qualified=True, by=member.user)
     handed = []

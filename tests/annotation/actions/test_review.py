@@ -40,7 +40,7 @@ def test_it_works() -> None:
     client = client_of(make_member(project, Role.ADJUDICATOR).user)
     assert annotation.item.external_id in client.get(f"/annotate/{project.slug}/review/").content.decode()
     page = client.get(f"/annotate/{project.slug}/items/{annotation.item_id}/").content.decode()
-    assert "all agree" in page
+    assert "full agreement" in page
     answer = client.post(f"/annotate/{project.slug}/items/{annotation.item_id}/adjudicate/")
     adjudication = Annotation.objects.get(task=Annotation.Task.ADJUDICATION)
     assert answer["Location"] == f"/annotate/work/{adjudication.pk}/"
@@ -186,7 +186,7 @@ def test_agreement_is_a_page_and_a_table() -> None:
     annotation, _other = two_annotations()
     client = client_of(make_member(annotation.project, Role.ADJUDICATOR).user)
     page = client.get(f"/annotate/{annotation.project.slug}/agreement/").content.decode()
-    assert "never: they agree to the end" in page
+    assert "none (full agreement)" in page
     lines = (
         client.get(f"/annotate/{annotation.project.slug}/agreement/?format=csv").content.decode().splitlines()
     )

@@ -271,7 +271,7 @@ def test_predictions_are_kept_apart() -> None:
     assert script.post(path, [output(item.external_id, 0.9, 0.1)]) == {"added": 1}
     assert script.post(path, [output(item.external_id, 0.9, 0.1)]) == {"added": 0}
     answer = script.post(path, [output(item.external_id, 0.8, 0.1)], 409)
-    assert "name another revision" in answer["detail"]
+    assert "use another revision" in answer["detail"]
     script.post("predictions/", [], 422)
     (row,) = script.get("predictions/", system="nmn")["results"]
     assert row["modules"][0]["probabilities"] == [0.9, 0.1]
@@ -341,7 +341,7 @@ def test_the_page_of_the_token_shows_it_once() -> None:
     assert "no-store" in shown["Cache-Control"]
     later = browser.get("/accounts/token/").content.decode()
     assert key not in later
-    assert "You have a token since" in later
+    assert "You created a token on" in later
     assert browser.get("/accounts/token/make/").status_code == 405
     browser.post("/accounts/token/end/")
     assert not Token.objects.exists()

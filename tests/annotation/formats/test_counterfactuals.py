@@ -153,10 +153,10 @@ def test_what_nothing_helps_is_rejected(swapped: Instance):
 @pytest.mark.parametrize(
     ("node", "texts", "note", "said"),
     [
-        (A, ["is not"], "", "'is not' is not in the question, as the parts are"),
+        (A, ["is not"], "", "'is not' is not in the question, unlike the parts"),
         (A, ["Ray?\nChanged"], "", "goes beyond the text in which it begins"),
         (C, ["older"], "elder", "the changed words are in the changed question or in the new sentences"),
-        (C, [], "elder", "mark the one stretch"),
+        (C, [], "elder", "mark exactly one stretch"),
         (D, ["Ann", "Bob"], "", "the new answer is marked in several places"),
     ],
 )
@@ -198,7 +198,7 @@ def test_what_cannot_be_shown_or_written_is_told(tmp_path: Path, swapped: Instan
     (tmp_path / "in.jsonl").write_text("{}", encoding="utf-8")
     with pytest.raises(BadFile, match=r"in\.jsonl: line 1, column id: Field required"):
         list(read_reasons(tmp_path / "in.jsonl"))
-    with pytest.raises(ValueError, match="came in as another format"):
+    with pytest.raises(ValueError, match="has another format"):
         instance_of(ItemRecord(external_id="x", kind="spans", program="", text="", passage="a"))
 
 

@@ -282,7 +282,7 @@ def test_members() -> None:
     run("annotation_members", project.slug, user.username, "manager")
     assert run("annotation_members", project.slug) == f"{user.username}\tmanager\n"
     assert "no longer" in run("annotation_members", project.slug, user.username, "--end")
-    with pytest.raises(CommandError, match="nobody is called"):
+    with pytest.raises(CommandError, match="there is no user"):
         run("annotation_members", project.slug, "nobody")
 
 

@@ -229,7 +229,7 @@ def test_the_pages_show_figures_worst_items_and_a_test_of_two_systems() -> None:
     base = f"/annotate/{project.slug}/outputs/"
     assert "bad" in client.get(base).content.decode()
     page = client.get(f"{base}good/1/").content.decode()
-    assert "Worst items first" in page
+    assert "Lowest-scoring items" in page
     assert first.external_id in page
     assert client.get(f"{base}good/2/").status_code == 404
     answer = client.get(base, {"first": "good@1", "second": "bad@1"}).content.decode()

@@ -34,7 +34,7 @@ def test_it_works() -> None:
 def test_nothing_left_is_said_on_the_project_page() -> None:
     member = make_member()
     answer = client_of(member.user).post(f"/annotate/{member.project.slug}/next/", follow=True)
-    assert "Every item has enough annotators" in answer.content.decode()
+    assert "No items are left for you" in answer.content.decode()
 
 
 def test_strangers_get_404_and_the_anonymous_a_login() -> None:
@@ -74,7 +74,7 @@ def test_a_manager_adds_people_and_changes_roles() -> None:
     assert Membership.objects.get(user=user).role == Role.ADJUDICATOR
     answer = client.post(address, {"username": "nobody", "role": "annotator", "active": "on"})
     assert answer.status_code == 422
-    assert "There is no user nobody" in answer.content.decode()
+    assert "User nobody does not exist" in answer.content.decode()
     client.post(address, {"username": manager.user.username, "role": "annotator", "active": "on"})
     manager.refresh_from_db()
     assert manager.role == Role.MANAGER  # nobody locks themselves out
@@ -85,7 +85,7 @@ def test_the_dashboard_counts_and_gives_a_csv() -> None:
     manager = make_member(annotation.project, Role.MANAGER)
     client = client_of(manager.user)
     page = client.get(f"/annotate/{annotation.project.slug}/dashboard/").content.decode()
-    assert "<strong>1</strong> of 1 annotations are in" in page
+    assert "<strong>1</strong> of 1 annotations submitted" in page
     lines = client.get(f"/annotate/{annotation.project.slug}/people.csv").getvalue().decode().splitlines()
     assert lines[0].startswith("name,role,qualified,finished")
     assert lines[1].startswith(f"{annotation.annotator.username},annotator,,1,")
@@ -130,7 +130,7 @@ def test_a_manager_frees_a_place_and_reserves_an_item_for_somebody() -> None:
         {"item": annotation.item.external_id, "username": manager.user.username},
         follow=True,
     )
-    assert "places of i1 are taken" in answer.content.decode()
+    assert "assignments of i1 are taken" in answer.content.decode()
 
 
 def test_roles_states_and_problems_are_said_in_german() -> None:

@@ -162,7 +162,7 @@ def test_a_new_box_where_one_chooses_needs_a_reason(editor: Editor, page: Page):
     annotation = editor.make(**DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.4, 0.4), state="done")})
     editor.open(page, annotation)
     drag(page, 1, (0.2, 0.2), (0.5, 0.5))
-    page.get_by_role("button", name="Leave it out").click()
+    page.get_by_role("button", name="Discard").click()
     drag(page, 1, (0.2, 0.2), (0.5, 0.5))
     page.get_by_label("Reason").fill("The dog behind the fence was missed.")
     page.get_by_role("button", name="Add the box").click()

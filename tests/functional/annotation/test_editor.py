@@ -76,7 +76,7 @@ def test_the_keys_are_listed_and_each_person_may_change_them(editor: Editor, pag
     editor.open(page, annotation)
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keyboard")
-    expect(dialog).to_contain_text("new box in the middle")
+    expect(dialog).to_contain_text("add a box in the middle")
     dialog.get_by_role("button", name="Change the key for: unsure").click()
     page.keyboard.press("d")
     expect(dialog.get_by_role("status")).to_contain_text("taken by")
@@ -115,7 +115,7 @@ def test_an_item_is_submitted_when_every_step_is_done(editor: Editor, page: Page
     page.keyboard.press("x")
     expect(page.locator("#step-title")).to_contain_text("black")  # on to the next open step
     page.get_by_role("button", name="Nothing here").click()
-    expect(page.locator(".still-open")).to_have_text("Everything is done")
+    expect(page.locator(".still-open")).to_have_text("All steps done")
     expect(page.locator("#verdict")).to_contain_text("The program gives true.")
     page.keyboard.press("Control+Enter")
     expect(page).to_have_url(re.compile(r"/annotate/project\d+/$"))
@@ -140,8 +140,8 @@ def test_a_wrong_program_is_an_answer(editor: Editor, page: Page):
     editor.open(page, annotation)
     page.keyboard.press("w")
     page.get_by_label("A step has the wrong words").check()
-    page.get_by_label("What it should be, if you know").fill("wolves")
-    page.get_by_role("button", name="Say so").click()
+    page.get_by_label("Suggested correction (optional)").fill("wolves")
+    page.get_by_role("button", name="Report problem").click()
     expect(page.locator("#problem")).to_contain_text("wrong argument")
     saved(page)
     assert editor.stored(annotation)["problem"] == {
@@ -149,7 +149,7 @@ def test_a_wrong_program_is_an_answer(editor: Editor, page: Page):
         "node": FIND_DOGS,
         "note": "wolves",
     }
-    expect(page.locator(".still-open")).to_have_text("Everything is done")
+    expect(page.locator(".still-open")).to_have_text("All steps done")
     page.keyboard.press("Control+z")
     saved(page)
     assert editor.stored(annotation)["problem"] is None
@@ -194,7 +194,7 @@ def test_submitted_work_is_read_only(editor: Editor, page: Page):
     saved(page)
     assert len(editor.objects(annotation, FIND_DOGS)) == 2
     assert editor.revision(annotation) == 0
-    page.get_by_role("button", name="Open it again").click()
+    page.get_by_role("button", name="Reopen annotation").click()
     expect(page.locator("#notice")).to_be_hidden()
     page.keyboard.press("u")
     saved(page)

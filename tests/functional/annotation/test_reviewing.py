@@ -48,7 +48,7 @@ def test_what_one_annotator_saw_is_taken_over_and_becomes_the_gold(editor: Edito
     expect(page.locator(".cluster .choice")).to_have_count(2)
     page.keyboard.press("d")
     saved(page)
-    page.get_by_role("button", name="Make it the gold").click()
+    page.get_by_role("button", name="Set as gold").click()
     expect(page).to_have_url(f"{editor.server.url}/annotate/{project.slug}/review/")
     gold = document_of(Gold.objects.get(current=True).document)
     assert [one.ref for one in gold.layers[2].objects if isinstance(one, Chosen)] == ["g3.0", "g3.1"]
@@ -67,11 +67,11 @@ def test_a_decision_from_a_page_that_is_out_of_date_changes_nothing_and_loses_no
     page.goto(f"{editor.server.url}/annotate/{project.slug}/items/{first.item_id}/")
     take_back(annotation=first.pk, by=first.annotator)
     row = page.get_by_role("row", name="A Submitted")
-    row.get_by_text("Send back to A").click()
-    row.get_by_label("What is to be changed").fill("The left dog, please.")
-    row.get_by_role("button", name="Send back").click()
+    row.get_by_text("Return to A").click()
+    row.get_by_label("Requested changes").fill("The left dog, please.")
+    row.get_by_role("button", name="Return annotation").click()
     expect(page.get_by_role("alert")).to_contain_text("The left dog, please.")
-    page.get_by_role("button", name="Take A as gold").click()  # the second is A now, and so it says
+    page.get_by_role("button", name="Accept A as gold").click()  # the second is A now, and so it says
     expect(page.get_by_text("What A drew is the gold of this item now.")).to_be_visible()
     assert Gold.objects.get(current=True).annotation == second
 

@@ -161,13 +161,13 @@ def test_changes_of_the_same_thing_are_put_before_the_person(
     drag(other, 0, (0.2, 0.2), (0.2, 0.6))
     drag(other, 1, (0.1, 0.1), (0.3, 0.3))
     dialog = other.get_by_role("dialog")
-    expect(dialog).to_contain_text("Changed in two places")
+    expect(dialog).to_contain_text("Conflicting changes")
     other.keyboard.press("Escape")  # no way round choosing
     expect(dialog).to_be_visible()
     reload(other)  # and nothing is lost by leaving
     expect(dialog).to_be_visible()
     dialog.get_by_text(choice, exact=True).click()
-    dialog.get_by_role("button", name="Go on with these").click()
+    dialog.get_by_role("button", name="Apply selection").click()
     saved(other)
     found = editor.objects(annotation, FIND_DOGS)
     corners = {(round(each["box"][0], 1), round(each["box"][1], 1)) for each in found}
@@ -206,7 +206,7 @@ def test_a_choice_of_what_somebody_else_deletes_is_a_conflict(editor: Editor, pa
     other.keyboard.press("1")
     dialog = other.get_by_role("dialog")
     expect(dialog).to_contain_text("Deleted.")
-    dialog.get_by_role("button", name="Go on with these").click()  # mine: it comes back, and is chosen
+    dialog.get_by_role("button", name="Apply selection").click()  # mine: it comes back, and is chosen
     saved(other)
     assert {each["id"] for each in editor.objects(annotation, FIND_DOGS)} == {"a", "b"}
     assert [each["ref"] for each in editor.objects(annotation, 4)] == ["a"]
@@ -237,7 +237,7 @@ def test_a_refusal_is_said_and_only_that_change_taken_back(editor: Editor, page:
     drag(page, 1, (0.5, 0.5), (0.7, 0.7))
     expect(page.locator(STATUS)).to_contain_text("2 changes")
     page.unroute("**/operations/")
-    page.get_by_role("button", name="Take this change back").click()
+    page.get_by_role("button", name="Discard this change").click()
     saved(page)
     expect(page.locator(".object-row")).to_have_count(1)
     assert [each["image"] for each in editor.objects(annotation, FIND_DOGS)] == [1]

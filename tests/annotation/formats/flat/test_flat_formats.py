@@ -162,7 +162,7 @@ def test_brat_notes_tell_reasons_on_one_line(tmp_path: Path):
 def test_what_brat_cannot_hold_is_refused_and_leaves_nothing(tmp_path: Path):
     with pytest.raises(ValueError, match="dogs-1: brat files hold spans"):
         write_brat([span_item(), box_item()], tmp_path / "brat")
-    with pytest.raises(ValueError, match="game-1: is there twice by the gold"):
+    with pytest.raises(ValueError, match="game-1: has two annotations by the gold"):
         write_brat([span_item(), span_item()], tmp_path / "brat")
     assert list(tmp_path.iterdir()) == []
     write_brat([span_item()], tmp_path / "brat")

@@ -256,7 +256,7 @@ PLAIN = task(box())
         ([task(box(control="label"))], "annotations[0].result[0]: from_name: 'label' is not m and"),
         ([task(box(control="m17"))], "annotations[0].result[0]: from_name: the program has no step 17"),
         ([task(box(control="m1"))], "count is computed"),
-        ([task(box() | {"to_name": "image2"})], "to_name: 'image2' names none of the task's 2 images"),
+        ([task(box() | {"to_name": "image2"})], "to_name: 'image2' is not one of the task's 2 images"),
         ([task(box() | {"image_rotation": 90})], "annotations[0].result[0]: image_rotation: "),
         ([task(box(x="left"))], "annotations[0].result[0].x: "),
         ([task(box(x=95))], "annotations[0].result[0]: the box (0.95, 0.2, 1.25, 0.6) leaves"),
@@ -264,9 +264,9 @@ PLAIN = task(box())
         ([task(data=PLAIN["data"] | {"program": "count(find[dog)"})], "task 0: data.program: column"),
         ([task(box(), data={"image0": "a.png"})], "data.program: is missing"),
         ([text_task(stretch(0, 3, "lost"), passage="won it")], "value.text: is 'lost', but 'won'"),
-        ([text_task(stretch(0, 30), passage="won it")], "no stretch"),
-        ([text_task(stretch(3, 3), passage="won it")], "no stretch"),
-        ([text_task(stretch(3, 4), passage="won it")], "no stretch"),
+        ([text_task(stretch(0, 30), passage="won it")], "outside the passage"),
+        ([text_task(stretch(3, 3), passage="won it")], "outside the passage"),
+        ([text_task(stretch(3, 4), passage="won it")], "outside the passage"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told(tmp_path: Path, tasks: list[dict[str, Any]], message: str):

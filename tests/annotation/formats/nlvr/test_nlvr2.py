@@ -105,7 +105,7 @@ def test_a_missing_picture_is_told_with_its_line(tmp_path: Path):
         list(read_nlvr2(path, images=ImageFolder(tmp_path / "images")))
     picture(tmp_path / "images/dev-7-1-img0.png")
     (tmp_path / "images/dev-7-1-img1.png").write_text("no picture")
-    with pytest.raises(BadFile, match=r"dev-7-1-img1\.png: is no image"):
+    with pytest.raises(BadFile, match=r"dev-7-1-img1\.png: is not an image"):
         list(read_nlvr2(path, images=ImageFolder(tmp_path / "images")))
 
 
