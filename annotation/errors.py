@@ -21,7 +21,7 @@ class AnnotationError(TouchstoneError):
 
 
 class BadEdit(AnnotationError):
-    """An operation that does not fit. ``field`` is a path such as ``put.0.box``."""
+    """An invalid operation. ``field`` is a path such as ``put.0.box``."""
 
     def __init__(self, message: str, *, field: str = "", operation: str = "") -> None:
         super().__init__(message)

@@ -127,7 +127,7 @@ def opened(browser: Browser, site: Site, annotation: int, session: str) -> Page:
     page.context.add_cookies([{"name": "sessionid", "value": session, "url": site.url}])
     page.on("pageerror", lambda error: print(f"the page fails: {error}", file=sys.stderr))
     page.goto(f"{site.url}/annotate/work/{annotation}/")
-    page.locator("#work[data-ready]").wait_for(state="attached")
+    page.locator("#editor[data-ready]").wait_for(state="attached")
     page.wait_for_timeout(1000)  # images
     page.evaluate(WATCH)
     return page

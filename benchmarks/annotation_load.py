@@ -64,7 +64,8 @@ other = Membership.objects.filter(project=project).order_by("-pk").first().user
 free = Item.objects.filter(project=project, assigned=0, position__lte={position})
 annotations, now = [], timezone.now()
 for pk in free.values_list("pk", flat=True).iterator():
-    annotations.append(Annotation(item_id=pk, project=project, annotator=other, status="submitted", submitted_at=now))
+    annotations.append(Annotation(
+        item_id=pk, project=project, annotator=other, status="submitted", submitted_at=now))
 Annotation.objects.bulk_create(annotations, batch_size=5000)
 free.update(assigned=1, submitted=1)
 """
@@ -75,7 +76,8 @@ from collections import Counter
 from django.db.models import F
 from annotation.models import Item, Operation, Annotation
 told = json.load(open({path!r}))
-names = Counter((annotation, str(uid)) for annotation, uid in Operation.objects.values_list("annotation_id", "uid").iterator())
+stored = Operation.objects.values_list("annotation_id", "uid").iterator()
+names = Counter((annotation, str(uid)) for annotation, uid in stored)
 print(json.dumps({{
     "missing": sum(tuple(one) not in names for one in told["saved"]),
     "doubled": sum(times > 1 for times in names.values()),

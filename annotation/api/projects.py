@@ -147,7 +147,7 @@ class TokenView(EditorView):
 
     @described(answers=TokenState)
     def get(self, request: Request) -> HttpResponse:
-        """Whether I have a token."""
+        """Show if I have a token."""
         return answer(TokenState(made_at=made_at(user_of(request))))
 
     @described(answers=MadeToken, status=201)

@@ -64,8 +64,8 @@ def editor(request: HttpRequest, pk: int) -> HttpResponse:
     state = editor_state(annotation)
     outputs.note_shown(annotation=annotation, predictions=state["predictions"], to=member.user_id)
     context = {
-        "work_json": state,
-        "work_url": reverse("annotation:api_editor", args=[pk]),
+        "annotation_json": state,
+        "annotation_url": reverse("annotation:api_editor", args=[pk]),
         "back_url": reverse("annotation:project", args=[annotation.project.slug]),
         "progress": ngettext("%(done)d item finished", "%(done)d items finished", done) % {"done": done},
     }

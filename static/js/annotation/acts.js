@@ -1,5 +1,5 @@
 /**
- * What a person can do at the current node, by its role: one place that knows the rules, for mouse, touch,
+ * The actions at the current node by its role: one place with the rules, for mouse, touch,
  * keyboard and the list beside the task alike.
  *
  * @typedef {import("./store.js").Store} Store

@@ -40,7 +40,7 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
     made: button("", () => acts.setState(state), { class: `button second state-button ${state}` }),
   }));
   const open = element("span", { class: "still-open" });
-  const settles = store.work.task === "adjudication";
+  const settles = store.annotation.task === "adjudication";
   const submit = button(settles ? gettext("Set as gold") : gettext("Submit"), handIn, {
     class: "button submit",
   });

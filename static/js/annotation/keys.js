@@ -28,7 +28,7 @@ const FIXED = {
   ],
 };
 
-/** What a key event is called: "Ctrl+Shift+z", "n", "?". @param {KeyboardEvent} event */
+/** Name a key event: "Ctrl+Shift+z", "n", "?". @param {KeyboardEvent} event */
 export function keyName(event) {
   const named = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const modifiers = [

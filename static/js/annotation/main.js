@@ -13,7 +13,7 @@ import { gettext, ngettext } from "./language.js";
 import { createMerge } from "./merge.js";
 import { createPanel } from "./panel.js";
 import { createQueue } from "./queue.js";
-import { createShelf } from "./shelf.js";
+import { createUnsavedStore } from "./unsaved.js";
 import { createSite } from "./site.js";
 import { createSpans } from "./spans.js";
 import { createStatus } from "./status.js";
@@ -26,22 +26,22 @@ import { createProblemNote, createVerdict } from "./verdict.js";
 const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 function start() {
-  const page = part("work");
-  const work = JSON.parse(part("work-json").textContent ?? "");
+  const page = part("editor");
+  const annotation = JSON.parse(part("annotation-json").textContent ?? "");
   const token = /** @type {HTMLInputElement} */ (page.querySelector("[name=csrfmiddlewaretoken]")).value;
   const url = page.dataset.url ?? "";
-  const boxes = work.item.kind === "boxes";
+  const boxes = annotation.item.kind === "boxes";
 
-  const store = createStore(work);
+  const store = createStore(annotation);
   const site = createSite(url, token);
   const announce = createAnnouncer(part("announcer"));
   const queue = createQueue(
     store,
     site,
-    createShelf(`${new URL(url, location.href).pathname}${work.item.external_id}`),
+    createUnsavedStore(`${new URL(url, location.href).pathname}${annotation.item.external_id}`),
     createMerge(store),
   );
-  const acts = createActs(store, announce, () => askReason(work.item.kind));
+  const acts = createActs(store, announce, () => askReason(annotation.item.kind));
   /** @type {any} */
   const view = boxes
     ? createBoxes(store, part("stage"), acts, announce)
@@ -257,8 +257,8 @@ function start() {
       },
       { name: "help", key: "?", group: gettext("View"), text: gettext("this list"), act: () => keys.help() },
     ],
-    work.item.kind,
-    work.keys,
+    annotation.item.kind,
+    annotation.keys,
     async (chosen) => {
       await site.bindKeys(chosen);
       store.keys = chosen;

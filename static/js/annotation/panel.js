@@ -72,7 +72,7 @@ export function createPanel(store, root, acts, places) {
 
   /** @param {string} module */
   function renderGuideline(module) {
-    const found = [store.work.guidelines[module], store.work.guidelines[""]].filter(Boolean);
+    const found = [store.annotation.guidelines[module], store.annotation.guidelines[""]].filter(Boolean);
     guideline.hidden = !found.length;
     const key = found.map((each) => each.text).join("\n");
     if (guide.dataset.key === key) return;
@@ -337,7 +337,7 @@ export function createPanel(store, root, acts, places) {
   render();
 
   return {
-    /** Where the sources of the selected object are picked. */
+    /** Return the field to select the sources of the selected object. */
     focusSources: () => /** @type {HTMLElement | null} */ (detail.querySelector(".sources button"))?.focus(),
     toggleGuideline() {
       guideline.open = !guideline.open;

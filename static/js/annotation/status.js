@@ -1,5 +1,5 @@
 /**
- * What is saved, and what went wrong: one line that is always in sight, and a notice where a person has to act.
+ * The save status: one line that is always visible, and a notice if a person has to act.
  *
  * @typedef {import("./store.js").Store} Store
  */
@@ -67,7 +67,7 @@ export function createStatus(store, queue, site, line, notice, announce) {
           { class: "button second" },
         ),
       );
-    } else if (store.locked && store.work.status === "submitted") {
+    } else if (store.locked && store.annotation.status === "submitted") {
       show("note", store.locked, button(gettext("Reopen annotation"), reopen, { class: "button second" }));
     } else if (store.locked) show("note", store.locked);
   }

@@ -49,12 +49,12 @@ export function createToolbar(store, root, acts, view, keys) {
   root.append(
     group(gettext("Changes"), undo, redo),
     ...(boxes ? [group(gettext("Boxes"), draw, pan), group(gettext("Zoom"), out, fit, into)] : []),
-    group(gettext("More"), ...(store.work.predictions?.length ? [shown] : []), wrong, help),
+    group(gettext("More"), ...(store.annotation.predictions?.length ? [shown] : []), wrong, help),
   );
   root.after(legend);
 
   function togglePredictions() {
-    if (!store.work.predictions?.length) return;
+    if (!store.annotation.predictions?.length) return;
     store.predictionsShown = !store.predictionsShown;
     store.tell("view");
     render();
@@ -92,7 +92,7 @@ export function createToolbar(store, root, acts, view, keys) {
       );
     else if (context(store.program, store.document, store.node).length)
       entries.push(["context", gettext("from previous steps")]);
-    if (store.work.others) entries.push(["predicted", gettext("by the annotators")]);
+    if (store.annotation.others) entries.push(["predicted", gettext("by the annotators")]);
     else if (store.predictionsShown)
       entries.push(["predicted", gettext("by %(systems)s", { systems: systems(store).join(", ") })]);
     const key = JSON.stringify(entries);

@@ -1,11 +1,11 @@
 /**
- * What the program comes to on what is marked, and what the person says about the program itself.
+ * The result of the program, and the person's report about the program.
  */
 import { gettext } from "./language.js";
 import { PROBLEMS, valueText } from "./words.js";
 
 /**
- * What the program gives, against the label.
+ * Compare the program's result with the label.
  * @param {import("./store.js").Store} store
  * @param {HTMLElement} root
  */

@@ -18,7 +18,7 @@ export const STATES = {
   compute: { sign: "=", word: gettext("computed") },
 };
 
-/** What can be wrong with a program: said in short, and as an answer to choose. */
+/** Problems of programs: short, and as an answer to choose. */
 export const PROBLEMS = {
   "wrong module": { short: gettext("wrong module"), text: gettext("A step has the wrong module") },
   "wrong argument": { short: gettext("wrong argument"), text: gettext("A step has the wrong words") },
@@ -33,7 +33,7 @@ export const PROBLEMS = {
   other: { short: gettext("other"), text: gettext("Something else") },
 };
 
-/** What a person does at a node, by role and by kind of object. */
+/** Instructions at a node, by role and by kind of object. */
 export const TASKS = {
   draw: {
     boxes: gettext("Draw a box around each object."),

@@ -97,7 +97,7 @@ class Editor:
         """Open a work's page in the browser, logged in as its annotator."""
         self.log_in(page, self.row(annotation).annotator)
         page.goto(f"{self.server.url}/annotate/work/{annotation}/")
-        expect(page.locator("#work[data-ready]")).to_be_attached()
+        expect(page.locator("#editor[data-ready]")).to_be_attached()
         return page
 
     def log_in(self, page: Page, user: User) -> None:

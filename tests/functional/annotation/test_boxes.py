@@ -181,7 +181,7 @@ def test_a_linked_box_names_its_source(editor: Editor, page: Page):
     editor.open(page, annotation)
     drag(page, 0, (0.15, 0.15), (0.3, 0.3))
     page.keyboard.press("d")
-    expect(page.locator(".foot-message")).to_contain_text("needs its source")
+    expect(page.locator(".foot-message")).to_contain_text("has no source")
     page.mouse.click(*at(page, 0, 0.8, 0.8))
     saved(page)
     assert editor.objects(annotation, 1)[0]["links"] == ["b"]

@@ -77,12 +77,12 @@ def test_the_keys_are_listed_and_each_person_may_change_them(editor: Editor, pag
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keyboard")
     expect(dialog).to_contain_text("add a box in the middle")
-    dialog.get_by_role("button", name="Change the key for: unsure").click()
+    dialog.get_by_role("button", name="Change key: unsure").click()
     page.keyboard.press("d")
-    expect(dialog.get_by_role("status")).to_contain_text("taken by")
-    dialog.get_by_role("button", name="Change the key for: unsure").click()
+    expect(dialog.get_by_role("status")).to_contain_text("already used for")
+    dialog.get_by_role("button", name="Change key: unsure").click()
     page.keyboard.press("q")
-    expect(dialog.get_by_role("status")).to_contain_text("is on Q now")
+    expect(dialog.get_by_role("status")).to_contain_text("now uses Q")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     assert editor.keys(annotation) == {"unsure": "q"}
@@ -116,7 +116,7 @@ def test_an_item_is_submitted_when_every_step_is_done(editor: Editor, page: Page
     expect(page.locator("#step-title")).to_contain_text("black")  # on to the next open step
     page.get_by_role("button", name="Nothing here").click()
     expect(page.locator(".still-open")).to_have_text("All steps done")
-    expect(page.locator("#verdict")).to_contain_text("The program gives true.")
+    expect(page.locator("#verdict")).to_contain_text("The program result is true.")
     page.keyboard.press("Control+Enter")
     expect(page).to_have_url(re.compile(r"/annotate/project\d+/$"))
     assert editor.row(annotation).status == "submitted"
@@ -132,7 +132,7 @@ def test_drawing_after_nothing_here_opens_the_step_again(editor: Editor, page: P
     saved(page)
     assert editor.layer(annotation, FIND_DOGS)["state"] == "open"
     page.keyboard.press("x")
-    expect(page.locator(".foot-message")).to_contain_text("There are marked objects")
+    expect(page.locator(".foot-message")).to_contain_text("This step has marked objects")
 
 
 def test_a_wrong_program_is_an_answer(editor: Editor, page: Page):
@@ -177,7 +177,7 @@ def test_guidelines_and_systems_output_are_shown(editor: Editor, page: Page):
     expect(page.locator(".guideline")).to_contain_text("Draw a box around every object")
     predicted = page.locator("path.box.predicted:not(.halo)")
     assert predicted.first.get_attribute("d") == ""
-    page.get_by_role("button", name="Systems' output").click()
+    page.get_by_role("button", name="Model outputs").click()
     expect(page.locator(".legend")).to_contain_text("by visual-nmn (3)")
     assert predicted.first.get_attribute("d") == "M0.1 0.1H0.4V0.4H0.1Z"
     expect(page.locator(".tag.predicted").first).to_have_text(re.compile(r"^\d+ %$"))
@@ -188,7 +188,7 @@ def test_guidelines_and_systems_output_are_shown(editor: Editor, page: Page):
 def test_submitted_work_is_read_only(editor: Editor, page: Page):
     annotation = editor.make(**DOGS, layers={FIND_DOGS: SOME_BOXES}, submitted=True)
     editor.open(page, annotation)
-    expect(page.locator("#notice")).to_contain_text("can only be read")
+    expect(page.locator("#notice")).to_contain_text("read-only")
     drag(page, 0, (0.5, 0.5), (0.7, 0.7))
     page.keyboard.press("u")
     saved(page)

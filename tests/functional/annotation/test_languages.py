@@ -32,7 +32,9 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 
 def sent_to(page: Page) -> str:
     """The page as the server sent it, and the data in it."""
-    data: str = page.evaluate("JSON.stringify(JSON.parse(document.getElementById('work-json').textContent))")
+    data: str = page.evaluate(
+        "JSON.stringify(JSON.parse(document.getElementById('annotation-json').textContent))"
+    )
     return page.request.get(page.url).text() + data
 
 

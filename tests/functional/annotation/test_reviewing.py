@@ -41,10 +41,10 @@ def test_what_one_annotator_saw_is_taken_over_and_becomes_the_gold(editor: Edito
     page.goto(f"{editor.server.url}/annotate/{project.slug}/review/")
     page.get_by_role("link", name="i1").click()
     page.get_by_role("button", name="Adjudicate").click()
-    expect(page.locator("#work[data-ready]")).to_be_attached()
+    expect(page.locator("#editor[data-ready]")).to_be_attached()
     expect(page.get_by_role("heading", name="What the annotators marked")).to_be_visible()
     expect(page.locator(".cluster")).to_have_count(2)
-    page.get_by_role("button", name="Take group 2, of A").press("Enter")
+    page.get_by_role("button", name="Add group 2, of A").press("Enter")
     expect(page.locator(".cluster .choice")).to_have_count(2)
     page.keyboard.press("d")
     saved(page)
@@ -72,7 +72,7 @@ def test_a_decision_from_a_page_that_is_out_of_date_changes_nothing_and_loses_no
     row.get_by_role("button", name="Return annotation").click()
     expect(page.get_by_role("alert")).to_contain_text("The left dog, please.")
     page.get_by_role("button", name="Accept A as gold").click()  # the second is A now, and so it says
-    expect(page.get_by_text("What A drew is the gold of this item now.")).to_be_visible()
+    expect(page.get_by_text("Accepted annotation A as the gold of this item.")).to_be_visible()
     assert Gold.objects.get(current=True).annotation == second
 
 

@@ -6,9 +6,9 @@
  * @typedef {import("./types.js").Operation} Operation
  */
 
-/** @param {string} work what the entries are kept for: address and item, for a site may be set up anew */
-export function createShelf(work) {
-  const prefix = `annotation:${work}:`;
+/** @param {string} annotation address and item of the entries, because a site may be reinstalled */
+export function createUnsavedStore(annotation) {
+  const prefix = `annotation:${annotation}:`;
   let number = Date.now() * 1000;
   /** @type {Map<string, string>} */
   const keys = new Map();
@@ -41,7 +41,7 @@ export function createShelf(work) {
       }
     },
 
-    /** All that is kept for this work, oldest first. @returns {Operation[]} */
+    /** All that is kept for this annotation, oldest first. @returns {Operation[]} */
     takeUp() {
       const found = [];
       try {
