@@ -26,7 +26,7 @@ def test_what_is_done_offline_is_kept_and_sent_later(editor: Editor, context: Br
     drag(page, 0, (0.4, 0.1), (0.6, 0.3))
     expect(page.locator("#announcer")).to_contain_text("Offline: 1 change kept in this browser")
     drag(page, 0, (0.7, 0.1), (0.9, 0.3))
-    expect(page.locator(STATUS)).to_have_text("⇡Offline: 2 changes kept here")
+    expect(page.locator(STATUS)).to_have_text("⇡Offline: 2 changes kept in this browser")
     page.wait_for_timeout(OFFLINE_SECONDS * 1000)
     page.keyboard.press("d")
     expect(page.locator(STATUS)).to_contain_text("3 changes")
@@ -43,7 +43,7 @@ def test_changes_outlive_the_page_while_the_site_is_down(editor: Editor, context
     editor.server.down = True
     drag(page, 0, (0.1, 0.1), (0.3, 0.3))
     drag(page, 1, (0.1, 0.1), (0.3, 0.3))
-    expect(page.locator(STATUS)).to_contain_text("2 changes kept here")
+    expect(page.locator(STATUS)).to_contain_text("2 changes kept in this browser")
     page.close()
     editor.server.down = False
     assert editor.objects(annotation, FIND_DOGS) == []
