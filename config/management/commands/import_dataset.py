@@ -122,5 +122,5 @@ def _source(options: dict[str, Any], told: Callable[[int], None]) -> Source:
         images=None if folder is None else ImageFolder(folder),
         programs=options["programs"],
         examples=options["nlvr2"] or (),
-        told=told,
+        on_progress=told,
     )
