@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scipy.special import stdtr
+from statsmodels.stats.proportion import proportion_confint
 
 from ..io.errors import AnalysisError, InputError, first_problem
 from ..io.tabular_files import read_lines
 from ..stats.arrays import Array
-from ..stats.proportions import wilson_interval
 
 LEVEL = 0.05  # of the test in each instance
 Score = Annotated[float, Field(allow_inf_nan=False)]
@@ -267,5 +267,5 @@ def _alignment(group: Group, verdicts: Sequence[Verdict]) -> Alignment:
 
 
 def _interval(hits: int, n: int) -> Interval:
-    low, high = wilson_interval(np.array([float(hits)]), np.array([float(n)]))[:, 0]
+    low, high = proportion_confint(hits, n, method="wilson")
     return float(low), float(high)

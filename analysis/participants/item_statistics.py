@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
+from statsmodels.stats.proportion import proportion_confint
 
 from ..stats.arrays import Array, ratio
-from ..stats.proportions import wilson_interval
 from .krippendorff import pair_agreement
 from .learning_curves import ratings_right
 from .trial_grid import Grid
@@ -136,7 +136,9 @@ def _wilson(values: Array) -> tuple[Array, Array]:
     """Share and interval of each column's known values."""
     known = ~np.isnan(values)
     n, hits = known.sum(axis=0).astype(float), np.nansum(values, axis=0)
-    return ratio(hits, n), wilson_interval(hits, n)
+    # Without a known value share and interval are NaN.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return ratio(hits, n), np.stack(proportion_confint(hits, n, method="wilson"))
 
 
 def _student(values: Array) -> tuple[Array, Array]:

@@ -1,6 +1,8 @@
 """Effect sizes of two conditions with intervals, from one value per participant."""
 
+import warnings
 from math import exp, lgamma, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -143,22 +145,26 @@ def ratio_of_geometric_means(first: ArrayLike, second: ArrayLike, *, level: floa
     refused = too_few(groups) or constant(logs, each=True)
     if refused:
         return Finding(quantity, sizes, method, level=level, reason=refused)
-    difference, error, freedom = welch(*logs)
-    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
-    interval = (exp(difference - half), exp(difference + half))
+    low, high = welch_test(*logs).confidence_interval(level)
+    estimate = exp(logs[1].mean() - logs[0].mean())
     assumptions = (INDEPENDENT, "The logarithms of the participants' values are nearly normal.", SAME_ITEMS)
-    return Finding(quantity, sizes, method, exp(difference), interval, level, None, assumptions)
+    return Finding(quantity, sizes, method, estimate, (exp(low), exp(high)), level, None, assumptions)
 
 
-def welch(first: Array, second: Array) -> tuple[float, float, float]:
-    """Difference of means, its standard error and degrees of freedom (Welch 1947), for unlike spreads.
+def welch_test(first: Array, second: Array, alternative: str = "two-sided") -> Any:
+    """Test whether the mean of the second group differs (Welch 1947).
 
-    first, second: at least two values each, not all alike in both.
+    Args:
+        first: At least two values.
+        second: At least two values; not both groups are constant.
+        alternative: As in `scipy.stats.ttest_ind`, about second minus first.
+
+    Returns:
+        scipy's TtestResult.
     """
-    parts = [float(group.var(ddof=1)) / len(group) for group in (first, second)]
-    error = sqrt(sum(parts))
-    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (len(first) - 1) + parts[1] ** 2 / (len(second) - 1))
-    return float(second.mean() - first.mean()), error, freedom
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # scipy's, of one constant group: its spread is 0
+        return stats.ttest_ind(second, first, equal_var=False, alternative=alternative)
 
 
 def welch_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
@@ -179,12 +185,18 @@ def welch_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95
     refused = too_few(groups) or constant(groups, each=True)
     if refused:
         return Finding(quantity, sizes, method, level=level, reason=refused)
-    difference, error, freedom = welch(*groups)
-    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
-    p = never_zero(2 * float(stats.t.sf(abs(difference) / error, freedom)))
-    interval = (difference - half, difference + half)
-    assumptions = (INDEPENDENT, NORMAL_MEANS, SAME_ITEMS)
-    return Finding(quantity, sizes, method, difference, interval, level, p, assumptions)
+    test = welch_test(*groups)
+    low, high = test.confidence_interval(level)
+    return Finding(
+        quantity=quantity,
+        n=sizes,
+        method=method,
+        estimate=float(groups[1].mean() - groups[0].mean()),
+        interval=(float(low), float(high)),
+        level=level,
+        p=never_zero(float(test.pvalue)),
+        assumptions=(INDEPENDENT, NORMAL_MEANS, SAME_ITEMS),
+    )
 
 
 def never_zero(p: float) -> float:

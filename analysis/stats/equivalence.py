@@ -6,14 +6,15 @@ Source: Schuirmann 1987 (two one-sided tests; equivalent when the 1 − 2α inte
 
 from dataclasses import dataclass, replace
 from math import exp, log
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
 from .arrays import Array
-from .effect_sizes import never_zero, welch
-from .paired import SAME_CHANGE, complete_pairs, paired_t, too_few_pairs
+from .effect_sizes import never_zero, welch_test
+from .paired import SAME_CHANGE, complete_pairs, too_few_pairs
 from .results import (
     INDEPENDENT,
     NORMAL_MEANS,
@@ -99,8 +100,11 @@ def equivalence(
         groups, bounds = _logarithms(groups), (log(margin[0]), log(margin[1]))
     if refused := _refused(groups, paired=paired):
         return replace(found, reason=refused)
-    spread = paired_t(groups[1] - groups[0]) if paired else welch(*groups)
-    estimate, ends, p_lower, p_upper = _two_one_sided(spread, bounds, alpha)
+    p_lower = never_zero(float(_t_test(groups, bounds[0], "greater", paired=paired).pvalue))
+    p_upper = never_zero(float(_t_test(groups, bounds[1], "less", paired=paired).pvalue))
+    ends = map(float, _t_test(groups, 0.0, "two-sided", paired=paired).confidence_interval(1 - 2 * alpha))
+    low, high = map(exp, ends) if ratio else ends
+    estimate = float(groups[1].mean() - groups[0].mean())
     p = max(p_lower, p_upper)
     inside = interval is None or (margin[0] < interval[0] and interval[1] < margin[1])
     return replace(
@@ -109,7 +113,7 @@ def equivalence(
         interval=interval,
         p=p,
         assumptions=(INDEPENDENT, NORMAL_MEANS, *([SAMPLED_ITEMS] if interval else [])),
-        welch_interval=(exp(ends[0]), exp(ends[1])) if ratio else ends,
+        welch_interval=(low, high),
         p_above_lower=p_lower,
         p_below_upper=p_upper,
         equivalent=p <= alpha and inside,
@@ -138,15 +142,8 @@ def _refused(groups: tuple[Array, Array], *, paired: bool) -> str:
     return too_few_pairs(len(change)) or (SAME_CHANGE if same(change) else "")
 
 
-def _two_one_sided(
-    spread: tuple[float, float, float], bounds: tuple[float, float], alpha: float
-) -> tuple[float, tuple[float, float], float, float]:
-    """Difference, its t interval at 1 − 2 alpha, p above the lower and p below the upper bound.
-
-    spread: the difference, its standard error and degrees of freedom.
-    """
-    difference, error, freedom = spread
-    p_lower = never_zero(float(stats.t.sf((difference - bounds[0]) / error, freedom)))
-    p_upper = never_zero(float(stats.t.cdf((difference - bounds[1]) / error, freedom)))
-    half = float(stats.t.ppf(1 - alpha, freedom)) * error
-    return difference, (difference - half, difference + half), p_lower, p_upper
+def _t_test(groups: tuple[Array, Array], difference: float, alternative: str, *, paired: bool) -> Any:
+    """Test whether second minus first is this difference, by Student's or Welch's t."""
+    if paired:
+        return stats.ttest_1samp(groups[1] - groups[0], difference, alternative=alternative)
+    return welch_test(groups[0] + difference, groups[1], alternative)

@@ -14,7 +14,6 @@ from scipy import stats
 from .arrays import Array
 from .effect_sizes import never_zero
 from .permutation import CELLS_PER_CHUNK, MOST_FOR_ENUMERATION
-from .proportions import wilson_interval
 from .results import INDEPENDENT, LEAST, SAME_ITEMS, Finding, check_level, same
 
 SWAPPED = (
@@ -158,13 +157,15 @@ def superiority_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.
     if refused:
         return Finding("probability of superiority", (n, n), method, level=level, reason=refused)
     hits = float((after > before).sum()) + float((after == before).sum()) / 2
-    low, high = wilson_interval(np.array([hits]), np.array([float(n)]), level)[:, 0]
+    share, weight = hits / n, float(stats.norm.ppf((1 + level) / 2)) ** 2 / n
+    half = sqrt(weight * (share * (1 - share) + weight / 4))  # scipy's Wilson interval takes no half hits
+    low, high = ((share + weight / 2 + side * half) / (1 + weight) for side in (-1, 1))
     return Finding(
         quantity="probability of superiority",
         n=(n, n),
         method=method,
         estimate=hits / n,
-        interval=(float(low), float(high)),
+        interval=(max(low, 0.0), min(high, 1.0)),
         level=level,
         assumptions=(INDEPENDENT, SAME_ITEMS, "Only the order of values counts, not their distances."),
     )
@@ -189,7 +190,7 @@ def delta_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
 def ratio_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
     """Geometric mean of the participants' own ratios, second to first, with the t interval of their logs.
 
-    first, second: positive values. Refused as `paired_t` and raises ValueError for other values.
+    first, second: positive values. Refused as `paired_difference` and raises ValueError for other values.
 
     >>> round(ratio_within([10, 20, 40], [20, 38, 84]).estimate, 3)
     1.998
@@ -204,20 +205,11 @@ def ratio_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
     refused = too_few_pairs(n) or (SAME_CHANGE if same(change) else "")
     if refused:
         return Finding(quantity, (n, n), method, level=level, reason=refused)
-    mean, error, freedom = paired_t(change)
-    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    low, high = stats.ttest_1samp(change, 0.0).confidence_interval(level)
     assumptions = (INDEPENDENT, "The logarithms of the participants' ratios are nearly normal.", SAME_ITEMS)
-    interval = (exp(mean - half), exp(mean + half))
-    return Finding(quantity, (n, n), method, exp(mean), interval, level, None, assumptions)
-
-
-def paired_t(change: Array) -> tuple[float, float, float]:
-    """Mean change, its standard error and degrees of freedom (Student 1908).
-
-    change: at least two values, not all alike.
-    """
-    n = len(change)
-    return float(change.mean()), float(change.std(ddof=1)) / sqrt(n), float(n - 1)
+    return Finding(
+        quantity, (n, n), method, exp(change.mean()), (exp(low), exp(high)), level, None, assumptions
+    )
 
 
 def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
@@ -233,11 +225,11 @@ def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.9
     refused = too_few_pairs(n) or (SAME_CHANGE if same(change) else "")
     if refused:
         return Finding("mean change", (n, n), method, level=level, reason=refused)
-    mean, error, freedom = paired_t(change)
-    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
-    p = never_zero(2 * float(stats.t.sf(abs(mean) / error, freedom)))
+    test = stats.ttest_1samp(change, 0.0)
+    low, high = map(float, test.confidence_interval(level))
+    p = never_zero(float(test.pvalue))
     assumptions = (INDEPENDENT, NORMAL_CHANGES, SAME_ITEMS)
-    return Finding("mean change", (n, n), method, mean, (mean - half, mean + half), level, p, assumptions)
+    return Finding("mean change", (n, n), method, float(change.mean()), (low, high), level, p, assumptions)
 
 
 def _as_extreme(change: Array, signs: NDArray[np.float64]) -> int:
