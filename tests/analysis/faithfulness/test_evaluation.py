@@ -15,8 +15,10 @@ BOXES = ItemOutputs(
     proposals=[[DOG, ELSEWHERE], [DOG]],
 )
 SPANS = ItemOutputs(
-    "q", gold={1: ("filter", [(0, 1)]), 2: ("find", [(0, 2)])}, outputs={1: ("filter", [0.5, 0.5]), 2: ("find", [1, 0])}
-)  # fmt: skip
+    "q",
+    gold={1: ("filter", [(0, 1)]), 2: ("find", [(0, 2)])},
+    outputs={1: ("filter", [0.5, 0.5]), 2: ("find", [1, 0])},
+)
 
 
 def test_boxes():
