@@ -18,6 +18,16 @@ CHECKS = {
     "words": [sys.executable, "-m", "scripts.words"],
     "types": [str(BIN / "mypy"), "."],
     "import contracts": [str(BIN / "lint-imports")],
+    "doctests": [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--doctest-modules",
+        "analysis",
+    ],
     "migrations": [sys.executable, "manage.py", "makemigrations", "--check", "--dry-run"],
     "system checks": [sys.executable, "manage.py", "check", "--fail-level", "WARNING"],
 }

@@ -17,7 +17,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
-from statsmodels.stats.proportion import proportion_confint
+from scipy.stats import binomtest
 
 from ..participants.trial_grid import Grid
 from ..stats.arrays import Array
@@ -377,5 +377,5 @@ def _holm(p: Array) -> Array:
 
 def _rate(claimed: ArrayLike) -> Rate:
     n, hits = np.size(claimed), int(np.sum(claimed))
-    low, high = proportion_confint(hits, n, method="wilson")
+    low, high = binomtest(hits, n).proportion_ci(method="wilson")
     return Rate(hits / n, float(np.sqrt(hits / n * (1 - hits / n) / n)), (float(low), float(high)))
