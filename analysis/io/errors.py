@@ -1,4 +1,4 @@
-"""What can be wrong with the input of the analysis.
+"""Errors in the input of the analysis.
 
 ValueError
 └── AnalysisError           the analysis cannot go on; the message is one sentence fit for a person

@@ -1,4 +1,7 @@
-"""Reads typed tables (CSV, Parquet, JSON lines) and JSON; names file, line and column of any fault."""
+"""Read typed tables (CSV, Parquet, JSON lines) and JSON.
+
+Errors name file, line and column.
+"""
 
 import csv
 import hashlib
@@ -53,20 +56,25 @@ class Table:
 
 
 def find_table(folder: Path, name: str) -> Path | None:
-    """The file of the table in any of the three formats; None where there is none.
+    """Find the file of a table in any of the three formats; None without one.
 
-    Raises InputError where more than one is there: it would be unclear which one counts.
+    Raises:
+        InputError: There are several: it would be unclear which one counts.
     """
-    found = [folder / f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()]
-    if len(found) > 1:
-        raise InputError(folder, f"holds both {found[0].name} and {found[1].name}; keep one")
-    return found[0] if found else None
+    files = [folder / f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()]
+    if len(files) > 1:
+        raise InputError(folder, f"holds both {files[0].name} and {files[1].name}; keep one")
+    return files[0] if files else None
 
 
 def read_table(path: Path, columns: Sequence[Column]) -> Table:
-    """The named columns of the file, typed; columns that the file lacks are wholly missing.
+    """Read the named columns of a file, typed.
 
-    Raises InputError, naming file, line (row in Parquet) and column, for whatever does not fit.
+    Columns that the file lacks are wholly missing.
+
+    Raises:
+        InputError: Something does not fit; names file, line (row in Parquet) and
+            column.
     """
     readers = {".csv": _read_csv, ".parquet": _read_parquet, ".jsonl": _read_jsonl}
     if path.suffix not in readers:
@@ -82,7 +90,11 @@ def read_table(path: Path, columns: Sequence[Column]) -> Table:
 
 
 def read_json(path: Path) -> Any:
-    """The JSON value in the file; InputError with line and column where it is not JSON."""
+    """Read the JSON value of a file.
+
+    Raises:
+        InputError: The file cannot be read or is not JSON; names line and column.
+    """
     try:
         return json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -97,20 +109,26 @@ def read_json(path: Path) -> Any:
 
 
 def read_lines(path: Path, read: Callable[[int, bytes], Made], *, what: str) -> list[Made]:
-    """What ``read`` makes of each line that is not blank; it is given the line's number (1-based) too.
+    """Parse each line of a file that is not blank.
 
-    Raises InputError for a file that is missing, cannot be read or holds none, which ``what`` names.
+    Args:
+        path: The file.
+        read: Parses a line, given its number (1-based) and its bytes.
+        what: Name of what a line holds, for the message about an empty file.
+
+    Raises:
+        InputError: The file is missing, cannot be read or holds no line.
     """
     try:
         with path.open("rb") as file:
-            found = [read(number, line) for number, line in enumerate(file, 1) if line.strip()]
+            parsed = [read(number, line) for number, line in enumerate(file, 1) if line.strip()]
     except FileNotFoundError:
         raise InputError(path, "there is no such file") from None
     except OSError as error:
         raise InputError(path, error.strerror or "cannot be read") from None
-    if not found:
+    if not parsed:
         raise InputError(path, f"holds no {what}")
-    return found
+    return parsed
 
 
 def sha256(path: Path) -> str:
@@ -137,7 +155,11 @@ def _read_csv(path: Path, names: Sequence[str]) -> tuple[pd.DataFrame, Callable[
 
 
 def read_csv_header(path: Path) -> list[str]:
-    """Column names of a CSV file; InputError where it is missing, empty or names a column twice."""
+    """Read the column names of a CSV file.
+
+    Raises:
+        InputError: The file is missing or empty, or names a column twice.
+    """
     if not path.is_file():
         raise InputError(path, "there is no such file")
     try:
@@ -151,7 +173,10 @@ def read_csv_header(path: Path) -> list[str]:
 
 
 def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """First line number (1-based) and fields of each record; blank lines are none."""
+    """Yield first line number (1-based) and fields of each record.
+
+    Blank lines are not records.
+    """
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file)
         line = 1
@@ -237,7 +262,7 @@ def _typed(raw: pd.DataFrame, column: Column, path: Path, place: Callable[[int],
 
 
 def _converted(given: pd.Series, column: Column) -> tuple[pd.Series, str]:
-    """The values, missing where the given one does not fit, and what was expected, in words."""
+    """Return the values, missing if they do not fit, and the expected form."""
     if column.kind == "text":
         if column.choices:
             return given.where(given.isin(column.choices), None), f"one of {', '.join(column.choices)}"

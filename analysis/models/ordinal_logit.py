@@ -1,4 +1,4 @@
-"""Ordinal ratings, trial by trial: cumulative logit clustered by participant.
+"""Cumulative logit of ordinal ratings, clustered by participant.
 
 References:
     1. McCullagh (1980): proportional odds.
@@ -105,7 +105,7 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
 
 
 def _one_ended(trials: Trials) -> str:
-    """Which condition has only the lowest or only the highest rating, "" where none has."""
+    """Name a condition with ratings at one end of the scale, "" without one."""
     ends = (trials.outcome.min(), trials.outcome.max())
     for index, name in enumerate(trials.conditions):
         own = trials.outcome[trials.condition == index]

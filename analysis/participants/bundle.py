@@ -1,7 +1,8 @@
-"""A study's export bundle: loads the folder, checks it, and gives typed tables.
+"""Load and check the export bundle of a study, as typed tables.
 
-The form is documented in docs/reference/bundle.md. Needed are trials, participants, study_version.json and
-rules.json; what a bundle made elsewhere may lack is None here.
+docs/reference/bundle.md documents the format. Needed are trials, participants,
+study_version.json and rules.json; what a bundle from elsewhere may lack is
+None here.
 """
 
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ class Points(BaseModel):
 
 
 class Question(BaseModel):
-    """One question of a questionnaire; `role` says what the measures read from it."""
+    """Question of a questionnaire; `role` says how the measures use it."""
 
     key: str
     text: str
@@ -104,11 +105,12 @@ class Condition(BaseModel):
 
     @property
     def title(self) -> str:
+        """The label, or the name without one."""
         return self.label or self.name
 
 
 class Published(BaseModel):
-    """What a publication says about this study's exclusions."""
+    """Statements of a publication about this study's exclusions."""
 
     excluded_percent: float | None = None
     note: str | None = None
@@ -127,7 +129,7 @@ class Version(BaseModel):
     @field_validator("item_questionnaire", "post_survey", mode="before")
     @classmethod
     def _ratings_only(cls, questions: Any) -> Any:
-        """Choices, numbers and texts have a kind and no measure: they stay in the tables, unread."""
+        """Leave out choices, numbers and texts: they have no measure."""
         if not isinstance(questions, list):
             return questions
         return [
@@ -197,11 +199,13 @@ class _Rules(BaseModel):
 
 @dataclass(frozen=True)
 class Bundle:
-    """A checked bundle. Tables hold all modes and versions; `trials` holds submitted trials only.
+    """Checked bundle.
 
-    trials, participants, post_survey: data frames; booleans and numbers are floats, NaN where missing.
-    assigned: trials that were assigned, submitted or not. question_scores: what each question adds to the
-    model scores, None where the folder does not hold it. hashes: file name to SHA-256.
+    Tables hold all modes and versions; `trials` holds submitted trials only.
+    trials, participants, post_survey: data frames; booleans and numbers are
+    floats, NaN where missing. assigned: trials that were assigned, submitted or
+    not. question_scores: each question's part in the model scores, None if the
+    folder does not hold it. hashes: file name to SHA-256.
     """
 
     path: Path
@@ -222,7 +226,11 @@ class Bundle:
 
 
 def load_bundle(path: Path) -> Bundle:
-    """Reads and checks the folder. Raises InputError naming file, line and column of the first fault."""
+    """Read and check a bundle's folder.
+
+    Raises:
+        InputError: Names file, line and column of the first problem.
+    """
     if not path.is_dir():
         raise InputError(path, "is not a folder")
     study = _parse(path / "study_version.json", Study)
@@ -255,7 +263,11 @@ def load_bundle(path: Path) -> Bundle:
 
 
 def load_scores(path: Path) -> Scores:
-    """Reads a scores file, from a bundle or made elsewhere. Raises InputError."""
+    """Read a scores file, from a bundle or made elsewhere.
+
+    Raises:
+        InputError: Names file and field of the first problem.
+    """
     scores = _parse(path, Scores)
     for system, entry in scores.systems.items():
         for key, value in entry.scores.items():
@@ -289,17 +301,17 @@ def _load_rules(path: Path, study: Study) -> list[Rule]:
 
 
 def _question_scores(path: Path) -> pd.DataFrame | None:
-    """The table of questions; None where there is none, or none with a row: no system was scored."""
-    found = find_table(path, QUESTION_SCORES)
-    table = read_question_scores(found) if found else None
+    """Read the scores per question; None without a row: no system was scored."""
+    file = find_table(path, QUESTION_SCORES)
+    table = read_question_scores(file) if file else None
     return None if table is None or table.empty else table
 
 
 def _table(path: Path, name: str) -> Path:
-    found = find_table(path, name)
-    if found is None:
+    file = find_table(path, name)
+    if file is None:
         raise InputError(path, f"holds no {name}.csv (nor .parquet or .jsonl)")
-    return found
+    return file
 
 
 def _load_trials(path: Path, study: Study) -> Table:
@@ -307,7 +319,10 @@ def _load_trials(path: Path, study: Study) -> Table:
 
 
 def _question_columns(study: Study, part: str) -> list[Column]:
-    """The columns of all versions' questions; one key must mean one scale throughout."""
+    """Build the columns of all versions' questions.
+
+    One key must mean one scale throughout.
+    """
     columns: dict[str, Column] = {}
     taken = {column.name for column in _TRIALS}
     for version in study.versions:
@@ -337,11 +352,13 @@ def _check_trials(trials: Table, participants: Table, study: Study) -> None:
 
 def _check_conditions(table: Table, study: Study) -> None:
     """Every row names a version of the study and a condition of that version."""
-    known = {version.version: {arm.name for arm in version.conditions} for version in study.versions}
+    names_by_version = {
+        version.version: {arm.name for arm in version.conditions} for version in study.versions
+    }
     versions, conditions = table.frame["version"].astype(int), table.frame["condition"]
-    for row in _rows(~versions.isin(known.keys())):
+    for row in _rows(~versions.isin(names_by_version.keys())):
         raise table.fault(row, "version", f"study_version.json has no version {versions.iloc[row]}")
-    for version, names in known.items():
+    for version, names in names_by_version.items():
         for row in _rows((versions == version) & conditions.notna() & ~conditions.isin(names)):
             problem = f"version {version} has no condition {conditions.iloc[row]!r}"
             raise table.fault(row, "condition", problem)
