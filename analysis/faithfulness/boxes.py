@@ -65,7 +65,7 @@ class NodeScore:
 
 @dataclass(frozen=True)
 class Worst:
-    """An example with the node that went most wrong, None without a scored one."""
+    """An example with the node that went most wrong, if one was scored."""
 
     id: str
     f1: float
@@ -191,6 +191,7 @@ def score_boxes(
     Raises:
         MatchError: Gold and outputs do not fit together.
 
+    >>> from analysis.faithfulness import GoldModule, OutputModule
     >>> dog = np.array([[0.1, 0.1, 0.3, 0.5]])
     >>> gold = GoldExample("a", (GoldModule(0, "find", (dog,)),))
     >>> output = OutputExample("a", (dog,), (OutputModule(0, "find", np.array([0.9])),))

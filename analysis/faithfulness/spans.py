@@ -227,9 +227,9 @@ def _merged(gold: GoldSpans, output: SpanOutput) -> list[Array]:
     merged, start = [], 0
     for (name, _), count in zip(gold.modules, counts, strict=True):
         parts = output.modules[start : start + count]
-        for place, (name_, _) in enumerate(parts, start):
-            if module_of(name_.rstrip("0123456789"))[0] != module_of(name)[0]:
-                problem = f"the output is of {name_!r}, gold of {name!r}"
+        for place, (output_name, _) in enumerate(parts, start):
+            if module_of(output_name.rstrip("0123456789"))[0] != module_of(name)[0]:
+                problem = f"the output is of {output_name!r}, gold of {name!r}"
                 raise MatchError(problem, gold.id, f"module {place}")
         rows = [row for _, attention in parts for row in np.atleast_2d(attention)]
         if len({len(row) for row in rows}) != 1:

@@ -65,7 +65,7 @@ class Parting:
 
 @dataclass(frozen=True)
 class Agreement:
-    """All measures of all groups, and the first difference of every two people.
+    """All measures of all groups, and where every two people first differ.
 
     Measures of boxes are `f1_50` and `f1_75`, `mean_iou` (of objects matched above 0.5); of spans `exact_f1`,
     `overlap_f1` (a shared token is enough), `token_f1` and `token_alpha`. Both have `agreed`, the share of
@@ -304,7 +304,7 @@ def _binary_alpha(sums: Array) -> Array:
 
 
 def _partings(items: Sequence[Item], layers: Layers, pairs: _Pairs) -> tuple[Parting, ...]:
-    """Find the first node in the order of work at which each two people differ."""
+    """Find the first node, in order of work, at which each two people differ."""
     first_nodes: dict[tuple[int, str, str], int | None] = {}
     orders = layers.unit_node[pairs.unit].tolist()
     for pair, (item, order) in enumerate(zip(pairs.item.tolist(), orders, strict=True)):

@@ -128,7 +128,10 @@ def flatten(items: Sequence[Item], kind: Kind) -> Layers:
 
 
 def _layers_of(item: Item) -> Iterator[tuple[int, Node, str, Sequence[Any], Value | None]]:
-    """Every layer of an item, node by node: the node's place, the node, the person, objects and value."""
+    """Yield every layer of an item, node by node.
+
+    A layer has the node's position, the node, the person, objects and value.
+    """
     people = sorted(item.objects.keys() | item.values.keys())
     for order, node in enumerate(item.nodes):
         for person in people:

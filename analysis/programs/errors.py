@@ -1,4 +1,4 @@
-"""What can be wrong with a program, shown at its place.
+"""Errors in a program, with line and column.
 
 AnalysisError
 └── ProgramError    a program cannot be read or does not fit together; names line and column

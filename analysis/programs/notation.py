@@ -27,7 +27,7 @@ def escape(argument: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """What stands between brackets as an argument: undoes `escape`, drops unescaped white space around."""
+    """Undo `escape` of an argument, dropping unescaped white space around it."""
     if "\\" not in text:
         return text.strip()
     text = text.lstrip()
@@ -38,7 +38,10 @@ def unescape(text: str) -> str:
 
 
 def read_argument(text: str, place: int) -> tuple[str | None, int]:
-    """The argument that begins at a place, None where there is none, and the place after its bracket."""
+    """Read the argument at an offset, and the offset after its bracket.
+
+    The argument is None if none begins there.
+    """
     if text[place : place + 1] != "[":
         return None, place
     match = _INSIDE.match(text, place + 1)

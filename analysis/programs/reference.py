@@ -116,7 +116,7 @@ _DROP = """\
 
 The released annotations name a question type; `program_of(qtype, arguments, question=…)` makes its \
 program, and `lists_of(qtype)` says which nodes each annotated list is about. Without arguments the two \
-events of `yeardiff_find2_qtype` cannot be told apart: its program is then that of \
+events of `yeardiff_find2_qtype` cannot be distinguished: its program is then that of \
 `yeardiff_find_qtype`.
 
 | question type | program | lists |
@@ -187,7 +187,10 @@ def _drop() -> str:
 
 
 def _directed(form: QuestionType) -> str:
-    """A question type's program, with a gap for the direction that the question gives."""
+    """Return a question type's program, with a gap for the direction.
+
+    The question gives the direction.
+    """
     return form.program.replace(form.direction, f"{form.direction}[…]", 1) if form.direction else form.program
 
 

@@ -173,7 +173,7 @@ def cost_of_looks(bounds: Boundaries, power: float = 0.8) -> Cost:
             and 1.
 
     >>> round(cost_of_looks(boundaries([0.5, 1.0])).inflation, 3)
-    1.007
+    1.004
     """
     if bounds.looks[-1].fraction != 1:
         raise ValueError("the last look must be at the information fraction 1 to say what looks cost")
