@@ -2,6 +2,8 @@
 
 import inspect
 from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 from scripts.processes import ROOT
 
@@ -36,23 +38,18 @@ def page() -> str:
     return HEAD + "".join(_section(import_module(f"analysis.{name}")) for name in PACKAGES)
 
 
-def first_line(value: object) -> str:
+def first_line(value: Any) -> str:
     """Return the first line of a docstring; values say what type they have."""
     if inspect.isclass(value) or inspect.isfunction(inspect.unwrap(value)):
         return (inspect.getdoc(value) or "").partition("\n")[0]
     return "A constant." if isinstance(value, dict | list | tuple) else "A type, for annotations."
 
 
-def _section(package: object) -> str:
-    names = package.__all__  # type: ignore[attr-defined]
+def _section(package: ModuleType) -> str:
+    names = package.__all__
     lines = [f"- `{name}`: {first_line(getattr(package, name))}" for name in names]
-    title = package.__name__.removeprefix("analysis.")  # type: ignore[attr-defined]
-    return f"\n## {title}\n\n{first_doc(package)}\n\n" + "\n".join(lines) + "\n"
-
-
-def first_doc(package: object) -> str:
-    """Return the first line of a package's docstring."""
-    return (package.__doc__ or "").partition("\n")[0]
+    title = package.__name__.removeprefix("analysis.")
+    return f"\n## {title}\n\n{(package.__doc__ or '').splitlines()[0]}\n\n" + "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

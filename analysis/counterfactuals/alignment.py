@@ -182,7 +182,7 @@ def alignment_score(
 
 
 def group_of(record: Record) -> Group:
-    """The group that a record belongs to."""
+    """Return the group that a record belongs to."""
     return Group(
         record.dataset, record.system, record.step, record.method, record.context, record.distribution
     )

@@ -82,7 +82,7 @@ Draft = tuple[dict[str, Any], Version, Version]  # fields of the instance, the o
 
 
 def _comparison(question: Mapping[str, Any], distributions: Sequence[Distribution]) -> list[Draft]:
-    """Raises ValueError, with the reason, where nothing can be swapped."""
+    """Draft swaps. Raises ValueError, with the reason, without one."""
     if "comparison" not in question.get("type", "comparison"):
         raise ValueError("not a comparison question")
     text, entities = question["question"], _entities(question)
@@ -119,7 +119,7 @@ def _entities(question: Mapping[str, Any]) -> list[str]:
 
 
 def _coreference(question: Mapping[str, Any]) -> list[Draft]:
-    """Raises ValueError, with the reason, where nothing can be inserted."""
+    """Draft insertions. Raises ValueError, with the reason, without one."""
     if "comparison" in question.get("type", ""):
         raise ValueError("a comparison question")
     text, answer = question["question"], question["answer"]

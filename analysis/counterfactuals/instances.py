@@ -111,7 +111,7 @@ def _wrong(problem: str) -> PydanticCustomError:
 
 
 def context_text(context: Context) -> str:
-    r"""The sentences of a context as one text, articles in lines of their own.
+    r"""Join a context's sentences, articles in lines of their own.
 
     >>> context_text([("A", ["One. ", "Two."]), ("B", ["Three."])])
     'One. Two.\nThree.'

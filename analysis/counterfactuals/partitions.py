@@ -61,7 +61,7 @@ class Partition:
             raise ValueError(f"negative: the span {both[0]} is also positive")
 
     def scores(self, weights: Iterable[tuple[int, int, float]]) -> tuple[list[float], list[float]]:
-        """Saliency of the positive and of the negative tokens.
+        """Return the saliency of the positive and of the negative tokens.
 
         weights: start, end and saliency of each token; a token belongs to a span that it overlaps.
         """
@@ -76,7 +76,7 @@ class Partition:
 
 
 def words(text: str) -> list[Span]:
-    """Spans of words and numbers; punctuation is none."""
+    """Find the spans of words and numbers, without punctuation."""
     return [match.span() for match in _WORD.finditer(text)]
 
 

@@ -38,7 +38,7 @@ def verdict_agreement(
 
 
 def as_json(instances: Sequence[Instance], *, rng: np.random.Generator) -> dict[str, Any]:
-    """Counts of verdicts and their agreement, ready for JSON."""
+    """Count verdicts and measure their agreement, ready for JSON."""
     share, alpha = verdict_agreement(instances, rng=rng)
     settled = [one.verdict or "open" for one in instances]
     return {

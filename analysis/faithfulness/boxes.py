@@ -162,7 +162,7 @@ class BoxScores:
         return worst
 
     def _present(self) -> Truth:
-        """Which example has which module type: examples × modules."""
+        """Mark which example has which module type: examples × modules."""
         present = self.system.occurrences[..., -1] > 0
         present[:, 0] |= self.reference
         return present
@@ -203,7 +203,7 @@ def score_boxes(
 
 
 def score_cells(cells: Cells, *, reference: bool = False) -> BoxScores:
-    """Scores of gold and outputs that are already arranged."""
+    """Score gold and outputs that are already arranged."""
     return BoxScores(cells, count(cells, reference=reference), reference)
 
 
@@ -223,7 +223,7 @@ def parts(averaging: Averaging, counts: Array, occurrences: Array, present: Trut
 
 
 def f1_tally(averaging: Averaging, sums: Array) -> Tally:
-    """F1 from what each example adds: examples × columns of `parts`."""
+    """Build the sums of F1 from examples × columns of `parts`."""
     return Tally(sums, partial(_f1, averaging), int(sums[:, -1].sum()), NEVER)
 
 

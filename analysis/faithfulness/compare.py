@@ -102,6 +102,6 @@ def _permutation_iv(first: Tally, second: Tally, trials: int) -> None:
 
 
 def _swaps(rng: np.random.Generator, trials: int, examples: int) -> Array:
-    """1 where a trial swaps an example, 0 where not; one random bit each."""
+    """Draw 1 where a trial swaps an example, else 0; one random bit each."""
     drawn = np.frombuffer(rng.bytes(trials * -(-examples // 8)), dtype=np.uint8).reshape(trials, -1)
     return np.unpackbits(drawn, axis=1, count=examples).astype(float)

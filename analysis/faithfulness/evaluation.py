@@ -114,7 +114,8 @@ def evaluate(
         return Evaluation({"mean": _figures(spans.table(), losses)}, {}, _worst_spans(spans, items, most))
     boxes = score_box_items(items)
     f1 = boxes.intervals(rng=rng, resamples=resamples)
-    figures, upper = {}, {}
+    figures: dict[str, dict[str, Figure]] = {}
+    upper: dict[str, dict[str, Figure]] = {}
     for way in AVERAGINGS:
         table = boxes.table(way)
         figures[way] = _figures(table, {name: f1[way, name] for name in table})

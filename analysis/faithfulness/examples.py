@@ -98,7 +98,7 @@ def is_scored(module: str) -> bool:
 
 
 def canonical(module: str) -> str:
-    """A module's name with hyphens and without its argument.
+    """Return a module's name with hyphens and without its argument.
 
     >>> canonical("with_relation[holding]")
     'with-relation'
@@ -177,7 +177,7 @@ def _scored(
 
 
 def _misfit(node: GoldModule, output: OutputModule | None, images: int, proposals: int) -> str:
-    """Why an output cannot be scored against a node's gold; "" where it can."""
+    """Explain why an output cannot be scored against gold; "" if it can."""
     if output is None:
         return "there is no output for this node"
     if output.module != node.module:
@@ -194,5 +194,5 @@ def _numbers(values: Iterable[int]) -> Index:
 
 
 def _stack(lists: Sequence[Array]) -> Array:
-    """Boxes of many lists, one after the other: n × 4."""
+    """Concatenate the boxes of many lists: n × 4."""
     return np.concatenate([np.zeros((0, 4)), *lists])

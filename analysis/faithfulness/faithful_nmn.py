@@ -113,7 +113,7 @@ def _rows(path: Path, notes: Counter[str], as_released: bool) -> dict[str, _Exam
 
 
 def _cell(text: str, notes: Counter[str], as_released: bool) -> Array:
-    """Boxes of one cell, n × 4. Raises ValueError."""
+    """Parse the boxes of a cell, n × 4. Raises ValueError."""
     try:
         listed = json.loads(text) if text else []
     except json.JSONDecodeError as error:
@@ -148,7 +148,7 @@ def _key(example: _Example) -> Key:
 
 
 def _programs(path: Path, wanted: set[Key]) -> dict[Key, list[str]]:
-    """The program texts that fit each of the wanted keys."""
+    """Find the program texts that fit each of the keys."""
     fitting: dict[Key, list[str]] = defaultdict(list)
     for _, row in _records(path, "\t", TSV_COLUMNS):
         key = frozenset(_annotated(row["annotation"], row["tokens"]))
@@ -158,7 +158,7 @@ def _programs(path: Path, wanted: set[Key]) -> dict[Key, list[str]]:
 
 
 def _annotated(program: str, tokens: str) -> Iterator[tuple[int, str, str]]:
-    """Line, module and words of the lines that the box file annotates."""
+    """Yield line, module and words of the annotated lines."""
     words = _tokens(tokens)
     for line, text in enumerate(program.split("\n")):
         name, _, argument = text.lstrip(".").partition("[")
@@ -213,7 +213,7 @@ def _image_nodes(program: Program) -> dict[int, str]:
 
 
 def _nodes(example: _Example, choosing: dict[int, str]) -> tuple[GoldModule, ...]:
-    """The gold of one example, in program order."""
+    """Return the gold of one example, in program order."""
     nothing = np.zeros((0, 4))
     nodes = [GoldModule(line, name, None) for line, name in choosing.items()]
     for line, (module, _) in example.modules.items():
@@ -225,7 +225,7 @@ def _nodes(example: _Example, choosing: dict[int, str]) -> tuple[GoldModule, ...
 
 
 def _records(path: Path, delimiter: str, columns: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line (of the record's end) and fields of every record."""
+    """Yield line (of the record's end) and fields of every record."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, delimiter=delimiter, restval="")

@@ -130,7 +130,7 @@ def read_span_outputs(path: Path) -> dict[str, SpanOutput]:
 
 
 def line_of(path: Path, id: str) -> int | None:
-    """The line of an example in a file of JSON lines; None where it has none."""
+    """Find the line of an example in JSON lines; None without it."""
     for number, line in _lines(path):
         if json.loads(line).get("id") == id:
             return number
@@ -138,7 +138,7 @@ def line_of(path: Path, id: str) -> int | None:
 
 
 def _read(path: Path, wire: type[Wire], make: Callable[[Wire], Made]) -> list[Made]:
-    """Every line of a file as what it stands for; no id may be there twice."""
+    """Parse every line of a file; an ID must not repeat."""
     seen: dict[str, int] = {}
     examples = []
     for number, line in _lines(path):

@@ -110,7 +110,7 @@ def _counted(cells: Cells, marked: list[Index], hit: Truth) -> Counted:
 
 
 def _summed(values: Array, key: Index, shape: tuple[int, int]) -> Array:
-    """Sums by example and module, with those over all modules in front."""
+    """Sum by example and module, with the sum over modules in front."""
     sums = _grouped(values, key, shape[0] * shape[1]).reshape(*shape, values.shape[1])
     sums[:, 0] = sums.sum(axis=1)
     return sums

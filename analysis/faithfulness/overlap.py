@@ -14,7 +14,7 @@ ROUNDING = 1e-9  # relative; no pair at a threshold may be lost to it
 
 
 def ragged(starts: Index, counts: Index) -> tuple[Index, Index]:
-    """All members of many ranges, one after the other.
+    """List all members of many ranges, one range after the other.
 
     Range i is starts[i], …, starts[i] + counts[i] − 1. Returns the range and the value of each member.
 
@@ -52,7 +52,7 @@ def overlapping(
 
 
 def _columns(boxes: Array) -> Array:
-    """Left, top, right, bottom and area: 5 × n."""
+    """Return left, top, right, bottom and area: 5 × n."""
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
     return np.stack([*boxes.T, width * height])
 

@@ -62,5 +62,5 @@ def _kept(node: GoldModule, child: Boxes | None) -> Boxes | None:
 
 
 def _among(own: Array, below: Array) -> Array:
-    """Which boxes are also in the other list, in every digit."""
+    """Mark the boxes that are also in the other list, in every digit."""
     return (own[:, None] == below[None]).all(axis=2).any(axis=1) if len(below) else np.zeros(len(own), bool)

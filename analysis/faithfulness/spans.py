@@ -157,7 +157,7 @@ class SpanScores:
         return worst
 
     def _sums(self, modules: Iterable[str]) -> Array:
-        """Losses and number of the instances of some modules: questions × 2."""
+        """Sum losses and instances of some modules: questions × 2."""
         chosen = np.isin(self.module, list(modules))
         questions, size = self.question[chosen], len(self.examples)
         losses = np.bincount(questions, self.loss[chosen], minlength=size)

@@ -44,7 +44,7 @@ class Stored(BaseModel):
     examples: dict[str, dict[str, BoxParts | tuple[Number, Number]]]
 
     def tally(self, ids: Sequence[str], module: str, averaging: Averaging) -> Tally:
-        """One score as sums over the examples, in the order of `ids`.
+        """Sum a score over the examples, in the order of `ids`.
 
         Raises AnalysisError where no example has the module.
         """
@@ -82,7 +82,7 @@ def load_scores(path: Path) -> Stored:
 
 
 def box_examples(scores: BoxScores) -> dict[str, dict[str, Json]]:
-    """The "examples" of a system's boxes."""
+    """Return the "examples" of a system's boxes."""
     f1 = scores.example_scores()[..., 2]
     return {
         id: {
@@ -99,7 +99,7 @@ def box_examples(scores: BoxScores) -> dict[str, dict[str, Json]]:
 
 
 def span_examples(scores: SpanScores) -> dict[str, dict[str, list[float]]]:
-    """The "examples" of a system's spans."""
+    """Return the "examples" of a system's spans."""
     return {
         id: {
             name: tally.sums[row].tolist()

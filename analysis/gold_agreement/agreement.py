@@ -223,7 +223,7 @@ def _agreed_below(items: Sequence[Item], layers: Layers, agreed: Truth) -> Truth
 def _groups(
     items: Sequence[Item], layers: Layers, pairs: _Pairs
 ) -> Iterator[tuple[Group, Truth, Truth | None]]:
-    """Every group with its pairs, and its units (None: not for this group)."""
+    """Yield groups with their pairs and units (None: not for this group)."""
     places = zip(layers.unit_item.tolist(), layers.unit_node.tolist(), strict=True)
     nodes = [items[item].nodes[order] for item, order in places]
     module = np.array([node.module for node in nodes], dtype=object)
@@ -243,7 +243,7 @@ def _groups(
 def _tallies(
     items: Sequence[Item], layers: Layers, pairs: _Pairs, chosen: Truth, units: Truth | None, kind: Kind
 ) -> Iterator[tuple[str, Tally]]:
-    """Every measure of a group, as sums over items."""
+    """Yield every measure of a group, as sums over items."""
     item, n = pairs.item[chosen], int(chosen.sum())
     for name, parts in pairs.sums.items():
         sums = np.stack(
@@ -258,7 +258,7 @@ def _tallies(
 
 
 def _count_alpha(items: Sequence[Item], layers: Layers, units: Truth) -> Tally:
-    """Alpha of the numbers given at nodes, with squared differences."""
+    """Build the sums of the alpha of numbers at nodes (interval metric)."""
     number, unit = layers.number, layers.layer_unit
     kept = units[unit] & ~np.isnan(number)
     m, total, squares = (
@@ -280,7 +280,7 @@ def _interval_alpha(sums: Array) -> Array:
 
 
 def _token_alpha(items: Sequence[Item], layers: Layers, units: Truth) -> Tally:
-    """Alpha of the tokens that are marked or not."""
+    """Build the sums of the alpha of marked tokens (nominal metric)."""
     raters = np.bincount(layers.layer_unit, minlength=len(units))
     paired = units & (raters >= 2)
     owner = np.repeat(np.arange(len(layers.count)), layers.count)

@@ -92,7 +92,7 @@ def _listed(objects: Mapping[str, Sequence[Object]]) -> tuple[list[str], list[in
 
 
 def _table(boxes: Array, images: Array) -> Array:
-    """Overlap of every two boxes; 0 between images."""
+    """Compute the overlap of every two boxes; 0 between images."""
     count = len(boxes)
     table = np.zeros((count, count))
     nothing = np.zeros(count, dtype=np.int64)
@@ -102,7 +102,7 @@ def _table(boxes: Array, images: Array) -> Array:
 
 
 def _joined(people: Sequence[str], table: Array, above: float) -> list[list[int]]:
-    """Groups of objects, joined from the largest overlap down."""
+    """Join groups of objects from the largest overlap down."""
     group = {left: [left] for left in range(len(people))}
     candidates = [
         (left, right) for left, right in combinations(range(len(people)), 2) if table[left, right] > above

@@ -173,7 +173,7 @@ def _row(item: Item, person: str, node: Node, marked: tuple[Any, Any], kind: Kin
 
 
 def _columns(rows: Sequence[tuple[int, ...]], width: int) -> Index:
-    """The columns of rows of whole numbers, also of none."""
+    """Return the columns of rows of whole numbers, also of none."""
     return np.array(rows, dtype=np.int64).reshape(-1, width).T
 
 

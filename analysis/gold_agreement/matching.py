@@ -32,7 +32,7 @@ class Overlaps:
 
 
 def overlaps_of(layers: Layers) -> Overlaps:
-    """Every two objects of a pair of layers that overlap, in the same image."""
+    """Find overlapping objects of each pair of layers, in the same image."""
     counts, counts_ = layers.count[layers.first], layers.count[layers.second]
     pair, place = ragged(layers.start[layers.first], counts)
     starts = layers.start[layers.second]
@@ -82,7 +82,7 @@ def assign(first: Index, second: Index, overlap: Array) -> Index:
 
 
 def _degree(key: Index) -> Index:
-    """How often each value occurs, by its places."""
+    """Count how often each value occurs, at its positions."""
     if not len(key):
         return key
     return np.bincount(key)[key]

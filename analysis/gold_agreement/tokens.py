@@ -30,7 +30,7 @@ def merged(group: Index, start: Index, end: Index) -> tuple[Index, Index, Index]
 
 
 def covered(group: Index, start: Index, end: Index, groups: int) -> Index:
-    """How many tokens the spans of each group cover."""
+    """Count the tokens that the spans of each group cover."""
     group, start, end = merged(group, start, end)
     return np.bincount(group, end - start, minlength=groups).astype(np.int64)
 

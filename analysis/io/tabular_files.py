@@ -51,7 +51,7 @@ class Table:
     place: Callable[[int], str]
 
     def fault(self, row: int, field: str, problem: str) -> InputError:
-        """The error to raise for a value of the row (0-based)."""
+        """Build the error for a value of the row (0-based)."""
         return InputError(self.path, problem, where=self.place(row), field=field)
 
 
@@ -132,7 +132,7 @@ def read_lines(path: Path, read: Callable[[int, bytes], Made], *, what: str) -> 
 
 
 def sha256(path: Path) -> str:
-    """Hex digest of the file's bytes."""
+    """Return the hex digest of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -228,7 +228,7 @@ def _grid(likelihood: _Likelihood) -> list[tuple[Array, _Point]] | None:
 
 
 def _curvature(function: Callable[[Array], float], at: Array, step: float = 0.1) -> Array:
-    """Second derivatives of a function of two numbers by central differences."""
+    """Compute second derivatives in two numbers by central differences."""
     moves = np.eye(2) * step
     here = function(at)
     second = np.empty((2, 2))
@@ -246,7 +246,7 @@ def _curvature(function: Callable[[Array], float], at: Array, step: float = 0.1)
 def _posterior(
     conditions: tuple[str, ...], pair: tuple[int, int], points: list[_Point], weights: Array, level: float
 ) -> Posterior:
-    """The mixture of the grid points' normal distributions for one difference."""
+    """Mix the grid points' normal distributions of one difference."""
     vector = np.zeros(len(points[0].mean))
     vector[1 + pair[1]], vector[1 + pair[0]] = 1.0, -1.0
     means = np.array([vector @ point.mean for point in points])

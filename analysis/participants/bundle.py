@@ -140,7 +140,7 @@ class Version(BaseModel):
         ]
 
     def question(self, role: str) -> Question | None:
-        """The question with the role, of either questionnaire."""
+        """Return the question with the role, of either questionnaire."""
         questions = self.item_questionnaire + self.post_survey
         return next((question for question in questions if question.role == role), None)
 
@@ -221,7 +221,7 @@ class Bundle:
     hashes: dict[str, str]
 
     def version(self, number: int) -> Version:
-        """The frozen definition with the number."""
+        """Return the frozen definition with the number."""
         return next(version for version in self.study.versions if version.version == number)
 
 
@@ -351,7 +351,7 @@ def _check_trials(trials: Table, participants: Table, study: Study) -> None:
 
 
 def _check_conditions(table: Table, study: Study) -> None:
-    """Every row names a version of the study and a condition of that version."""
+    """Check that every row names a version and one of its conditions."""
     names_by_version = {
         version.version: {arm.name for arm in version.conditions} for version in study.versions
     }
@@ -371,5 +371,5 @@ def _check_unique(table: Table, columns: list[str]) -> None:
 
 
 def _rows(flags: pd.Series) -> list[int]:
-    """Positions of the true values."""
+    """Return the positions of the true values."""
     return [int(position) for position in flags.to_numpy().nonzero()[0]]

@@ -103,7 +103,7 @@ class Estimates:
         return self.groups[places[0]] == self.groups[places[1]]
 
     def get(self, measure: str, condition: str) -> Estimate:
-        """The estimate of the measure (key) in the condition."""
+        """Return the estimate of the measure (key) in the condition."""
         return self.table[measure, condition]
 
     def available(self, measure: str) -> bool:
@@ -120,7 +120,7 @@ def estimate(
     advance: Callable[[int], None] = lambda replicates: None,
     method: Method = "percentile",
 ) -> Estimates:
-    """Estimates every measure in every condition.
+    """Estimate every measure in every condition.
 
     grids: one per condition, over common items. resamples: bootstrap replicates, 0 for no intervals.
     advance: told how many replicates were finished, for a progress bar. method: of the intervals, see
@@ -176,7 +176,7 @@ def paired_change(measure: Measure, before: Array, after: Array) -> Array:
 
 
 def missing_reason(measure: Measure, grid: Grid) -> str:
-    """Why the condition cannot give the measure, "" where it can."""
+    """Explain why the condition cannot give the measure, "" if it can."""
     if not grid.participants:
         return "the condition has no participants"
     if grid.shared and not measure.counted:
@@ -222,7 +222,7 @@ def weighted_totals(values: Array, weights: Array, *, geometric: bool = False) -
 
 
 def mean_of_totals(summed: Array, total: Array, *, geometric: bool = False) -> Array:
-    """The mean from `weighted_totals`, NaN where nothing is defined."""
+    """Divide the sums of `weighted_totals`, NaN where nothing is defined."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = summed / total
     return np.asarray(np.exp(mean) if geometric else mean)

@@ -198,7 +198,7 @@ class Exclusions:
         return 100 * self.excluded / self.total if self.total else None
 
     def as_counts(self) -> dict[str, Any]:
-        """The `counts` object of rules.json."""
+        """Return the `counts` object of rules.json."""
         return {
             "total_trials": self.total,
             "excluded": self.excluded,

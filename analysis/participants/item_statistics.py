@@ -137,12 +137,12 @@ def trial_table(
 
 
 def _truth(values: pd.Series) -> pd.Series:
-    """Floats 1, 0 and NaN as truth values with missing ones."""
+    """Convert 1, 0 and NaN to truth values with missing ones."""
     return values.astype("Float64").eq(1).where(values.notna()).astype("boolean")
 
 
 def _wilson(values: Array) -> tuple[Array, Array]:
-    """Share and interval of each column's known values."""
+    """Compute share and interval of each column's known values."""
     has_value = ~np.isnan(values)
     n, hits = has_value.sum(axis=0).astype(float), np.nansum(values, axis=0)
     # Without a known value share and interval are NaN.

@@ -151,7 +151,7 @@ def _followed(trait: Trait, grids: Sequence[Grid], positions: Sequence[Array]) -
 
 
 def _check(grids: Sequence[Grid], positions: Sequence[Array], block: int) -> int:
-    """The last position, 0 where none is known."""
+    """Return the last position, 0 if none is known."""
     if block < 1:
         raise ValueError(f"block must be at least 1, not {block}")
     if [grid.present.shape for grid in grids] != [np.shape(p) for p in positions]:

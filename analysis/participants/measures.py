@@ -50,12 +50,12 @@ class Measure:
 
 
 def precision(s: Sums) -> Array:
-    """Share of "correct" ratings that are right."""
+    """Compute the share of "correct" ratings that are right."""
     return ratio(s["tp"], s["tp"] + s["fp"])
 
 
 def recall(s: Sums) -> Array:
-    """Share of correct answers that are rated correct."""
+    """Compute the share of correct answers that are rated correct."""
     return ratio(s["tp"], s["tp"] + s["fn"])
 
 
@@ -80,7 +80,7 @@ def _z_scores(s: Sums) -> tuple[Array, Array]:
 
 
 def d_prime(s: Sums) -> Array:
-    """Sensitivity d′ = z(hits) − z(false alarms), log-linear correction."""
+    """Compute d′ = z(hits) − z(false alarms), log-linear correction."""
     hits, false_alarms = _z_scores(s)
     return hits - false_alarms
 

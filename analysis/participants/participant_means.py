@@ -80,12 +80,12 @@ class ParticipantMeans:
     replicates: dict[tuple[str, str], Array]
 
     def get(self, statistic: str, condition: str = EVERYBODY) -> ParticipantMean:
-        """The mean of the statistic in the condition."""
+        """Return the mean of the statistic in the condition."""
         return self.table[statistic, condition]
 
 
 def participant_means(parts: Sequence[Part], *, rng: np.random.Generator, resamples: int) -> ParticipantMeans:
-    """Means of every statistic in every condition and over everybody.
+    """Estimate means of statistics per condition and over all participants.
 
     parts: one per condition, all over the same items. resamples: replicates, 0 for no intervals.
 
@@ -116,7 +116,7 @@ def participant_means(parts: Sequence[Part], *, rng: np.random.Generator, resamp
 
 
 def mean_of(values: Array) -> Statistic:
-    """Each participant's mean over items; NaN without a value.
+    """Average each participant's items; NaN without a value.
 
     values: participants × items, NaN where there is none.
     """
@@ -125,7 +125,7 @@ def mean_of(values: Array) -> Statistic:
 
 
 def slope_of(x: Array, y: Array) -> Statistic:
-    """Each participant's least-squares slope of y on x.
+    """Fit each participant's least-squares slope of y on x.
 
     x, y: participants × items; a trial counts where both are known. NaN where x does not vary.
     """

@@ -47,7 +47,7 @@ def time_at_certainty(
 
 
 def _part(grid: Grid, group: int, levels: int) -> Part:
-    """The mean time of each participant's trials at each level."""
+    """Average each participant's time at each level."""
     certainty = grid.answers["certainty"]
     at = {
         str(level): mean_of(np.where(certainty == level, grid.seconds, np.nan))

@@ -67,7 +67,7 @@ def build_grids(
     item_columns: dict[str, str],
     post_columns: dict[str, str],
 ) -> list[Grid]:
-    """One grid per condition, over one common list of items.
+    """Build one grid per condition, over one common list of items.
 
     trials: retained trials. participants: everybody who counts, with or without a retained trial, a row for
     each of their conditions.
@@ -217,7 +217,7 @@ class Summed:
         self.order, self.ordered = order, np.column_stack([ordered, np.full(len(ordered), np.nan)])
 
     def sums(self, item_weights: Array, rows: slice = EVERY_ROW, *, median: bool = True) -> Sums:
-        """Sums over items of the participants in `rows`, in every replicate.
+        """Sum over items of the participants in `rows`, in every replicate.
 
         item_weights: items × replicates, whole numbers; how often each item counts. median: whether to find
         the median times, which are no sums and take longest.
@@ -235,7 +235,7 @@ class Summed:
 
 
 def weighted_sums(grid: Grid, item_weights: Array, *, median: bool = True) -> Sums:
-    """Sums over items for every participant and replicate; see `Summed.sums`."""
+    """Sum over items for participants and replicates; see `Summed.sums`."""
     return Summed(grid).sums(item_weights, median=median)
 
 

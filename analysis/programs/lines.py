@@ -79,7 +79,7 @@ def _end_of_line(text: str, place: int) -> int:
 
 
 def _words(argument: str, tokens: Sequence[str], text: str, offset: int) -> str:
-    """The tokens that an argument names."""
+    """Return the tokens that an argument names."""
     if not _POSITIONS.fullmatch(argument):
         raise ProgramError.at("expected positions of tokens, such as [1] or [3,4]", text, offset)
     positions = [int(position) for position in argument.split(",")]

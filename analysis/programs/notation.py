@@ -17,12 +17,12 @@ _LETTERS = {character: letter for letter, character in _CONTROLS.items()}
 
 
 def label(module: str, argument: str | None) -> str:
-    """One module as it prints: `find[dogs]`."""
+    """Print one module: `find[dogs]`."""
     return module if argument is None else f"{module}[{escape(argument)}]"
 
 
 def escape(argument: str) -> str:
-    """An argument as it stands between brackets."""
+    """Escape an argument as it stands between brackets."""
     return _TO_ESCAPE.sub(lambda match: "\\" + _LETTERS.get(match[0], match[0]), argument)
 
 

@@ -127,7 +127,7 @@ class _Runs:
 
 
 def _scopes(module: str, scope: Scope) -> list[Scope]:
-    """The scopes that a node's children run in."""
+    """Return the scopes that a node's children run in."""
     if module in ("in-each-image", "in-at-least-one-image"):
         return [scope.alone(LEFT), scope.alone(RIGHT)]
     if module == "in-one-other-image":
@@ -169,7 +169,7 @@ def _is_among(box: FoundBox, boxes: Sequence[FoundBox]) -> bool:
 
 
 def _overlap(first: Sequence[float], second: Sequence[float]) -> float:
-    """Intersection over union."""
+    """Compute the intersection over union."""
     if tuple(first) == tuple(second):
         return 1.0
     width = min(first[2], second[2]) - max(first[0], second[0])

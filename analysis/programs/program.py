@@ -101,7 +101,7 @@ class Program:
         yield index
 
     def module(self, index: int) -> Module:
-        """The row of the table for a node."""
+        """Return the table's row for a node."""
         return MODULES[self.kind][self.nodes[index].module]
 
     def end(self, index: int) -> int:
@@ -119,7 +119,7 @@ class Program:
         return 1 + max(node.depth for node in below) - self.nodes[index].depth
 
     def subtree(self, index: int) -> "Program":
-        """The program whose root is that node; its nodes are counted from 0 again."""
+        """Return the program rooted at a node; its nodes count from 0 again."""
         depth = self.nodes[index].depth
         below = self.nodes[index : self.end(index)]
         moved = (
@@ -138,7 +138,7 @@ class Program:
         return Program(self.kind, tuple(moved))
 
     def text(self, index: int = 0) -> str:
-        """A subtree as nested text on one line; `parse` reads it back."""
+        """Print a subtree on one line; `parse` reads it back."""
         written: list[str] = []
         top = before = self.nodes[index].depth
         for node in self.nodes[index : self.end(index)]:
@@ -217,7 +217,7 @@ def _unknown(kind: Kind, typed: str, name: str) -> str:
 
 
 def _tree(read: list[Part], text: str) -> tuple[list[int | None], list[list[int]]]:
-    """Parents and children, from the depths."""
+    """Derive parents and children from the depths."""
     parents: list[int | None] = []
     children: list[list[int]] = [[] for _ in read]
     above: list[int] = []  # the way from the root to the node before

@@ -115,6 +115,6 @@ def years_between(first: str, second: str) -> int:
 
 
 def _parts(date: str) -> tuple[int, ...]:
-    """Year, month and day, as far as they are said."""
+    """Return year, month and day, as far as they are stated."""
     year, *rest = date.removeprefix("-").split("-")
     return (-int(year) if date.startswith("-") else int(year), *(int(part) for part in rest))

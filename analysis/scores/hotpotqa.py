@@ -50,7 +50,7 @@ def normalise_answer(text: str) -> str:
 
 
 def _tokens(text: str) -> list[str]:
-    """The words of `normalise_answer`."""
+    """Return the words of `normalise_answer`."""
     bare = text.lower().translate(_NO_PUNCTUATION)
     if bare.isascii() and bare.isprintable():  # letters, digits and spaces: words end at spaces alone
         return [word for word in bare.split() if word not in _ARTICLES]
@@ -118,7 +118,7 @@ def score_question(
 def _values(
     gold_answer: str, gold_facts: Collection[Any], answer: str | None, facts: Collection[Any] | None
 ) -> tuple[float, ...]:
-    """The scores of one question in the order of `KEYS`."""
+    """Return the scores of one question in the order of `KEYS`."""
     em = sp_em = joint_em = 0.0
     of_answer = of_facts = joint = _NOTHING
     if answer is not None:
@@ -206,7 +206,7 @@ def _gold_parts(question: Mapping[str, Any], number: int) -> tuple[str, str, Col
 
 
 def _facts(facts: Collection[Any]) -> set[tuple[str, int]]:
-    """The set of facts; JSON gives each as a list."""
+    """Return the set of facts; JSON gives each as a list."""
     # What JSON gives passes at once: the checks that other collections need take longer than all the rest.
     if type(facts) is not list and (isinstance(facts, str | Mapping) or not isinstance(facts, Collection)):
         raise ValueError(f"facts must be a list of [title, index], not {facts!r}")

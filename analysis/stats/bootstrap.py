@@ -232,7 +232,7 @@ def leave_one_out_means(values: Array) -> Array:
 
 
 def _acceleration(left_out: Sequence[Array]) -> float | str:
-    """The acceleration, or why it is undefined."""
+    """Compute the acceleration, or return why it is undefined."""
     influence = np.concatenate([(len(v) - 1) / len(v) * (v.mean() - v) for v in left_out if len(v)])
     if np.isnan(influence).any():
         return "BCa is undefined: without some participant or item there is no value"

@@ -161,7 +161,7 @@ def _pulled(inside: Array, centre: Array, within: Array, inverse: Array, bound: 
 
 
 def smallest_p(n: int, coefficient: Coefficient) -> float:
-    """The smallest two-sided permutation p that n systems could ever reach.
+    """Return the smallest two-sided permutation p that n systems could reach.
 
     Rank coefficients reach their extreme in two of the n! orders (the same and the reversed ranking),
     Pearson's r as a rule in one; with two systems both orders are extreme for every coefficient.
@@ -179,7 +179,7 @@ def pearson(x: Array, y: Array) -> Array:
 
 
 def spearman(x: Array, y: Array) -> Array:
-    """Pearson's r of the ranks, ties with their mean rank."""
+    """Compute Pearson's r of the ranks, ties with their mean rank."""
     return pearson(_ranks(x), _ranks(y))
 
 
@@ -210,7 +210,7 @@ def _constant(values: Array) -> NDArray[np.bool_]:
 
 
 def _cosine(x: Array, y: Array) -> Array:
-    """Cosine of paired rows, NaN where a row is constant 0 or holds NaN."""
+    """Compute the cosine of paired rows, NaN for a row of 0 or with NaN."""
     norm = np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.clip(np.where(norm > 0, (x * y).sum(axis=1) / norm, np.nan), -1.0, 1.0)

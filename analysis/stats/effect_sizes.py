@@ -249,7 +249,7 @@ def never_zero(p: float) -> float:
 
 
 def _noncentral_interval(t: float, freedom: int, level: float) -> tuple[tuple[float, float] | None, str]:
-    """Noncentralities under which t is in neither tail, or None and why not."""
+    """Bound the noncentralities under which t is in neither tail."""
     if t < 0:  # scipy's noncentral t is accurate on the other side
         mirrored, reason = _noncentral_interval(-t, freedom, level)
         return (-mirrored[1], -mirrored[0]) if mirrored else None, reason
@@ -269,7 +269,7 @@ def _noncentral_interval(t: float, freedom: int, level: float) -> tuple[tuple[fl
 
 
 def _dominance(first: Array, second: Array) -> tuple[float, float]:
-    """Cliff's delta and its estimated variance, in n log n steps."""
+    """Compute Cliff's delta and its variance, in n log n steps."""
     n1, n2 = len(first), len(second)
     of_second = _balance(second, np.sort(first))
     of_first = -_balance(first, np.sort(second))

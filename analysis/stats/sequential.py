@@ -176,7 +176,9 @@ def cost_of_looks(bounds: Boundaries, power: float = 0.8) -> Cost:
     1.004
     """
     if bounds.looks[-1].fraction != 1:
-        raise ValueError("the last look must be at the information fraction 1 to say what looks cost")
+        raise ValueError(
+            "the last interim analysis must be at the information fraction 1 to compute the cost"
+        )
     if not bounds.alpha < power < 1:
         raise ValueError(f"power must be between alpha and 1, not {power}")
     single = _drift_for(lambda drift: ndtr(drift - _fixed(bounds)) + ndtr(-drift - _fixed(bounds)), power)
@@ -213,7 +215,7 @@ def decide(bounds: Boundaries, observed: Sequence[float]) -> Decision:
     reached = [abs(z) >= look.z for z, look in zip(observed, bounds.looks, strict=False)]
     if any(reached[:-1]):
         first = reached.index(True) + 1
-        raise ValueError(f"the boundary was reached at look {first}; later looks do not count")
+        raise ValueError(f"interim analysis {first} reached the boundary; later ones do not count")
     look, z = bounds.looks[len(observed) - 1], float(observed[-1])
     last = look.fraction == 1
     return Decision(reached[-1], look, z, _sentence(bounds, len(observed), look, z, reached[-1], last))
@@ -288,7 +290,7 @@ def _fractions_iv(fractions: Sequence[float], spending: Spending, alpha: float) 
     if not 0 < alpha <= 0.5:
         raise ValueError(f"alpha must be above 0 and at most 0.5, not {alpha}")
     if not 1 <= len(times) <= MOST_LOOKS:
-        raise ValueError(f"fractions must hold 1 to {MOST_LOOKS} looks, not {len(times)}")
+        raise ValueError(f"fractions must hold 1 to {MOST_LOOKS} interim analyses, not {len(times)}")
     steps = np.diff([0.0, *times])
     if not ((steps >= 1e-3).all() and times[-1] <= 1):
         raise ValueError(f"fractions must increase by 0.001 or more from 0 and end at 1 at most, not {times}")
@@ -312,7 +314,7 @@ def _expected_fraction(bounds: Boundaries, drift: float) -> float:
 def _sentence(bounds: Boundaries, number: int, look: Look, z: float, stop: bool, last: bool) -> str:
     what = "reaches" if stop else "stays inside"
     text = (
-        f"Look {number} of {len(bounds.looks)} at {100 * look.fraction:.0f} % of the information: |z| = "
+        f"Interim analysis {number} of {len(bounds.looks)} at {100 * look.fraction:.0f} % of the information: |z| = "
         f"{abs(z):.3f} {what} the {SPENDING_LABELS[bounds.spending]} boundary of {look.z:.3f} "
         f"(nominal two-sided p {look.p:.4f}; {look.spent:.4f} of alpha {bounds.alpha:g} spent). "
     )
@@ -322,6 +324,7 @@ def _sentence(bounds: Boundaries, number: int, look: Look, z: float, stop: bool,
         return text + "The study may stop and claim a difference; the estimate tends to be too large then."
     if last:
         return (
-            text + "This was the last look: no difference is claimed, which does not show that there is none."
+            text
+            + "This was the last analysis: no difference is claimed, which does not show that there is none."
         )
     return text + "The study goes on."
