@@ -19,7 +19,6 @@ from .program import Program
 from .text import parse
 
 # Words go to `find`, `filter` and `relocate` in pre-order, as `ques_attention_supervision` lists them.
-_WORDED = ("find", "filter", "relocate")
 _PLACE = re.compile(r"\b(?:find|filter|relocate)\b(?!-)")
 
 Lists = tuple[tuple[str, tuple[int, ...]], ...]

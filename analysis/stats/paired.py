@@ -111,11 +111,6 @@ def sign_flip_test(
     )
 
 
-def smallest_swap_p(pairs: int) -> float:
-    """Return the smallest p possible: every pattern has its mirror image."""
-    return float(2.0 ** (1 - pairs))
-
-
 def average_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
     """Estimate the mean change in average standard deviations.
 
