@@ -314,8 +314,8 @@ def _expected_fraction(bounds: Boundaries, drift: float) -> float:
 def _sentence(bounds: Boundaries, number: int, look: Look, z: float, stop: bool, last: bool) -> str:
     what = "reaches" if stop else "stays inside"
     text = (
-        f"Interim analysis {number} of {len(bounds.looks)} at {100 * look.fraction:.0f} % of the information: "
-        f"|z| = {abs(z):.3f} {what} the {SPENDING_LABELS[bounds.spending]} boundary of {look.z:.3f} "
+        f"Interim analysis {number} of {len(bounds.looks)} at {100 * look.fraction:.0f} % of the information"
+        f": |z| = {abs(z):.3f} {what} the {SPENDING_LABELS[bounds.spending]} boundary of {look.z:.3f} "
         f"(nominal two-sided p {look.p:.4f}; {look.spent:.4f} of alpha {bounds.alpha:g} spent). "
     )
     if stop and last:
