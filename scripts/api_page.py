@@ -1,4 +1,4 @@
-"""Write the page of the analysis' public names: ``python -m scripts.api_page``."""
+"""Write the page of public names: ``python -m scripts.api_page``."""
 
 import inspect
 from importlib import import_module
