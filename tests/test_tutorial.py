@@ -97,7 +97,10 @@ def test_the_server_elsewhere_answers(followed: Followed):
 def test_the_commands_that_serve_name_what_the_page_wrote():
     served = [shlex.split(one) for one in COMMANDS if " serve " in one]
     names = [parse(words[words.index("--systems") + 1])[0] for words in served]
-    assert names == [ClassSpec("mine", Path("my_system.py"), "MySystem"), RemoteSpec("far", "http://127.0.0.1:9000/")]
+    assert names == [
+        ClassSpec("mine", Path("my_system.py"), "MySystem"),
+        RemoteSpec("far", "http://127.0.0.1:9000/"),
+    ]
     assert {words[words.index("--port") + 1] for words in served} == {"8200"}
     assert {"my_system.py", "my_server.py"} == set(FILES)
 

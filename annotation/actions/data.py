@@ -309,7 +309,11 @@ class _Import:
             raise Conflict(str(error)) from error
         kept = _Kept(source.width, source.height, "")
         _require_shape(image.name, kept, image)
-        return kept if self.dry_run else kept._replace(path=image_files.store_image(self.folder.root / source.name))
+        return (
+            kept
+            if self.dry_run
+            else kept._replace(path=image_files.store_image(self.folder.root / source.name))
+        )
 
 
 class _Kept(NamedTuple):

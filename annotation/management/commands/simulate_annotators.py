@@ -100,7 +100,9 @@ class Command(SimulationCommand):
         lost = acknowledged - stored.keys()
         doubled = sum(times > 1 for times in stored.values())
         unheard = stored.keys() - acknowledged - before
-        submitted = {annotation for bot in crowd for annotation in bot.submitted} - submitted_annotations(project, names)
+        submitted = {annotation for bot in crowd for annotation in bot.submitted} - submitted_annotations(
+            project, names
+        )
         failed = sum(bool(bot.error) for bot in crowd)
         if lost or doubled or submitted or (unheard and not failed):
             raise CommandError(
