@@ -11,14 +11,12 @@ from csp.decorators import csp_replace
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import translation
-from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_http_methods
 
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.recruitment import OUTCOMES, Arrival, Outcome, WayBack
-from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
-from studyapp.models import Stage, StageResponse
+from studyapp.models import Stage
 from studyapp.policies import REFUSALS
 from studyapp.queries.drafts import edited, look
 from studyapp.studio import sample
@@ -26,9 +24,15 @@ from studyapp.studio.drafts import Draft
 from studyapp.studio.steps import BY_NAME
 from studyapp.views import told
 from studyapp.views.access import staff_only, study_or_404
-from studyapp.views.participants import offered_languages, stage_context
+from studyapp.views.participant_pages import (
+    consent_context,
+    form_context,
+    item_context,
+    stage_context,
+    survey_context,
+)
 from studyapp.views.studio_forms import draft_sent
-from studyapp.web.participant_forms import CLOCK_FIELDS, PageName, questions_html, questions_on, rows
+from studyapp.web.participant_forms import PageName, questions_html, questions_on, rows
 from studyapp.web.stimulus_html import rendered_instructions, rendered_stimulus
 
 EXAMPLE_CODE = "EXAMPLE"
@@ -57,12 +61,14 @@ def shown(request: HttpRequest, slug: str, draft: Draft, wanted: Any) -> HttpRes
     with translation.override(chosen["language"]):
         words = content.in_language(chosen["language"])
         if chosen["page"] == "consent":
-            return render(request, "studyapp/participant/consent.html", _consent(words, chosen["language"]))
+            return render(
+                request, "studyapp/participant/consent.html", consent_context(words, chosen["language"])
+            )
         if (message := _message(words, slug, chosen["page"])) is not None:
             return render(request, "studyapp/participant/message.html", message)
         if chosen["page"] in OUTCOMES:
             return render(request, "studyapp/participant/done.html", _ended(words, chosen["page"]))
-        return render(request, "studyapp/participant/page.html", _timed(words, chosen))
+        return render(request, "studyapp/participant/page.html", _form_page(words, chosen))
 
 
 def choices(content: FrozenStudy, wanted: Any) -> dict[str, str]:
@@ -78,18 +84,6 @@ def choices(content: FrozenStudy, wanted: Any) -> dict[str, str]:
         value = wanted.get(f"preview_{name}", "")
         chosen[name] = value if value in values else "item" if name == "page" else values[0]
     return chosen
-
-
-def _consent(content: FrozenStudy, language: str) -> dict[str, Any]:
-    offered = offered_languages(content)
-    return {
-        "title": content.title,
-        "consent": content.consent,
-        "instructions": "" if content.instructions_page else content.instructions,
-        "page_key": "",
-        "language": language,
-        "languages": offered if len(offered) > 1 else {},
-    }
 
 
 def _message(content: FrozenStudy, slug: str, page: str) -> dict[str, Any] | None:
@@ -129,37 +123,18 @@ def _ended(content: FrozenStudy, outcome: Outcome) -> dict[str, Any]:
             "withdrawal_code": EXAMPLE_CODE}  # fmt: skip
 
 
-def _timed(content: FrozenStudy, chosen: dict[str, str]) -> dict[str, Any]:
-    """A page with questions: of a stage, an item, an attention item, or the survey."""
-    name = chosen["page"]
-    kind = cast("PageName", "item" if name == "attention" else name)
-    context = {
-        "title": content.title,
-        "instructions": rendered_instructions(content),
-        "steps": content.pages,
-        "page_key": "",
-        "clocks": CLOCK_FIELDS,
-        "honeypot": HONEYPOT_FIELD,
-        "questions": questions_html(rows(questions_on(content, kind), {}, {})),
-        "errors": [],
-        "resume_url": "…",
-        "kind": kind,
-    }
-    if kind == "survey":
-        return context | {"place": _("Last page"), "submit_text": _("Finish"), "step": content.pages}
-    if kind != "item":
-        return context | stage_context(content, StageResponse(stage=Stage(kind), attempt=1))
-    return context | _item(content, chosen)
-
-
-def _item(content: FrozenStudy, chosen: dict[str, str]) -> dict[str, Any]:
-    ids = [item.id for item in content.items]
-    shown = content.attention[0].id if chosen["page"] == "attention" else chosen["item"]
-    number = ids.index(shown) + 1 if shown in ids else 1
-    return {
-        "place": _("Question %(n)d of %(all)d") % {"n": number, "all": content.pages},
-        "step": number - 1,
-        "is_practice": shown in [item.id for item in content.practice],
-        "submit_text": _("Save and go on"),
-        "stimulus": rendered_stimulus(content, chosen["condition"], shown),
-    }
+def _form_page(content: FrozenStudy, chosen: dict[str, str]) -> dict[str, Any]:
+    """Return the context of a page with a form: a stage, an item, or the survey."""
+    name = cast("PageName", "item" if chosen["page"] == "attention" else chosen["page"])
+    context = form_context(content, name, questions_html(rows(questions_on(content, name), {}, {})))
+    context |= {"page_key": "", "resume_url": "…"}
+    if name == "survey":
+        return context | survey_context(content)
+    context["instructions"] = rendered_instructions(content)
+    if name != "item":
+        return context | stage_context(content, Stage(name))
+    item_id = content.attention[0].id if chosen["page"] == "attention" else chosen["item"]
+    ids = [item.id for item in (*content.practice, *content.items)]
+    position = ids.index(item_id) if item_id in ids else len(content.practice)
+    stimulus = rendered_stimulus(content, chosen["condition"], item_id)
+    return context | item_context(content, position + 1) | {"stimulus": stimulus}

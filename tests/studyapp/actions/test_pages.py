@@ -210,7 +210,7 @@ def test_consent_needs_a_choice(client, link):
     client.get(link)
     response = client.post(address_of(client, "consent"))
     assert response.status_code == 422
-    assert "Please say whether you want to take part." in response.content.decode()
+    assert "Please choose whether you want to take part." in response.content.decode()
     assert not Participant.objects.exists()
 
 

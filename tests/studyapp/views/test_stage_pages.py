@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from studyapp.actions.privacy import delete_participant
 from studyapp.models import Condition, Event, Participant, StageResponse
-from studyapp.views import participants
+from studyapp.views import participant_pages
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -164,7 +164,7 @@ def test_another_tab_is_quicker(page, study, monkeypatch, method, other):
     address = at(study, "stage", "screening")
     key = re.search(r'name="page_key" value="([^"]+)"', page.get(address).content.decode())[1]
     form = {"page_key": key, **ADMITTED}
-    acts, find = [True], participants.current_page
+    acts, find = [True], participant_pages.current_page
 
     def current_page(participant):
         if acts:
@@ -175,7 +175,7 @@ def test_another_tab_is_quicker(page, study, monkeypatch, method, other):
                 delete_participant(participant=participant, by=None, reason="asked")
         return find(participant)
 
-    monkeypatch.setattr(participants, "current_page", current_page)
+    monkeypatch.setattr(participant_pages, "current_page", current_page)
     response = getattr(page, method)(address, form)
     next_page = at(study, "stage", "instructions") if other == "sends" else at(study, "study")
     assert (response.status_code, response.headers["Location"]) == (302, next_page)
