@@ -1,4 +1,4 @@
-"""URLs of the study app: participant pages, staff pages and the progress API."""
+"""URLs of the study app: participants, staff and the progress API."""
 
 from django.urls import path
 

@@ -169,7 +169,7 @@ def stage_context(content: FrozenStudy, stage: Stage, attempt: int = 1) -> dict[
 
 
 def item_context(content: FrozenStudy, position: int) -> dict[str, Any]:
-    """Return the context of the item at a position. Practice items have a count of their own."""
+    """Return the context of an item; practice items are counted apart."""
     practice = len(content.practice)
     number = position - practice
     if number < 1:
@@ -202,7 +202,7 @@ def consent_context(content: FrozenStudy, language: str) -> dict[str, Any]:
 
 
 def offered_languages(content: FrozenStudy) -> dict[str, str]:
-    """Return the languages that study and site share, by code, with their own names."""
+    """Return the names of the languages that study and site share, by code."""
     spoken = {code for code, _name in settings.LANGUAGES}
     return {
         code: translation.get_language_info(code)["name_local"]

@@ -1,4 +1,4 @@
-"""Views of participants: entry link, consent, the pages of the study, the end.
+"""Views of participants: entry link, consent, and the pages of a study.
 
 The server owns the position: a request for any page but the current one is
 redirected to the current one.
@@ -21,7 +21,7 @@ from studyapp.policies import Full, NotAdmitted, NotArrived, check_admission, ch
 from studyapp.queries.recruitment import way_back_of_link
 from studyapp.queries.studies import frozen, latest_version, localised
 from studyapp.rules.page_timing import PageTiming
-from studyapp.views import recruitment, told
+from studyapp.views import participant_messages, recruitment
 from studyapp.views.access import (
     arrival_of,
     in_browser_language,
@@ -40,20 +40,20 @@ from studyapp.web.posted_answers import parse_answers, parse_changes
 @require_safe
 @in_browser_language
 def join(request: HttpRequest, token: str) -> HttpResponse:
-    """Exchange an entry token, and a platform's ids, for cookies and a clean address. Creates no participant.
+    """Exchange an entry token and a platform's IDs for cookies.
 
-    Whether the person may enter is decided on the consent page: only there the cookie of somebody who is
-    in the study already is sent.
+    Creates no participant. The consent page decides about admission, because only
+    there the browser sends the cookie of a person who is in the study already.
     """
     link = link_tokens.find_link(token)
     if link is None:
-        raise Http404(_("There is no such study link. Please check that you copied the whole link."))
+        raise Http404(_("This study link does not exist. Please check that you copied the whole link."))
     return recruitment.arrive(request, link)
 
 
 @require_safe
 def resume(request: HttpRequest, token: str) -> HttpResponse:
-    """Take a participant on, for example on another device."""
+    """Continue as a participant, for example on another device."""
     participant = link_tokens.read_resume(token)
     if participant is None:
         raise Http404(_("This personal link is not complete. Please copy the whole link."))
@@ -100,7 +100,7 @@ def _consented(request: HttpRequest, link: EntryLink) -> Participant:
 
 
 def _consent_language(request: HttpRequest, content: FrozenStudy) -> str:
-    """Return the language chosen, else the browser's if offered, else the study's."""
+    """Return the chosen language, else the browser's, else the study's."""
     offered = offered_languages(content)
     wanted = request.POST.get("language") or request.GET.get("language") or ""
     if wanted not in offered:
@@ -127,19 +127,20 @@ def _refused(request: HttpRequest, link: EntryLink, refusal: NotAdmitted) -> Htt
     status = 403 if link.study.status == Study.Status.DRAFT else 410
     is_full = isinstance(refusal, Full)
     back = way_back_of_link(link, "full", arrival_of(request, link)) if is_full else WayBack()
-    context = told.not_admitted(link.study.title, str(refusal), back)
+    context = participant_messages.not_admitted(link.study.title, str(refusal), back)
     return render(request, "studyapp/participant/message.html", context, status=status)
 
 
 def _no_link(request: HttpRequest) -> HttpResponse:
-    return render(request, "studyapp/participant/message.html", told.without_link(), status=403)
+    context = participant_messages.without_link()
+    return render(request, "studyapp/participant/message.html", context, status=403)
 
 
 @require_safe
 @in_browser_language
 def declined(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a person sees who does not want to take part. Nothing is stored."""
-    context = told.declined(slug, recruitment.way_back(request, slug, "no_consent"))
+    """Show the page for a person who declined. Nothing is stored."""
+    context = participant_messages.declined(slug, recruitment.way_back(request, slug, "no_consent"))
     return render(request, "studyapp/participant/message.html", context)
 
 

@@ -1,4 +1,4 @@
-"""Staff see what participants of a launched version see. Nothing is stored, and nothing can be sent."""
+"""Preview of the participants' pages of a launched version."""
 
 from typing import Any, cast
 
@@ -20,11 +20,11 @@ from studyapp.web.stimulus_html import instructions_html, stimulus_html
 @require_safe
 @staff_only
 def preview(request: HttpRequest, slug: str) -> HttpResponse:
-    """One page of the newest version, for a condition, an item and a language."""
+    """Show a page of the newest version for a condition, item and language."""
     study = study_or_404(slug)
     version = latest_version(study)
     if version is None:
-        messages.error(request, _("Launch the study to see what participants see."))
+        messages.error(request, _("Launch the study to preview its pages."))
         return redirect("studyapp:staff_study", slug)
     content = localised(version, "")
     stages = [stage.value for stage in stages_of(content) if stage != Stage.ITEMS]
@@ -52,7 +52,6 @@ def _choice(request: HttpRequest, name: str, offered: list[str], default: str = 
 
 
 def _shown(version: StudyVersion, chosen: dict[str, str]) -> dict[str, Any]:
-    """What stands on the page, in the language chosen."""
     language, page = chosen["language"], chosen["page"]
     with translation.override(language):
         asked = "" if page == "consent" else empty_questions_html(version, cast("PageName", page), language)

@@ -1,7 +1,7 @@
-"""The pages of participants as a draft would make them, for the frame beside the forms of the studio.
+"""Preview of a draft's pages, in the frame beside the studio forms.
 
-They are rendered by the templates of participants. Nothing is stored, nothing can be sent from them, and no
-script runs in them.
+The templates are those of participants. A preview stores nothing, cannot be
+submitted, and runs no script.
 """
 
 from typing import Any, cast
@@ -22,7 +22,7 @@ from studyapp.queries.drafts import edited, look
 from studyapp.studio import sample
 from studyapp.studio.drafts import Draft
 from studyapp.studio.steps import BY_NAME
-from studyapp.views import told
+from studyapp.views import participant_messages
 from studyapp.views.access import staff_only, study_or_404
 from studyapp.views.participant_pages import (
     consent_context,
@@ -46,7 +46,7 @@ _CSP = {"frame-ancestors": [SELF], "form-action": [NONE], "script-src": [NONE]}
 @staff_only
 @xframe_options_sameorigin
 def page(request: HttpRequest, slug: str, step: str) -> HttpResponse:
-    """One page of the draft; what the form of a step sends is shown without being saved."""
+    """Show a page of the draft with the unsaved fields of a step."""
     study = study_or_404(slug)
     draft = edited(study).draft
     if request.method == "POST":
@@ -55,7 +55,7 @@ def page(request: HttpRequest, slug: str, step: str) -> HttpResponse:
 
 
 def shown(request: HttpRequest, slug: str, draft: Draft, wanted: Any) -> HttpResponse:
-    """The page that is wanted, by name, condition, item and language; the first of each where none is."""
+    """Render a page by name, condition, item and language."""
     content = look(draft).content
     chosen = choices(content, wanted)
     with translation.override(chosen["language"]):
@@ -72,7 +72,7 @@ def shown(request: HttpRequest, slug: str, draft: Draft, wanted: Any) -> HttpRes
 
 
 def choices(content: FrozenStudy, wanted: Any) -> dict[str, str]:
-    """What is chosen of pages, conditions, items and languages."""
+    """Return the chosen page, condition, item and language, with defaults."""
     offered = {
         "page": [name for name, _title in sample.pages(content)],
         "condition": [arm.name for arm in content.conditions],
@@ -87,24 +87,25 @@ def choices(content: FrozenStudy, wanted: Any) -> dict[str, str]:
 
 
 def _message(content: FrozenStudy, slug: str, page: str) -> dict[str, Any] | None:
-    """A page without questions, for people who do not take part; None for every other page."""
+    """Return a page for people who do not take part; None for other pages."""
     if page == "no_consent":
-        return told.declined(slug, _back(content, "no_consent"))
+        return participant_messages.declined(slug, _back(content, "no_consent"))
     if page in REFUSALS:
         is_full = page in ("closed", "link_full")
         back = _back(content, "full") if is_full else WayBack()
-        return told.not_admitted(content.title, str(REFUSALS[page]), back)
+        return participant_messages.not_admitted(content.title, str(REFUSALS[page]), back)
     if page == "no_link":
-        return told.without_link()
+        return participant_messages.without_link()
     if page == "withdrawn":
-        return told.withdrawn(content.privacy.withdrawal)
+        return participant_messages.withdrawn(content.privacy.withdrawal)
     if page == "not_arrived" and content.recruitment is not None:
-        return told.not_arrived(content.title, "missing", content.recruitment.person_parameter)
+        parameter = content.recruitment.person_parameter
+        return participant_messages.not_arrived(content.title, "missing", parameter)
     return None
 
 
 def _back(content: FrozenStudy, outcome: Outcome, own_code: str = "") -> WayBack:
-    """What takes somebody back to the platform, with ids that are examples."""
+    """Return the way back to the platform, with example IDs."""
     recruitment = content.recruitment
     if recruitment is None:
         return WayBack()
@@ -113,7 +114,7 @@ def _back(content: FrozenStudy, outcome: Outcome, own_code: str = "") -> WayBack
 
 
 def _ended(content: FrozenStudy, outcome: Outcome) -> dict[str, Any]:
-    """The end of somebody's way, with codes and ids that are examples."""
+    """Return the context of the last page, with example codes and IDs."""
     own_code = EXAMPLE_CODE if outcome == "done" else ""
     back = _back(content, outcome, own_code)
     if not back.url and outcome == "done":
@@ -124,7 +125,7 @@ def _ended(content: FrozenStudy, outcome: Outcome) -> dict[str, Any]:
 
 
 def _form_page(content: FrozenStudy, chosen: dict[str, str]) -> dict[str, Any]:
-    """Return the context of a page with a form: a stage, an item, or the survey."""
+    """Return the context of a page with a form: stage, item or survey."""
     name = cast("PageName", "item" if chosen["page"] == "attention" else chosen["page"])
     context = form_context(content, name, questions_html(rows(questions_on(content, name), {}, {})))
     context |= {"page_key": "", "resume_url": "…"}
