@@ -243,15 +243,15 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
 }
-# The beat's tasks have a queue of their own, which every worker serves in turn with the main one, so that they
-# do not wait behind thousands of slices, and so that a sweep that finds tasks in the queue knows them for work.
+# The beat's tasks have a queue of their own, which workers serve in turn with the main one. So they do not
+# wait behind thousands of slices, and a sweep can tell from the main queue whether slices are waiting.
 UPKEEP = "upkeep"
 CELERY_TASK_QUEUES = [Queue("celery"), Queue(UPKEEP)]
 # A sweep that finds no free worker before the next one is due is dropped. The beat stores no schedule on
 # disk, so a restart delays a sweep a little.
 RUN_SWEEP_SECONDS = env.int("RUN_SWEEP_SECONDS", default=120)
 WEBHOOK_SECONDS = env.int("WEBHOOK_SECONDS", default=10)
-# Refuse addresses of this machine and of private networks, because a webhook must not reach internal services.
+# Refuse addresses of this machine and of private networks: a webhook must not reach internal services.
 WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", default=False)
 # How often studies are checked for the end of their retention. The beat stores no schedule on disk, so the
 # period starts again with each restart; an hour is short enough not to matter.

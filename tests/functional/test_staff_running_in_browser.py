@@ -111,7 +111,7 @@ def test_an_answer_is_judged_and_a_quota_set(study: tuple[Site, str, int], page:
     page.goto(f"{site.url}/staff/correctness/{run}/")
     follow(page.get_by_role("link", name="Judge the next answer"))
     page.get_by_text("Not correct").click()
-    follow(page.get_by_role("button", name="Store and go on"))
+    follow(page.get_by_role("button", name="Save and continue"))
     expect(page.get_by_text("Nothing is left for you to judge here.").first).to_be_visible()
     page.goto(f"{site.url}/staff/studies/{slug}/running/")
     form = page.locator("form.row-form").first

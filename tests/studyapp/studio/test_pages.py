@@ -80,7 +80,7 @@ def test_it_works(staff, dataset):
     study = start(staff, dataset)
     assert look(edited(study).draft).problems == []
     for step in STEPS:
-        assert "What participants see" in page(staff, f"/staff/studio/mine/step/{step.name}/")
+        assert "Participant view" in page(staff, f"/staff/studio/mine/step/{step.name}/")
     assert "Nothing is missing" in page(staff, "/staff/studio/mine/review/")
     response = staff.post("/staff/studio/mine/launch/", follow=True)
     assert "Version 1 is open" in response.content.decode()
@@ -377,7 +377,7 @@ def test_the_preview_shows_what_is_not_saved_and_stores_nothing(staff, dataset):
     assert response["X-Frame-Options"] == "SAMEORIGIN"
     assert "frame-ancestors 'none'" in staff.get(at)["Content-Security-Policy"]
     for name, words in (
-        ("item", "What do you think?"), ("survey", "Looking back"), ("done", "completion code"),
+        ("item", "Your judgement"), ("survey", "Final questions"), ("done", "completion code"),
     ):  # fmt: skip
         shown = staff.get(f"/staff/studio/mine/preview/texts/?preview_page={name}").content.decode()
         assert words in shown

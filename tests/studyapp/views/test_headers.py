@@ -166,4 +166,4 @@ def test_a_failure_says_what_to_do(token, monkeypatch):
     monkeypatch.setattr("studyapp.link_tokens.find_link", fail)
     response = Client(raise_request_exception=False).get(f"/join/{token}/")
     assert response.status_code == 500
-    assert "What you sent before is saved." in response.content.decode()
+    assert "Your earlier answers are saved." in response.content.decode()

@@ -137,7 +137,7 @@ def test_full(page, study):
     send(page, at(study, "stage", "screening"), **ADMITTED)
     send(page, at(study, "stage", "instructions"))
     shown = send(page, at(study, "stage", "comprehension"), **COMPREHENDED)
-    assert "all places of this study have been taken" in text(shown)
+    assert "The study has reached its number of participants" in text(shown)
     assert Participant.objects.get().outcome == "full"
 
 
@@ -195,7 +195,7 @@ def test_errors_stand_at_their_fields_and_keep_what_was_sent(page, study):
     page_text = text(shown)
     assert 'href="#years"' in page_text
     assert 'value="many" aria-invalid="true" aria-describedby="years-error"' in page_text
-    assert "Please write a number from 0 to 100, in steps of 1." in page_text
+    assert "Please enter a number from 0 to 100, in steps of 1." in page_text
     assert 'value="yes" checked' in page_text
     assert StageResponse.objects.get().answers is None
 
