@@ -66,8 +66,10 @@ class Page:
         if self.name is None:
             return self.details()
         version, language = self.participant.version, self.participant.language
-        empty = filled is None
-        questions = empty_questions_html(version, self.name, language) if empty else questions_html(filled)
+        if filled is None:
+            questions = empty_questions_html(version, self.name, language)
+        else:
+            questions = questions_html(filled)
         resume = reverse("studyapp:resume", args=[link_tokens.resume_token(self.participant)])
         common = {
             "instructions": "" if self.name == "survey" else instructions_html(version, language),

@@ -45,7 +45,7 @@ class Picture(NamedTuple):
 class StepShown(NamedTuple):
     """A step of a program.
 
-    ``count`` is the number of its boxes or words, None for a step that only has a
+    ``size`` is the number of its boxes or words, None for a step that only has a
     value. ``sure`` is the confidence of the system in each box.
     """
 
@@ -53,7 +53,7 @@ class StepShown(NamedTuple):
     words: str
     inputs: str
     value: Any
-    count: int | None
+    size: int | None
     sure: str
     pictures: list[Picture]
     tokens: list[tuple[int, int, int]]
@@ -81,7 +81,7 @@ def _shown(number: int, step: Step, images: Sequence[ItemImage], urls: Sequence[
         words=step_words(step),
         inputs=", ".join(str(one) for one in step.inputs),
         value=_rounded(step.value),
-        count=None if objects is None else len(objects),
+        size=None if objects is None else len(objects),
         sure="; ".join(_words(n, box[5]) for n, box in numbered if box[5] is not None),
         pictures=drawn if step.boxes else [],
         tokens=step.tokens or [],

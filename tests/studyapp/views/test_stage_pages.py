@@ -100,7 +100,7 @@ def test_practice_and_attention_are_counted_as_people_see_them(page, study):
 def test_screened_out(page, study, answers):
     shown = send(page, at(study, "stage", "screening"), **answers)
     assert place(shown) == "done"
-    assert "looks for other participants" in text(shown)
+    assert "do not belong to the group" in text(shown)
     person = Participant.objects.get()
     assert (person.status, person.outcome, person.group) == ("ended", "screened_out", "")
     assert person.ended_at is not None
@@ -115,7 +115,7 @@ def test_a_second_try_of_the_comprehension_check(page, study):
     send(page, at(study, "stage", "instructions"))
     shown = send(page, at(study, "stage", "comprehension"), **NOT_COMPREHENDED)
     assert place(shown) == "comprehension"
-    assert "You can try once more." in text(shown)
+    assert "You have one more attempt." in text(shown)
     assert "Please do not look anything up." in text(shown)
     assert "checked" not in text(shown), "nobody is told which answer was wrong"
     assert place(send(page, at(study, "stage", "comprehension"), **COMPREHENDED)) == "pre_survey"
