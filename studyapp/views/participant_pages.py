@@ -160,7 +160,7 @@ def stage_context(content: FrozenStudy, stage: Stage, attempt: int = 1) -> dict[
     }[stage]
     tries = content.comprehension.tries if content.comprehension else 0
     return {
-        "place": heading,
+        "position": heading,
         "heading": heading,
         "submit_text": _("Continue"),
         "step": 0,
@@ -175,11 +175,11 @@ def item_context(content: FrozenStudy, position: int) -> dict[str, Any]:
     practice = len(content.practice)
     number = position - practice
     if number < 1:
-        place = _("Practice %(n)d of %(all)d") % {"n": position, "all": practice}
+        label = _("Practice %(n)d of %(all)d") % {"n": position, "all": practice}
     else:
-        place = _("Question %(n)d of %(all)d") % {"n": number, "all": content.pages}
+        label = _("Question %(n)d of %(all)d") % {"n": number, "all": content.pages}
     return {
-        "place": place,
+        "position": label,
         "step": max(number - 1, 0),
         "is_practice": number < 1,
         "submit_text": _("Save and continue"),
@@ -188,7 +188,7 @@ def item_context(content: FrozenStudy, position: int) -> dict[str, Any]:
 
 def survey_context(content: FrozenStudy) -> dict[str, Any]:
     """Return the context of the page after the last item."""
-    return {"place": _("Last page"), "submit_text": _("Finish"), "step": content.pages}
+    return {"position": _("Last page"), "submit_text": _("Finish"), "step": content.pages}
 
 
 def consent_context(content: FrozenStudy, language: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
     chosen = {
         "language": _choice(request, "language", content.languages),
         "page": _choice(request, "page", pages, "item"),
-        "condition": _choice(request, "condition", [arm.name for arm in content.conditions]),
+        "condition": _choice(request, "condition", [condition.name for condition in content.conditions]),
         "item": _choice(request, "item", [item.id for item in (*content.items, *content.practice)]),
     }
     context = {

@@ -152,7 +152,9 @@ def _step_page(
         "preview": {
             "chosen": choices(content, {"preview_page": step.preview, **request.GET.dict()}),
             "pages": sample.pages(content),
-            "conditions": [(arm.name, arm.label or arm.name) for arm in content.conditions],
+            "conditions": [
+                (condition.name, condition.label or condition.name) for condition in content.conditions
+            ],
             "items": [item.id for item in (*content.items, *content.practice)],
             "languages": content.languages,
         },
@@ -171,10 +173,10 @@ def _save(request: HttpRequest, study: Study, step: Step, *, go_on: bool) -> Htt
     left = [one for one in look(sent.draft).problems if _step_of(one) == step]
     messages.success(request, _("Saved. This step is not complete yet.") if left else _("Saved."))
     if go_on and not left:
-        place = STEPS.index(step) + 1
-        if place == len(STEPS):
+        next_step = STEPS.index(step) + 1
+        if next_step == len(STEPS):
             return redirect("studyapp:studio_review", study.slug)
-        step = STEPS[place]
+        step = STEPS[next_step]
     return redirect("studyapp:studio_step", study.slug, step.name)
 
 
@@ -200,8 +202,8 @@ def remove(request: HttpRequest, slug: str, name: str, path: str) -> HttpRespons
 def move(request: HttpRequest, slug: str, name: str, path: str, by: int) -> HttpResponse:
     """Save, and move a row up or down."""
     location = edits.location_of(path)
-    place = location[-1]
-    to = (*location[:-1], max(place + by, 0)) if isinstance(place, int) else location
+    index = location[-1]
+    to = (*location[:-1], max(index + by, 0)) if isinstance(index, int) else location
     return _edit(request, slug, name, lambda draft: (edits.moved(draft, location, by), to))
 
 

@@ -75,7 +75,7 @@ def choices(content: FrozenStudy, wanted: Any) -> dict[str, str]:
     """Return the chosen page, condition, item and language, with defaults."""
     offered = {
         "page": [name for name, _title in sample.pages(content)],
-        "condition": [arm.name for arm in content.conditions],
+        "condition": [condition.name for condition in content.conditions],
         "item": [item.id for item in (*content.items, *content.practice)],
         "language": content.languages,
     }

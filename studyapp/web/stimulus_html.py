@@ -153,8 +153,8 @@ def rendered_stimulus(
         style: Explanation | Literal["only text"] = "facts" if check.context else "only text"
         context, question = check.context, check.text
     else:
-        item, arm = content.item(item_id), content.condition(condition)
-        shown, style = arm.shown[item_id], arm.explanation
+        item, frozen_condition = content.item(item_id), content.condition(condition)
+        shown, style = frozen_condition.shown[item_id], frozen_condition.explanation
         context, question, images = item.context, item.question or "", item.images
     explained, others = articles(context or [], shown.facts or [], shown.tokens or [])
     return render_to_string(

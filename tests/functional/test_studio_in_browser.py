@@ -151,7 +151,7 @@ def test_a_study_from_empty_to_launched_by_keyboard_alone(site: Site, page: Page
         press(page, "Save and continue")
     expect(page.get_by_text("Nothing is missing.")).to_be_visible()
     press(page, "Launch")
-    expect(page.get_by_text("Version 1 is open.")).to_be_visible()
+    expect(page.get_by_text("Launched version 1.")).to_be_visible()
     page.goto(f"{site.url}/staff/studio/by-keyboard/preview/texts/?preview_page=pre_survey")
     expect(page.get_by_text("5 – Very well")).to_be_visible()
 
