@@ -112,11 +112,11 @@ def test_an_answer_is_judged_and_a_quota_set(study: tuple[Site, str, int], page:
     follow(page.get_by_role("link", name="Judge the next answer"))
     page.get_by_text("Not correct").click()
     follow(page.get_by_role("button", name="Save and continue"))
-    expect(page.get_by_text("Nothing is left for you to judge here.").first).to_be_visible()
+    expect(page.get_by_text("You have judged all answers in this queue.").first).to_be_visible()
     page.goto(f"{site.url}/staff/studies/{slug}/running/")
     form = page.locator("form.row-form").first
     form.get_by_label("Quota").fill("12")
-    follow(form.get_by_role("button", name="Set"))
+    follow(form.get_by_role("button", name="Save condition"))
     expect(page.get_by_text("quota 12").first).to_be_visible()
     page.goto(f"{site.url}/staff/studies/{slug}/")
     follow(page.get_by_role("button", name="Pause"))

@@ -149,7 +149,7 @@ def test_a_study_from_empty_to_launched_by_keyboard_alone(site: Site, page: Page
     press(page, "Add: Flagged participant")
     for _step in ("rules", "recruitment", "translations"):
         press(page, "Save and continue")
-    expect(page.get_by_text("Nothing is missing.")).to_be_visible()
+    expect(page.get_by_text("The draft is complete.")).to_be_visible()
     press(page, "Launch")
     expect(page.get_by_text("Launched version 1.")).to_be_visible()
     page.goto(f"{site.url}/staff/studio/by-keyboard/preview/texts/?preview_page=pre_survey")
