@@ -275,7 +275,7 @@ def test_a_judge_goes_through_the_queue(staff, study, run, judges):
         sent = {"answer": key, "verdict": "no", "note": ""}
         staff.post(f"/staff/correctness/{run.pk}/judge/store/", sent)
     page = staff.get(f"/staff/correctness/{run.pk}/judge/", follow=True).content.decode()
-    assert "Nothing is left for you" in page
+    assert "You have judged all answers" in page
     assert counts_of(run).judged_once == 3
 
 
