@@ -293,7 +293,7 @@ def test_a_verdict_is_needed(staff, run, judges):
     answer = queued(run, judges[0])[0]
     response = staff.post(f"/staff/correctness/{run.pk}/judge/store/", {"answer": answer.pk})
     assert response.status_code == 422
-    assert "Please say whether" in response.content.decode()
+    assert "Please choose whether" in response.content.decode()
     assert (
         staff.post(
             f"/staff/correctness/{run.pk}/judge/store/", {"answer": 10**9, "verdict": "no"}
