@@ -125,6 +125,7 @@ def seeded(site: Site) -> dict[str, tuple[int, str]]:
 
 
 def opened(browser: Browser, site: Site, annotation: int, session: str) -> Page:
+    """Open the editor of an annotation in a new page."""
     page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
     page.context.add_cookies([{"name": "sessionid", "value": session, "url": site.url}])
     page.on("pageerror", lambda error: print(f"the page fails: {error}", file=sys.stderr))

@@ -83,6 +83,7 @@ class Rate:
 
     @property
     def bounds(self) -> tuple[float, float]:
+        """Return the Wilson confidence interval of the share."""
         low, high = proportion_confint(self.hits, self.studies, method="wilson")
         return float(low), float(high)
 

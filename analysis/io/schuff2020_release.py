@@ -17,7 +17,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from .errors import InputError, first_problem
-from .tabular_files import read_lines
+from .whole_files import read_lines
 
 GROUND_TRUTH = "ground truth"
 # As the file names them, in the order of the publication.

@@ -64,7 +64,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 def corpus() -> str:
     """All that people have written and programs have named: the texts and data of every row."""
     found = ["Touchstone"]
-    for app in ("accounts", "annotation", "studyapp"):
+    for app in ("accounts", "annotation", "predictions", "studyapp"):
         for model in apps.get_app_config(app).get_models():
             fields = [
                 field.name

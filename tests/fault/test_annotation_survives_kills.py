@@ -41,7 +41,8 @@ from annotation.schemas import Document
 from annotation.parsed_items import document_of, program_of, subject_of
 operations, wrong = [], []
 for annotation in Annotation.objects.select_related("item", "project"):
-    program, subject = program_of(annotation.item, annotation.project.kind), subject_of(annotation.item, annotation.project.kind)
+    item, kind = annotation.item, annotation.project.kind
+    program, subject = program_of(item, kind), subject_of(item, kind)
     document, rows = Document(), list(annotation.operations.order_by("revision"))
     for row in rows:
         document, _inverse = apply(document, Edit.model_validate(row.edit), program, subject)
@@ -53,7 +54,9 @@ print(json.dumps({
     "operations": operations,
     "wrong": wrong,
     "submitted": list(Annotation.objects.filter(status="submitted").values_list("pk", flat=True)),
-    "assignments": list(Item.objects.values_list("annotators_wanted", "assigned", "submitted").order_by().distinct()),
+    "assignments": list(
+        Item.objects.values_list("annotators_wanted", "assigned", "submitted").order_by().distinct()
+    ),
 }))
 """
 

@@ -41,7 +41,9 @@ from annotation.models import Operation, Project, Annotation
 project = Project.objects.get(slug={slug!r})
 annotations = Annotation.objects.filter(project=project)
 print(json.dumps({{
-    "items": list(project.items.values_list("annotators_wanted", "assigned", "submitted").order_by().distinct()),
+    "items": list(
+        project.items.values_list("annotators_wanted", "assigned", "submitted").order_by().distinct()
+    ),
     "works": sorted(annotations.filter(status="submitted").values_list("pk", flat=True)),
     "operations": sorted([w, str(u)] for w, u in Operation.objects.filter(
         annotation__project=project).values_list("annotation_id", "uid")),

@@ -45,6 +45,7 @@ def test_intervals_come_from_items():
     ]
     figure = evaluate("boxes", items, resamples=200, seed=1).figures["per_example"]["filter"]
     assert figure.interval is not None
+    assert figure.f1 is not None
     assert figure.interval[0] <= figure.f1 <= figure.interval[1]
 
 
